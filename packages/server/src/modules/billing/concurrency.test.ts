@@ -7,7 +7,8 @@ import type { Input } from '../../contract/handler.ts';
 import { asOperator } from '../../operator/tenants.ts';
 import { findBreaches } from './ledger/invariants.ts';
 import { differencesOf } from './ledger/kept-sums.ts';
-import { payment as paymentEntity, recordResult } from './payment/payment.ts';
+import { payment as paymentEntity } from './payment/payment.ts';
+import { recordResult } from './payment/payment-rules.ts';
 
 const service = await testService();
 const { approver, draftOf, invoice, newClient, newJob, pay, payment, preparer, records, wip, workFor } =

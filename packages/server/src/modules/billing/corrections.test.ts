@@ -6,7 +6,8 @@ import { only } from '../../../test/modules/records.ts';
 import { timeOf } from '../../../test/modules/time.ts';
 import { testService } from '../../../test/service.ts';
 import { asOperator } from '../../operator/tenants.ts';
-import { payment as paymentEntity, recordResult } from './payment/payment.ts';
+import { payment as paymentEntity } from './payment/payment.ts';
+import { recordResult } from './payment/payment-rules.ts';
 
 const service = await testService();
 const { approver, draftOf, invoice, newClient, newJob, pay, payment, post, preparer, records, staffId, wip } =

@@ -2,11 +2,13 @@ import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
 import { draftInvoice } from './draft/draft-invoice.ts';
 import { draftInvoiceHistory } from './draft/draft-invoice-history.ts';
 import { invoice } from './invoice/invoice.ts';
+import './invoice/invoice-rules.ts';
 import { listUnpaidInvoices } from './invoice/listUnpaidInvoices.ts';
 import { ledgerEntry } from './ledger/ledger-entry.ts';
 import { createQuickPaymentLink } from './link/createQuickPaymentLink.ts';
 import { quickPaymentLink } from './link/payment-link.ts';
 import { payment } from './payment/payment.ts';
+import './payment/payment-rules.ts';
 
 export const billing = {
   listPayments: pageOf(payment),

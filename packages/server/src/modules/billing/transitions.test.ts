@@ -10,7 +10,8 @@ import { timeOf } from '../../../test/modules/time.ts';
 import { testService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 import { asOperator } from '../../operator/tenants.ts';
-import { payment, recordResult } from './payment/payment.ts';
+import { payment } from './payment/payment.ts';
+import { recordResult } from './payment/payment-rules.ts';
 
 const service = await testService();
 const { approver, approving, client, draftOf, jobId, newClient, pay, post, preparer, records, staffId } =

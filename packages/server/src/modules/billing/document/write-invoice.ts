@@ -3,12 +3,12 @@ import { sql } from 'kysely';
 import { defineJob } from '../../../background/job.ts';
 import { planJob } from '../../../background/plan-job.ts';
 import type { Plan } from '../../../entity/plan.ts';
-import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import type { StoredContent } from '../../../platform/storage/storage.ts';
 import { renderThread, type Writer, writeDocument } from '../../documents/index.ts';
 import { addFile } from '../../files/index.ts';
+import { invoice } from '../invoice/invoice.ts';
 import { type DocumentFile, type InvoiceDocument, readInvoice } from './invoice-document.ts';
 
 /** Renders the document of an invoice in the worker thread. */
@@ -22,8 +22,7 @@ export const writeInvoice = defineJob({
   concurrency: 2,
   run: ({ tenant, data: { invoiceId }, signal, service, read, write }) =>
     writeInvoiceDocument({ tenantId: tenant.id, storage: service.storage, signal, read, write }, invoiceId),
-  died: (unit, { invoiceId }) =>
-    unit.plan((plan) => plan.set(entityNamed('Invoice'), invoiceId, { pdfFailedAt: plan.now })),
+  died: (unit, { invoiceId }) => unit.plan((plan) => plan.set(invoice, invoiceId, { pdfFailedAt: plan.now })),
 });
 
 /** Renders the document of an invoice and attaches the file. */
@@ -42,7 +41,6 @@ async function attachFile(
   { face }: InvoiceDocument,
   content: StoredContent,
 ): Promise<boolean> {
-  const invoice = entityNamed('Invoice');
   const { transaction, tenantId } = unit;
   await unit.plan((plan) => plan.getForUpdate(invoice, invoiceId));
   const current = await readInvoice(transaction, tenantId, invoiceId);
@@ -64,5 +62,5 @@ function describe(file: DocumentFile) {
 /** Plans that the document of an invoice is written once the transaction has committed. */
 export function planDocument(plan: Plan, { id, draftInvoiceId }: Row<'Invoice'>): void {
   // An imported invoice was issued elsewhere, and has its document there.
-  if (draftInvoiceId !== null) planJob(plan, entityNamed('Invoice'), writeInvoice, { invoiceId: id });
+  if (draftInvoiceId !== null) planJob(plan, invoice, writeInvoice, { invoiceId: id });
 }

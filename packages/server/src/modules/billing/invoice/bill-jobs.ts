@@ -1,8 +1,8 @@
 import { type Decimal, sum, zero } from '../../../contract/decimal.ts';
 import type { Plan } from '../../../entity/plan.ts';
-import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
 import { shareOf } from '../draft/relief.ts';
+import { invoice } from './invoice.ts';
 import { type InvoiceLine, isFee } from './invoice-lines.ts';
 
 /** An amount that a line bills a job; null for lines without a job. */
@@ -33,7 +33,7 @@ export function billJobs(
     const fees = ofJob.filter(({ line }) => isFee(line));
     const text = (some: readonly Part[]) => sum(some.map(({ amount }) => amount)).toFixed(2);
     plan.insertPlain({
-      entity: entityNamed('Invoice'),
+      entity: invoice,
       table: 'invoice_billing',
       key: { invoice_id: id, job_id: jobId },
       columns: {

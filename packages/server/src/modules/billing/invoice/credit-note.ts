@@ -2,10 +2,10 @@ import { zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { command } from '../../../entity/command.ts';
 import type { Plan } from '../../../entity/plan.ts';
-import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { dayOfChange, enter, entriesOf, lastOf } from '../ledger/enter.ts';
+import { payment } from '../payment/payment.ts';
 import { isCreditNote } from './amount-due.ts';
 
 type Document = Row<'Invoice'>;
@@ -16,7 +16,7 @@ export function grantCredit(plan: Plan, note: Document): void {
   const amount = zero.minus(total);
   const fixed = { method: 'CREDIT', source: 'CREDIT_NOTE', status: 'COMPLETED', creditNoteId: id } as const;
   const own = { clientId, currency, amount, paymentDate: invoiceDate, allocations: [] };
-  const { row } = plan.insert(entityNamed('Payment'), { ...fixed, ...own });
+  const { row } = plan.insert(payment, { ...fixed, ...own });
   const of = { account: 'CREDIT', clientId, currency, paymentId: row.id, invoiceId: id } as const;
   enter(plan, { ...of, kind: 'CREDIT_NOTE', amount, businessDate: invoiceDate });
 }
@@ -29,7 +29,7 @@ export const withdrawCredit = command('creditNoteVoided', (plan, { values: note,
   const entries = entriesOf(plan, 'CREDIT', paymentId);
   const undone = lastOf(entries, 'CREDIT_NOTE');
   const businessDate = dayOfChange(plan, { clientId, given: input.changeDate, change, entries, undone });
-  plan.set(entityNamed('Payment'), paymentId, { status: 'VOIDED', unappliedAmount: zero });
+  plan.set(payment, paymentId, { status: 'VOIDED', unappliedAmount: zero });
   const of = { account: 'CREDIT', clientId, currency, paymentId, invoiceId: note.id, businessDate } as const;
   const reversed = { reversesId: undone?.id ?? null, reason: note.voidReason };
   enter(plan, { ...of, kind: 'NOTE_VOID', amount: change, ...reversed });
@@ -51,7 +51,7 @@ export function checkCreditUnapplied(plan: Plan, note: Document): void {
 }
 
 function creditOf(plan: Plan, noteId: string): Row<'Payment'> {
-  const row = plan.findForUpdate(entityNamed('Payment'), 'creditNoteId', noteId);
+  const row = plan.findForUpdate(payment, 'creditNoteId', noteId);
   if (row === undefined) throw new Error(`Credit note ${noteId} has no credit.`);
   return row;
 }

@@ -1,7 +1,6 @@
 import { zero } from '../../../contract/decimal.ts';
 import { command } from '../../../entity/command.ts';
 import type { Plan } from '../../../entity/plan.ts';
-import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { checkOpenDay } from '../ledger/enter.ts';
@@ -9,6 +8,7 @@ import { enterReceivable } from '../ledger/invoice-entries.ts';
 import { dueOf, isCreditNote } from './amount-due.ts';
 import { billJobs } from './bill-jobs.ts';
 import { grantCredit } from './credit-note.ts';
+import { invoice } from './invoice.ts';
 
 /** An imported invoice counts from now on. What it bills of work is not known, and its document is elsewhere. */
 export function postImport(plan: Plan, { values: bill, previous }: PendingChange<'Invoice'>): void {
@@ -27,5 +27,5 @@ export function enterDocument(plan: Plan, bill: Row<'Invoice'>): void {
 
 /** An invoice on which nothing is due is paid as soon as it is posted. */
 const settleAtOnce = command('invoicePosted', (plan, { id, invoiceDate }: Row<'Invoice'>) =>
-  plan.set(entityNamed('Invoice'), id, { status: 'PAID', paidAt: plan.now, paidDate: invoiceDate }),
+  plan.set(invoice, id, { status: 'PAID', paidAt: plan.now, paidDate: invoiceDate }),
 );

@@ -6,7 +6,8 @@ import { firm } from '../../../../test/modules/billing.ts';
 import { only, recordsOf } from '../../../../test/modules/records.ts';
 import { testService } from '../../../../test/service.ts';
 import { asOperator } from '../../../operator/tenants.ts';
-import { payment as paymentEntity, recordResult } from '../payment/payment.ts';
+import { payment as paymentEntity } from '../payment/payment.ts';
+import { recordResult } from '../payment/payment-rules.ts';
 
 const service = await testService();
 const { store, tenant } = service;

@@ -1,8 +1,8 @@
 import { type Decimal, zero } from '../../../contract/decimal.ts';
 import type { Plan } from '../../../entity/plan.ts';
-import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
+import { invoice } from '../invoice/invoice.ts';
 import { counts } from '../payment/allocations.ts';
 import { dayOfChange, enter, entriesOf, firstOpenDay, type Kind, lastOf, later } from './enter.ts';
 import { firstDayFor } from './entry-day.ts';
@@ -119,7 +119,7 @@ function creditOf(paymentId: string, { clientId, currency }: PaymentRow) {
 }
 
 function billOf(plan: Plan, id: string): Row<'Invoice'> {
-  const bill = plan.get(entityNamed('Invoice'), id);
+  const bill = plan.get(invoice, id);
   if (bill === undefined) throw new Error(`Invoice ${id} not found.`);
   return bill;
 }

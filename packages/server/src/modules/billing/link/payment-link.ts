@@ -5,9 +5,9 @@ import { embedValue } from '../../../entity/embed.ts';
 import { defineEntity } from '../../../entity/entity.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
-import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
 import { dueOf, isOpen } from '../invoice/amount-due.ts';
+import { invoice } from '../invoice/invoice.ts';
 import { hashOf } from './link-token.ts';
 
 /** The number of the invoice that a row refers to. */
@@ -68,7 +68,7 @@ export function isCovered(
   { invoices, amount }: Pick<Row<'QuickPaymentLink'>, 'invoices' | 'amount'>,
 ): boolean {
   const open = invoices.flatMap(({ invoiceId }) => {
-    const row = plan.get(entityNamed('Invoice'), invoiceId);
+    const row = plan.get(invoice, invoiceId);
     return row !== undefined && isOpen(row) ? [row] : [];
   });
   if (open.length < invoices.length) return false;

@@ -14,7 +14,7 @@ import { testService } from '../../../../test/service.ts';
 import { parseDecimal } from '../../../contract/decimal.ts';
 import type { PaymentProcessor, Progress } from '../../../platform/payments/processor.ts';
 import { SandboxProcessor } from '../../../platform/payments/sandbox.ts';
-import { recordResult } from '../payment/payment.ts';
+import { recordResult } from '../payment/payment-rules.ts';
 import { findAttempt, orderOf, secondsToNextCheck } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
 import { followAttempts, followUp } from './reconcile.ts';

@@ -24,7 +24,7 @@ import { Vault } from '../../../platform/auth/vault.ts';
 import { SandboxProcessor } from '../../../platform/payments/sandbox.ts';
 import { openStore, type Store } from '../../../platform/store/store.ts';
 import { databaseOf, readConfig } from '../../../service/config.ts';
-import { receivePayment } from '../payment/payment.ts';
+import { receivePayment } from '../payment/payment-rules.ts';
 import { dueAttempts, findAttempt, type Write } from './attempt.ts';
 import { followUp } from './reconcile.ts';
 

@@ -16,7 +16,8 @@ import {
   withdrawLink,
 } from '../link/payment-link.ts';
 import { counts, type PayableInvoice, spread } from '../payment/allocations.ts';
-import { payment, receivePayment, recordResult } from '../payment/payment.ts';
+import { payment } from '../payment/payment.ts';
+import { receivePayment, recordResult } from '../payment/payment-rules.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptStatus } from './attempt-machine.ts';
 

@@ -14,7 +14,7 @@ import {
 import { testService } from '../../../../test/service.ts';
 import { parseDecimal } from '../../../contract/decimal.ts';
 import { asOperator } from '../../../operator/tenants.ts';
-import { receivePayment } from '../payment/payment.ts';
+import { receivePayment } from '../payment/payment-rules.ts';
 import { findAttempt } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
 import { followAttempts, followUp } from './reconcile.ts';

@@ -1,0 +1,234 @@
+import { type Decimal, zero } from '../../../contract/decimal.ts';
+import { Rejection } from '../../../contract/rejection.ts';
+import { invalidField } from '../../../entity/invalid-field.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import type { Row } from '../../../entity/row.ts';
+import { changedFields, isChanged } from '../../../entity/row-changes.ts';
+import { addRules, type PendingChange } from '../../../entity/rules.ts';
+import { checkClientCurrency, client, reopenClient } from '../../clients/index.ts';
+import { contactInfo } from '../../contacts/index.ts';
+import { job } from '../../projects/index.ts';
+import { changeReasonGiven, checkNotAfterToday, completeAddress, recordBookChange } from '../../reference/index.ts';
+import { planDocument } from '../document/write-invoice.ts';
+import { totalsOf } from '../ledger/amounts.ts';
+import { checkBillable, lockBalances } from '../ledger/balances.ts';
+import { enterRecovery } from '../ledger/invoice-entries.ts';
+import { dueOf, isCreditNote } from './amount-due.ts';
+import { checkCreditUnapplied } from './credit-note.ts';
+import { invoice } from './invoice.ts';
+import { checkSigns, completeLines, invalidLine } from './invoice-lines.ts';
+import { nextInvoiceNumber } from './invoice-number.ts';
+import { postImport } from './post-invoice.ts';
+import { checkNotInDraft, voidInvoice } from './void-invoice.ts';
+import { writeOffInvoice } from './write-off-invoice.ts';
+
+type InvoiceChange = PendingChange<'Invoice'>;
+
+/** Fields that callers can write on an existing invoice. */
+const writableLater: ReadonlySet<string> = new Set([
+  'status',
+  'voidReason',
+  'writeOffReason',
+  'purchaseOrder',
+  'memo',
+  'sentAt',
+]);
+
+addRules(invoice, {
+  complete(change, plan) {
+    if (change.previous === undefined) completeNew(change, plan);
+    else if (change.by === 'caller') completeChange(change, plan);
+    lockBalances(plan, [change.values.clientId], changedJobs(change));
+  },
+  afterWrite({ values, previous }, plan) {
+    if (previous === undefined) return;
+    if (values.memo !== previous.memo || values.purchaseOrder !== previous.purchaseOrder) planDocument(plan, values);
+    if (owedOn(previous).eq(zero) && owedOn(values).gt(zero)) reopenClient(plan, values.clientId);
+  },
+  commands: {
+    POSTED: (plan, change) => (change.previous?.status === 'WRITTEN_OFF' ? enterRecovery : postImport)(plan, change),
+    PARTIALLY_PAID: enterRecovery,
+    VOIDED: voidInvoice,
+    WRITTEN_OFF: writeOffInvoice,
+  },
+  conditions: {
+    nothingAllocated({ previous }) {
+      const { amountPaid = zero, amountCredited = zero, amountPending = zero } = previous ?? {};
+      if (amountPaid.plus(amountCredited).plus(amountPending).eq(zero)) return;
+      throw new Rejection(
+        'INVALID_STATE',
+        'A payment of the invoice is allocated or pending. Void or refund it first.',
+        '/status',
+      );
+    },
+    creditUnapplied: ({ values }, plan) => checkCreditUnapplied(plan, values),
+    notCreditNote({ values }) {
+      if (isCreditNote(values))
+        throw new Rejection('INVALID_STATE', 'Nothing is due on a credit note. Void it instead.', '/status');
+    },
+    noWorkInDraft: ({ id }, plan) => checkNotInDraft(plan, id),
+    nothingPending({ values }) {
+      if (values.amountPending.gt(zero))
+        throw new Rejection('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
+    },
+    nothingCovered: ({ values }) => checkCover(values, false),
+    partCovered: ({ values }) => checkCover(values, true),
+    changeReasonGiven,
+    voidReasonGiven({ values }) {
+      if (values.voidReason === null) throw invalidField('voidReason', 'voidReason is required to void an invoice.');
+    },
+    writeOffReasonGiven({ values }) {
+      if (values.writeOffReason === null)
+        throw invalidField('writeOffReason', 'writeOffReason is required to write off an invoice.');
+    },
+  },
+  constraints: {
+    invoice_due_date_order: {
+      code: 'VALIDATION_ERROR',
+      field: 'dueDate',
+      detail: 'dueDate must not be before invoiceDate.',
+    },
+    invoice_credited_total_range: {
+      code: 'INVALID_STATE',
+      field: 'creditedInvoiceId',
+      detail: 'The credit notes of an invoice together are at most its total.',
+    },
+  },
+});
+
+/** What an invoice adds to the balance of its client: nothing before it is posted. */
+function owedOn(row: Row<'Invoice'>): Decimal {
+  return row.status === 'PENDING' ? zero : dueOf(row);
+}
+
+/** The jobs whose sums change with the status of an invoice. */
+function changedJobs({ values, previous }: InvoiceChange): string[] {
+  const isVoided = values.status === 'VOIDED' && previous?.status !== 'VOIDED';
+  if (!isPosting({ values, previous }) && !isVoided) return [];
+  return values.lines.flatMap(({ jobId }) => jobId ?? []);
+}
+
+/** Whether an invoice starts to count: one that is created, or imported before. */
+function isPosting({ values, previous }: Pick<InvoiceChange, 'values' | 'previous'>): boolean {
+  return values.status === 'POSTED' && (previous === undefined || previous.status === 'PENDING');
+}
+
+function completeNew(change: InvoiceChange, plan: Plan): void {
+  const { values, input, privateColumns } = change;
+  const owner = plan.get(client, values.clientId);
+  if (owner === undefined) return;
+  checkBillable(owner);
+  privateColumns.org_id = owner.orgId;
+  if (change.by === 'caller') {
+    checkImport(input);
+    checkSent(values, plan);
+    checkNotAfterToday(plan, 'invoiceDate', values.invoiceDate);
+  }
+  recordBookChange(change, plan, values.invoiceDate);
+  values.currency ??= owner.currency;
+  checkClientCurrency(owner, values.currency);
+  values.taxRegionId ??= owner.taxRegionId;
+  values.billingContactId ??= owner.billingContactId;
+  if (values.draftInvoiceId === null) {
+    values.lines = completeLines(plan, owner, values, []);
+    checkSigns(values.lines);
+  }
+  values.jobIds ??= [...new Set(values.lines.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
+  values.engagementId ??= onlyEngagement(plan, values.jobIds);
+  Object.assign(values, totalsOf(values.lines));
+  values.documentType = values.total.lt(zero) ? 'CREDIT_NOTE' : 'INVOICE';
+  if (isCreditNote(values) && values.draftInvoiceId === null)
+    throw invalidField(
+      'lines',
+      'The total of an imported invoice must not be negative. Create a credit note from a draft.',
+    );
+  const { billingAddress = addressOf(plan, owner) } = values;
+  const own = input.billingAddress === undefined ? billingAddress : undefined;
+  values.billingAddress = plan.at('/billingAddress', () => completeAddress(billingAddress, own));
+  if (values.status === 'POSTED') values.postedAt = plan.now;
+  values.invoiceNumber = nextInvoiceNumber(plan, invoice, owner.orgId, values);
+  values.pmsRef ??= plan.find(invoice, 'pmsRef', values.invoiceNumber) === undefined ? values.invoiceNumber : null;
+}
+
+/** Only imported invoices are written as records; others are created from drafts. */
+function checkImport({ pmsRef, lines, status, voidReason, writeOffReason }: InvoiceChange['input']): void {
+  if (typeof pmsRef !== 'string')
+    throw invalidField('pmsRef', 'pmsRef is required to import an invoice. Other invoices come from approved drafts.');
+  const billing = lines?.findIndex(({ wipIds }) => wipIds.length > 0) ?? -1;
+  if (billing >= 0)
+    throw invalidLine(billing, 'wipIds', 'An imported invoice cannot bill work in progress. Use a draft invoice.');
+  checkReasons({ status: status ?? 'POSTED', voidReason, writeOffReason });
+}
+
+function completeChange({ entity, id, values, previous, input }: InvoiceChange, plan: Plan): void {
+  if (previous === undefined) return;
+  if (input.lines !== undefined)
+    values.lines = completeLines(plan, plan.get(client, values.clientId), values, previous.lines);
+  if (input.billingAddress !== undefined)
+    values.billingAddress = plan.at('/billingAddress', () =>
+      completeAddress(values.billingAddress, previous.billingAddress),
+    );
+  if (!isChanged(entity, previous, values)) return;
+  const changed = changedFields(entity, previous, values).find((name) => !writableLater.has(name));
+  if (changed !== undefined)
+    throw new Rejection(
+      'INVALID_STATE',
+      `The ${changed} of an invoice cannot change. Only ${[...writableLater].join(', ')} can be written, with changeDate and changeReason.`,
+      `/${changed}`,
+    );
+  checkSent(values, plan);
+  checkReasons({ status: values.status, voidReason: input.voidReason, writeOffReason: input.writeOffReason });
+  recordBookChange({ entity, id, previous, input }, plan, previous.invoiceDate);
+  if (values.status === previous.status) return;
+  if (values.status === 'VOIDED') values.voidedAt = plan.now;
+  if (values.status === 'WRITTEN_OFF') {
+    values.amountWrittenOff = previous.amountWrittenOff.plus(dueOf(previous));
+    return;
+  }
+  if (previous.status === 'PENDING') values.postedAt = plan.now;
+  // A void and a reinstatement undo what was written off.
+  values.amountWrittenOff = zero;
+  values.writeOffReason = null;
+}
+
+/** Checks when an invoice was sent: what is recorded has happened. */
+function checkSent({ sentAt }: Row<'Invoice'>, plan: Plan): void {
+  if (sentAt !== null && sentAt > plan.now) throw invalidField('sentAt', 'sentAt must not be in the future.');
+}
+
+/** Checks that a reinstated invoice gets the status that its payments and credits determine. */
+function checkCover({ amountPaid, amountCredited }: Row<'Invoice'>, expected: boolean): void {
+  if (amountPaid.plus(amountCredited).gt(zero) === expected) return;
+  const detail = expected
+    ? 'Nothing of the invoice is paid or credited. Set the status to POSTED.'
+    : 'A part of the invoice is paid or credited. Set the status to PARTIALLY_PAID.';
+  throw new Rejection('INVALID_STATE', detail, '/status');
+}
+
+/** Each reason belongs to one status. */
+function checkReasons({
+  status,
+  voidReason,
+  writeOffReason,
+}: {
+  readonly status: string;
+  readonly voidReason: string | null | undefined;
+  readonly writeOffReason: string | null | undefined;
+}): void {
+  if (typeof voidReason === 'string' && status !== 'VOIDED')
+    throw invalidField('voidReason', 'voidReason can be set only together with the status VOIDED.');
+  if (typeof writeOffReason === 'string' && status !== 'WRITTEN_OFF')
+    throw invalidField('writeOffReason', 'writeOffReason can be set only together with the status WRITTEN_OFF.');
+}
+
+function addressOf(plan: Plan, owner: Row<'Client'>): Row<'Invoice'>['billingAddress'] {
+  const id = owner.billingAddressId ?? owner.clientContactInfoId;
+  return (id === null ? undefined : plan.get(contactInfo, id)?.address) ?? {};
+}
+
+/** The engagement of the jobs, if they all have the same one. */
+function onlyEngagement(plan: Plan, jobIds: readonly string[]): string | null {
+  const ids = new Set(jobIds.map((id) => plan.get(job, id)?.engagementId ?? null));
+  const [id = null] = ids;
+  return ids.size === 1 ? id : null;
+}

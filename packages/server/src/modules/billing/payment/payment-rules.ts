@@ -1,0 +1,339 @@
+import { isInMinorUnits } from '../../../contract/currency.ts';
+import { type Decimal, zero } from '../../../contract/decimal.ts';
+import { Rejection } from '../../../contract/rejection.ts';
+import { invalidField } from '../../../entity/invalid-field.ts';
+import { checkMinorUnits, wholeAmountOnly } from '../../../entity/minor-units.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import type { Row, RowInput } from '../../../entity/row.ts';
+import { changedFields, isChanged } from '../../../entity/row-changes.ts';
+import { addRules, type PendingChange } from '../../../entity/rules.ts';
+import { checkClientCurrency, client, reopenClient } from '../../clients/index.ts';
+import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../../reference/index.ts';
+import { dueOf, isCreditNote, isOpen } from '../invoice/amount-due.ts';
+import { invoice } from '../invoice/invoice.ts';
+import { lockBalances } from '../ledger/balances.ts';
+import { type Allocation, counts, sumOf, takeNewest } from './allocations.ts';
+import { payment } from './payment.ts';
+import {
+  applyPayment,
+  completePayment,
+  failPayment,
+  refundPayment,
+  returnPayment,
+  voidPayment,
+} from './payment-commands.ts';
+
+type PaymentChange = PendingChange<'Payment'>;
+type PaymentRow = Row<'Payment'>;
+/** An allocation as a caller writes it. */
+type AllocationInput = Pick<Allocation, 'invoiceId' | 'amount'>;
+
+/** Fields that callers can write on an existing payment. */
+const writableLater: ReadonlySet<string> = new Set([
+  'status',
+  'refundedAmount',
+  'allocations',
+  'note',
+  'batchRef',
+  'changeDate',
+  'changeReason',
+]);
+
+/** Sources that callers cannot write, and who creates these payments. */
+const createdByService: Readonly<Partial<Record<PaymentRow['source'], string>>> = {
+  QUICK_PAYMENT_LINK: 'the payment page',
+  CREDIT_NOTE: 'the approval of a credit note',
+};
+
+/** Methods by which no money comes from a bank, so that no bank returns it. */
+const withoutBank: readonly string[] = ['CASH', 'CREDIT'];
+
+addRules(payment, {
+  complete(change, plan) {
+    const invoices = lockInvoices(change, plan);
+    lockBalances(plan, [change.values.clientId, ...invoices.map(({ clientId }) => clientId)]);
+    if (change.previous === undefined) completeNew(change, plan);
+    else if (change.by === 'caller') completeChange(change, plan);
+  },
+  afterWrite,
+  commands: {
+    PENDING: applyPayment,
+    COMPLETED: completePayment,
+    FAILED: failPayment,
+    RETURNED: returnPayment,
+    PARTIALLY_REFUNDED: refundPayment,
+    REFUNDED: refundPayment,
+    VOIDED: voidPayment,
+  },
+  conditions: {
+    enteredAsRecord({ values }) {
+      if (values.source === 'QUICK_PAYMENT_LINK')
+        throw new Rejection('INVALID_STATE', 'The result of this payment comes from its processor.', '/status');
+    },
+    changeReasonGiven,
+    canBeReturned({ values }) {
+      if (!withoutBank.includes(values.method)) return;
+      const detail = `A payment by ${values.method} is not returned by a bank. Void or refund it.`;
+      throw new Rejection('INVALID_STATE', detail, '/status');
+    },
+    canBeRefunded: ({ values }) => checkRefundable(values),
+    partRefunded({ values }) {
+      if (!values.refundedAmount.gt(zero) || values.refundedAmount.gte(values.amount))
+        throw invalidField('refundedAmount', 'refundedAmount must be more than zero and less than amount.');
+    },
+    allRefunded({ values }) {
+      if (!values.refundedAmount.eq(values.amount))
+        throw invalidField('refundedAmount', 'refundedAmount must equal amount.');
+    },
+    enteredByFirm({ values }) {
+      if (values.source === 'CREDIT_NOTE')
+        throw new Rejection('INVALID_STATE', 'The credit of a credit note is voided with the credit note.', '/status');
+      if (values.source !== 'MANUAL' && values.source !== 'IMPORT')
+        throw new Rejection(
+          'INVALID_STATE',
+          `A payment of the source ${values.source} cannot be voided. Refund it, or record that it was returned.`,
+          '/status',
+        );
+    },
+  },
+});
+
+function completeNew(change: PaymentChange, plan: Plan): void {
+  const { values, input } = change;
+  recordBookChange(change, plan, values.paymentDate);
+  values.currency ??= plan.get(client, values.clientId)?.currency ?? plan.tenant.currency;
+  if (change.by === 'caller') {
+    checkNotAfterToday(plan, 'paymentDate', values.paymentDate);
+    checkCurrency(change, plan);
+    const maker = createdByService[values.source];
+    if (maker !== undefined)
+      throw invalidField('source', `Only ${maker} creates payments with this source. Use another one.`);
+    values.status = input.status ?? (values.method === 'ACH' ? 'PENDING' : 'COMPLETED');
+    if ((values.status === 'PENDING') !== (values.method === 'ACH'))
+      throw new Rejection(
+        'INVALID_STATE',
+        'A new ACH payment is PENDING, and a payment by any other method is COMPLETED.',
+        '/status',
+      );
+    if (!values.refundedAmount.eq(zero))
+      throw invalidField('refundedAmount', 'A new payment has no refund. Omit refundedAmount.');
+  }
+  values.paymentNumber = plan.nextReference(paymentNumber(plan.today.slice(0, 4)));
+  values.pmsRef ??= values.paymentNumber;
+  values.allocations = completeAllocations(change, values.allocations, plan);
+  values.unappliedAmount = values.amount.minus(sumOf(values.allocations));
+  if (counts(values.status)) values.settledAt = plan.now;
+}
+
+/** Payments are in the currency of their client, or of an invoice of the client from before this was required. */
+function checkCurrency(change: PaymentChange, plan: Plan): void {
+  const { clientId, currency, allocations } = change.values;
+  const paid = allocations.map(({ invoiceId }) => plan.get(invoice, invoiceId));
+  if (!paid.some((row) => row?.clientId === clientId && row.currency === currency))
+    checkClientCurrency(plan.get(client, clientId), currency);
+  checkMinorUnits(change, currency, ['amount']);
+}
+
+function paymentNumber(year: string) {
+  return {
+    counter: `payment.payment_number.${year}`,
+    entity: payment,
+    fields: ['paymentNumber', 'pmsRef'],
+    format: (number: number) => `PAY-${year}-${String(number).padStart(5, '0')}`,
+  };
+}
+
+/** Locks the invoices of the change, which come before clients in the lock order. */
+function lockInvoices({ values, previous }: PaymentChange, plan: Plan): readonly Row<'Invoice'>[] {
+  const ids = [...(previous?.allocations ?? []), ...values.allocations].map(({ invoiceId }) => invoiceId);
+  return [...plan.getManyForUpdate(invoice, new Set(ids)).values()];
+}
+
+/** Applies a change by a caller: a result, a refund, a void, or allocations of the unapplied amount. */
+function completeChange(change: PaymentChange, plan: Plan): void {
+  const { entity, values, previous, input } = change;
+  if (previous === undefined) return;
+  values.allocations = withKnownParts(values.allocations, previous.allocations);
+  if (!isChanged(entity, previous, values)) return;
+  const fixed = changedFields(entity, previous, values).find((name) => name in input && !writableLater.has(name));
+  if (fixed !== undefined) throw new Rejection('INVALID_STATE', `${fixed} of a payment cannot change.`, `/${fixed}`);
+  if (!values.refundedAmount.eq(previous.refundedAmount)) refund(change, plan);
+  else if (values.status !== previous.status) Object.assign(values, outcomeOf(previous, values.status, plan));
+  else reallocate(change, plan);
+  recordBookChange(change, plan, previous.paymentDate);
+}
+
+function checkRefundable({ method }: PaymentRow): void {
+  if (method !== 'CREDIT') return;
+  const detail =
+    'A credit is not money, so it cannot be refunded. Apply it to an invoice, unapply the payment of that invoice, and refund that.';
+  throw new Rejection('INVALID_STATE', detail, '/refundedAmount');
+}
+
+/** Takes a refund from the unapplied amount first, then from the newest allocations. */
+function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
+  if (previous === undefined) return;
+  if (!counts(previous.status) || previous.status === 'REFUNDED')
+    throw new Rejection(
+      'INVALID_STATE',
+      `The payment is ${previous.status}. There is nothing to refund.`,
+      '/refundedAmount',
+    );
+  checkRefundable(previous);
+  const more = values.refundedAmount.minus(previous.refundedAmount);
+  if (more.lt(zero)) throw invalidField('refundedAmount', 'refundedAmount cannot decrease.');
+  if (values.refundedAmount.gt(values.amount))
+    throw invalidField('refundedAmount', 'refundedAmount must not be more than amount.');
+  if (!values.refundedAmount.eq(values.amount))
+    checkMinorUnits({ values, previous }, values.currency, ['refundedAmount']);
+  if (values.allocations !== previous.allocations)
+    throw invalidField('allocations', 'A refund reduces the allocations itself. Omit allocations.');
+  const status = values.refundedAmount.eq(values.amount) ? 'REFUNDED' : 'PARTIALLY_REFUNDED';
+  if (input.status === undefined) values.status = status;
+  const unapplied = previous.unappliedAmount.lt(more) ? previous.unappliedAmount : more;
+  values.unappliedAmount = previous.unappliedAmount.minus(unapplied);
+  values.allocations = takeNewest(previous.allocations, more.minus(unapplied)).left;
+  values.refundedAt = plan.now;
+}
+
+/** The state of a payment after its result, or after it is returned, refunded in full or voided. */
+function outcomeOf(
+  { amount, allocations, refundedAmount }: PaymentRow,
+  status: PaymentRow['status'],
+  plan: Plan,
+): Partial<PaymentRow> {
+  if (status === 'COMPLETED')
+    return {
+      settledAt: plan.now,
+      allocations: allocations.map((one) => ({ ...one, allocatedAt: plan.now })),
+      unappliedAmount: amount.minus(sumOf(allocations)),
+      failureCode: null,
+      failureMessage: null,
+    };
+  // What was refunded before is lost when the bank takes the money back.
+  if (status === 'RETURNED')
+    return { returnedAt: plan.now, allocations: [], unappliedAmount: zero.minus(refundedAmount) };
+  const refund = status === 'REFUNDED' ? { refundedAmount: amount, refundedAt: plan.now } : {};
+  return { ...refund, allocations: [], unappliedAmount: zero };
+}
+
+/** Records a payment that the service receives, such as one by link. */
+export function receivePayment(plan: Plan, values: RowInput<'Payment'>): PaymentRow {
+  const { row } = plan.insert(payment, values);
+  applyPayment(plan, { id: row.id, values: row, previous: undefined, input: {} });
+  return row;
+}
+
+/** Records the result that a processor reports. */
+export function recordResult(
+  plan: Plan,
+  id: string,
+  result: Pick<PaymentRow, 'status'> & Partial<Pick<PaymentRow, 'failureCode' | 'failureMessage' | 'feeAmount'>>,
+): void {
+  const row = plan.getForUpdate(payment, id);
+  if (row === undefined) throw new Error(`Payment ${id} not found.`);
+  plan.set(payment, id, { ...outcomeOf(row, result.status, plan), ...result });
+}
+
+/** Changes the allocations of a payment. Money that is no longer allocated is unapplied. */
+function reallocate(change: PaymentChange, plan: Plan): void {
+  const { values, previous } = change;
+  if (previous === undefined || values.allocations === previous.allocations) return;
+  if (previous.status !== 'COMPLETED' && previous.status !== 'PARTIALLY_REFUNDED')
+    throw new Rejection(
+      'INVALID_STATE',
+      `The payment is ${previous.status}. Its allocations cannot change.`,
+      '/allocations',
+    );
+  values.allocations = completeAllocations(change, values.allocations, plan);
+  values.unappliedAmount = values.amount.minus(values.refundedAmount).minus(sumOf(values.allocations));
+}
+
+/** Allocations that a caller sends again keep their stored fields. */
+function withKnownParts(input: readonly Allocation[], known: readonly Allocation[]): readonly Allocation[] {
+  const complete = input.map((allocation) => {
+    const same = known.find((one) => one.invoiceId === allocation.invoiceId && one.amount.eq(allocation.amount));
+    return same ?? allocation;
+  });
+  const isSame = complete.length === known.length && complete.every((one, index) => one === known[index]);
+  return isSame ? known : complete;
+}
+
+/** @throws Rejection if an allocation is to an invoice that the payment cannot cover, or exceeds its amount due. */
+function completeAllocations(
+  { values, previous }: PaymentChange,
+  input: readonly (AllocationInput & Partial<Allocation>)[],
+  plan: Plan,
+): Allocation[] {
+  const invoices = plan.getManyForUpdate(invoice, new Set(input.map(({ invoiceId }) => invoiceId)));
+  const seen = new Set<string>();
+  const complete = input.map(({ invoiceId, amount }, index): Allocation => {
+    if (seen.has(invoiceId)) throw invalidAllocation(index, 'invoiceId', 'Another allocation has the same invoice.');
+    seen.add(invoiceId);
+    const target = invoices.get(invoiceId);
+    const before = previous?.allocations.find((allocation) => allocation.invoiceId === invoiceId);
+    const more = amount.minus(before?.amount ?? zero);
+    if (before?.amount.eq(amount) !== true && !isInMinorUnits(amount, values.currency))
+      throw invalidAllocation(index, 'amount', wholeAmountOnly(values.currency));
+    if (target !== undefined && more.gt(zero)) checkAllocation(plan, values, target, more, index);
+    const at = values.status === 'PENDING' ? null : more.gt(zero) ? plan.now : (before?.allocatedAt ?? plan.now);
+    return {
+      invoiceId,
+      invoiceNumber: target?.invoiceNumber ?? null,
+      amount,
+      allocatedAt: at,
+      date: before?.date ?? null,
+    };
+  });
+  if (sumOf(complete).gt(values.amount.minus(values.refundedAmount)))
+    throw invalidField('allocations', 'The allocations exceed the amount of the payment.');
+  return complete;
+}
+
+function checkAllocation(plan: Plan, paid: PaymentRow, target: Row<'Invoice'>, amount: Decimal, index: number): void {
+  if (target.currency !== paid.currency)
+    throw invalidAllocation(
+      index,
+      'invoiceId',
+      `The invoice is in ${target.currency}, the payment in ${paid.currency}.`,
+    );
+  if (target.clientId !== paid.clientId) {
+    const [payer, billed] = [plan.get(client, paid.clientId), plan.get(client, target.clientId)];
+    if (payer?.clientGroupId === null || payer?.clientGroupId !== billed?.clientGroupId)
+      throw invalidAllocation(
+        index,
+        'invoiceId',
+        'The invoice belongs to another client that is not in the same client group.',
+      );
+  }
+  if (!isOpen(target))
+    throw new Rejection(
+      'INVALID_STATE',
+      `${target.invoiceNumber} is ${isCreditNote(target) ? 'a credit note' : target.status}.`,
+      `/allocations/${index}/invoiceId`,
+    );
+  const payable = dueOf(target).minus(target.amountPending);
+  if (amount.gt(payable))
+    throw new Rejection(
+      'INVALID_STATE',
+      `At most ${payable.toFixed(2)} can be allocated to ${target.invoiceNumber}: the amount due, less pending payments.`,
+      `/allocations/${index}/amount`,
+    );
+}
+
+function invalidAllocation(index: number, field: string, detail: string): Rejection {
+  return new Rejection('VALIDATION_ERROR', detail, `/allocations/${index}/${field}`);
+}
+
+function afterWrite(change: PaymentChange, plan: Plan): void {
+  const { values, previous } = change;
+  if (!heldOf(values).eq(zero) && !heldOf(values).eq(heldOf(previous))) reopenClient(plan, values.clientId);
+  // The other changes of a state have commands of their own.
+  if (change.by === 'service' || previous?.status !== values.status) return;
+  (values.refundedAmount.eq(previous.refundedAmount) ? applyPayment : refundPayment)(plan, change);
+}
+
+/** The amount that the firm holds for the client, or has lost on the payment. */
+function heldOf(row: PaymentRow | undefined): Decimal {
+  return row !== undefined && (counts(row.status) || row.status === 'RETURNED') ? row.unappliedAmount : zero;
+}
