@@ -34,7 +34,7 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
     {
       name: 'files of the server that only the nightly run has',
       sample: 'inputs that are known to grow, two processes that share jobs, a clock that is advanced',
-      command: [...vitest, ...nightlyFiles('packages/server/src/{http,modules}/**/*.nightly.test.ts')],
+      command: [...vitest, ...nightlyFiles('packages/server/src/{wire,modules}/**/*.nightly.test.ts')],
       environment: { NIGHTLY: 'yes' },
     },
     {
@@ -137,6 +137,17 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
       sample: 'at some steps, and six courses, on PostgreSQL',
       command: [...vitest, `${pay}/kill.test.ts`, `${pay}/refunds.property.test.ts`],
       environment: { ENGINES: 'all', KILL_ROUNDS: '20', REFUND_RUNS: '200', NIGHTLY: 'yes' },
+    },
+    {
+      name: 'restarts behind nginx, and what it keeps from the service',
+      sample: 'that a process that stops serves on open connections, and refuses new ones',
+      command: [...vitest, `${server}/main/proxy.postgres.nightly.test.ts`],
+      environment: { NIGHTLY: 'yes' },
+    },
+    {
+      name: 'a quiet tenant during 14 random mixtures of attacks through nginx',
+      sample: 'that shares, bodies, connections and responses are limited',
+      command: ['pnpm', 'bench', '--attack', '--mixtures', '14', '--rounds', '2', '--seconds', '20'],
     },
     {
       name: 'the server at other times and in other time zones',

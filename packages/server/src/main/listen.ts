@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { Server } from 'node:net';
 
 /**
  * Connections that may wait until they are accepted; the system may allow fewer. Node's 511 are full when an attacker opens

@@ -1,4 +1,5 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createListener, Server as Listener } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type Logger, pino } from 'pino';
@@ -13,10 +14,11 @@ import { messages } from '../wire/messages.ts';
 import { listen } from './listen.ts';
 
 /**
- * Time after SIGTERM in which idle connections stay open, in milliseconds. Each response says that its connection closes, and
- * readiness that others shall serve. A connection that is closed at once may lose a request that is on its way.
+ * Time after SIGTERM in which new connections are accepted, because others learn from readiness that this process stops, and time
+ * after it in which idle ones stay open, in milliseconds. Whoever closes an idle connection may lose a request that is on its way, so
+ * the proxy has to, which keeps them for less.
  */
-const drainMilliseconds = 2_000;
+const [noticeMs, idleMs] = [2_000, 2_000];
 /** Time that requests and jobs in progress have to finish when a process stops, in milliseconds. */
 const graceMilliseconds = 10_000;
 
@@ -49,13 +51,19 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
     connections.bounded((request, response) => handle(request, response)),
   );
   connections.watch(server);
-  // First, because a port in use is detected at once, and the rest of the start takes a second.
-  await listen(server, config.host, config.port, 'PORT');
+  // First, because a port in use is detected at once, and the rest of the start takes a second. Until it can serve, a process accepts no
+  // connections, so that a proxy takes another one.
+  const portCheck = createListener();
+  await listen(portCheck, config.host, config.port, 'PORT');
+  await promisify(portCheck.close.bind(portCheck))();
+  const accept = async () => {
+    if (!server.listening) await listen(server, config.host, config.port, 'PORT');
+  };
   // Resources are closed in the opposite order.
   const opened = new AsyncDisposableStack();
   // Loading modules blocks this thread for a second or more, which must not delay a connection to PostgreSQL.
   if (config.databaseUrl !== undefined) await import('./serving.ts');
-  const opening = openWhenThere({ ...databaseOf(config), standbyUrls: config.standbyUrls, log }, log);
+  const opening = openWhenThere({ ...databaseOf(config), standbyUrls: config.standbyUrls, log }, log, accept);
   opening.then(
     (store) => opened.defer(() => store.close()),
     () => undefined,
@@ -66,23 +74,27 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
     const { service, listener, startBackground } = await prepareServing(config, opening, log, opened, work);
     connections.measure(service.metrics.registry);
     handle = listener;
+    await accept();
     log.info({ host: config.host, port: config.port, engine: service.store.engine }, 'Serving.');
     if (config.webhookAllowLoopback) log.warn(loopbackWarning);
     const stopBackground = config.background ? startBackground() : async () => {};
 
     const drain = async () => {
       service.lifetime.isStopping = true;
+      await unused(server, noticeMs);
+    };
+    const close = async () => {
       handle = (request, response) => {
         response.setHeader('Connection', 'close');
         listener(request, response);
       };
-      await unused(server, drainMilliseconds);
+      await closeServer(server, idleMs);
     };
     let stopping: Promise<void> | undefined;
     const stop = (drained?: Promise<void>) => {
       stopping ??= (async () => {
         log.info('Stopping: requests in progress are finished first.');
-        const closed = (drained ?? Promise.resolve()).then(() => closeServer(server));
+        const closed = drained === undefined ? closeServer(server) : drained.then(close);
         await Promise.all([closed, stopBackground(graceMilliseconds)]);
         await opened.disposeAsync();
         log.info('Stopped.');
@@ -105,20 +117,21 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
   }
 }
 
-/** Opens the database, and waits for a server that may be there in a moment. */
-async function openWhenThere(options: StoreOptions, log: Logger): Promise<Store> {
+/** Opens the database, and waits for a server that may be there in a moment; callers learn of that meanwhile. */
+async function openWhenThere(options: StoreOptions, log: Logger, accept: () => Promise<void>): Promise<Store> {
   for (;;) {
     try {
       return await openStore(options);
     } catch (error) {
       if (!(error instanceof ServerAway)) throw error;
       log.warn(`${error.message} Waiting for it.`);
+      await accept();
       await pause(retryOpening);
     }
   }
 }
 
-/** Responds to requests while the service starts. */
+/** Responds to requests while the service waits for its database. */
 async function rejectWhileStarting(response: ServerResponse, corsOrigins: readonly string[]): Promise<void> {
   const [{ Rejection }, { sendProblem }] = await Promise.all([
     import('../contract/rejection.ts'),
@@ -136,9 +149,12 @@ async function unused(server: Server, longest: number): Promise<void> {
   while (performance.now() < end && (await connections()) > 0) await pause(50);
 }
 
-async function closeServer(server: Server): Promise<void> {
-  const forced = setTimeout(() => server.closeAllConnections(), graceMilliseconds);
-  const closed = new Promise((resolve) => server.close(resolve));
+/** Accepts no more connections, lets requests in progress finish, and closes connections that are still idle after a time. */
+async function closeServer(server: Server, idle = 0): Promise<void> {
+  const forced = setTimeout(() => server.closeAllConnections(), idle + graceMilliseconds);
+  // That of `node:http` would close idle connections at once.
+  const closed = new Promise((resolve) => Listener.prototype.close.call(server, resolve));
+  await Promise.race([closed, pause(idle)]);
   server.closeIdleConnections();
   await closed;
   clearTimeout(forced);
