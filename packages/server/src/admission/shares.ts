@@ -76,7 +76,7 @@ export class Shares {
     const change = (to: 'light' | undefined) => {
       if (has === undefined || has === to) return;
       this.#add(tenant, user, this.#unitsOf(to) - this.#unitsOf(has));
-      if (has === 'heavy') this.#heavyEnded(tenant, performance.now() - startedAt);
+      if (has === 'heavy') this.#heavyEnded(tenant, user, performance.now() - startedAt);
       has = to;
       if (to === undefined) tenant.forgetIdle(userName);
       this.#startNext();
@@ -126,7 +126,7 @@ export class Shares {
     if (!user.allows(more, tenant.partOf(user, most))) return 'user';
     if (!tenant.allows(more, most)) return 'tenant';
     if (weight === 'light') return undefined;
-    if (tenant.restsUntil > performance.now()) return 'tenant';
+    if (user.restsUntil > performance.now()) return 'user';
     return this.#heavyUnits + more > this.limits.allHeavy ? 'service' : undefined;
   }
 
@@ -146,12 +146,11 @@ export class Shares {
     user.turn = this.#turns;
   }
 
-  /** Next to others, a tenant that sends several heavy requests at a time rests after each for as long as it took. */
-  #heavyEnded(tenant: Holder, tookMs: number): void {
+  /** Next to other tenants, an API user that sends several heavy requests at a time rests after each for as long as it took. */
+  #heavyEnded(tenant: Holder, user: Holder, tookMs: number): void {
     this.#heavyUnits -= this.limits.heavy;
-    const isWaiting = tenant.members.values().some(({ queues }) => queues.heavy.length > 0);
-    if (!isWaiting || !this.#all.hasOthers(tenant)) return;
-    tenant.restsUntil = performance.now() + tookMs;
+    if (user.queues.heavy.length === 0 || !this.#all.hasOthers(tenant)) return;
+    user.restsUntil = performance.now() + tookMs;
     setTimeout(() => this.#startNext(), tookMs + 1).unref();
   }
 

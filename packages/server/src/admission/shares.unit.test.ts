@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { standardWaitMs } from './admission.ts';
 import type { Weight } from './holder.ts';
 import { type Place, type ShareLimits, Shares, shareLimits } from './shares.ts';
 
@@ -112,7 +113,7 @@ describe('Shares', () => {
     expect(shares.usage()).toMatchObject({ units: 0, waiting: 0 });
   });
 
-  test('lets a tenant with several heavy requests rest after each for as long as it took, next to others alone', async () => {
+  test('lets an API user with several heavy requests rest after each for as long as it took, next to others alone', async () => {
     await enter('a/x 1+', 'a/x 2+', 'a/x 3+');
     await vi.advanceTimersByTimeAsync(300);
     await end('a/x 1+');
@@ -171,6 +172,24 @@ describe('Shares', () => {
     expect(shares.usage().averages).toEqual([]);
   });
 });
+
+test.each([
+  ['alone', false],
+  ['next to others', true],
+])(
+  'Shares › rejects none of six API users of a tenant with a report of a second each at a time: %s',
+  async (_, isBeside) => {
+    open(shareLimits(10, standardWaitMs));
+    if (isBeside) await enter('b/x 0');
+    const outcomes = await enter(...[1, 2, 3, 4, 5, 6].map((user) => `a/user${user} 1+`));
+    for (let second = 0; second < 10; second++) {
+      const running = started.filter((name) => name.endsWith('+'));
+      await vi.advanceTimersByTimeAsync(1_000);
+      for (const name of running) await end(name);
+    }
+    expect(await Promise.all(outcomes)).toEqual(Array(6).fill(undefined));
+  },
+);
 
 describe('a request that times out', () => {
   test.each([
