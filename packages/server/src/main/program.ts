@@ -378,11 +378,19 @@ webhook
   .argument('<tenant>', 'the tenant')
   .option('--types <types>', 'types of rows, separated by commas; all by default', (text) => text.split(','), [])
   .option('--url <url>', 'address of the server; from HOST and PORT by default')
-  .action(async (name: string, { types, url }: { types: string[]; url?: string }) => {
+  .option('--compact', 'one line for each event, without its row')
+  .option('--forward <url>', 'also send each request to this address, and return its status to the server')
+  .action(async (name: string, options: { types: string[]; url?: string; compact?: true; forward?: string }) => {
+    const { types, url, compact, forward } = options;
     const { listenForEvents } = await import('../operator/webhook-listen.ts');
     const visit = await visitServer(name, url, 'webhook-listen');
     try {
-      const listening = await listenForEvents(visit.calls, { types, print: console.log });
+      const listening = await listenForEvents(visit.calls, {
+        types,
+        print: console.log,
+        isCompact: compact === true,
+        ...(forward === undefined ? {} : { forwardTo: forward }),
+      });
       const end = async () => {
         await listening.close();
         await visit.end();

@@ -67,7 +67,7 @@ test('webhook rotate-secret › replaces the secret that the API returns', async
 });
 
 describe('webhook listen', () => {
-  test('receives every event that can be triggered, and removes its subscriptions when it stops', async () => {
+  test('receives every event that can be triggered, deactivates its subscriptions when it stops, and takes them again', async () => {
     const { calls } = await visitFirm((name, input) => runCommand(operator, name, input), {
       tenant: tenant.name,
       baseUrl: address,
@@ -90,6 +90,18 @@ describe('webhook listen', () => {
     const own = data.filter(({ description }) => description === 'webhook listen');
     expect(own.length).toBeGreaterThan(20);
     expect(own.every(({ active }) => !active)).toBe(true);
+
+    const target = await startReceiver();
+    target.respond = (_, response) => void response.writeHead(204).end();
+    const again: string[] = [];
+    const options = { types: ['Client'], print: (line: string) => again.push(line), isCompact: true };
+    const second = await listenForEvents(calls, { ...options, forwardTo: target.url });
+    const client = await triggerEvent(calls, 'Client.CREATE');
+    await expect.poll(() => again.at(-1)).toContain(`signature verified  Client.CREATE  ${client}  forwarded, 204`);
+    expect(target.arrivals[0]?.event).toMatchObject({ entityId: client });
+    await second.close();
+    const after = await calls.call<{ data: { active: boolean }[] }>('GET', '/api/v1/event-subscriptions?pageSize=100');
+    expect(after.data.map(({ active }) => active)).toEqual(data.map(({ active }) => active));
     await expect(listenForEvents(calls, { types: ['Elephant'], print: () => undefined })).rejects.toThrow('Elephant');
     await expect(triggerEvent(calls, 'Elephant.CREATE')).rejects.toThrow('These can: Client.CREATE');
   });
