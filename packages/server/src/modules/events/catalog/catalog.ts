@@ -2,6 +2,7 @@ import type { components } from '@financial-automation/spec';
 import { schemaUrls, type TypeExtension } from '../../../bulk/standard-types.ts';
 import { contract, type EventOperation, readRolesOf, schemaOf } from '../../../contract/contract.ts';
 import { isEventEnabled } from '../../../contract/events.ts';
+import type { Tenant } from '../../../platform/auth/caller.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { customTypeNames, findCustomTypes } from '../../records/index.ts';
 import { isFiltered, paymentFilters } from '../subscriptions/payment-filter.ts';
@@ -49,8 +50,9 @@ export async function findEventType(session: Session, tenantId: number, name: st
 }
 
 /** Whether a tenant can have events of a type: one of the contract, or one that it defined, active or not. */
-export async function findListedType(session: Session, tenantId: number, name: string): Promise<boolean> {
-  return standardTypes.has(name) || (await findCustomTypes(session, tenantId, [name])).length > 0;
+export async function findListedType(session: Session, { id, settings }: Tenant, name: string): Promise<boolean> {
+  if (standardTypes.has(name)) return operations.some((operation) => isEventEnabled(settings, name, operation));
+  return (await findCustomTypes(session, id, [name])).length > 0;
 }
 
 /** The roles that read rows of a type. One that the contract does not have is a type that a tenant defined. */

@@ -39,8 +39,13 @@ export const listEvents: Handler<'listEvents'> = async (context, { query }) => {
   if (entityType !== undefined) checkFilter(entityType, filterExpression ?? null, 'query');
   if (filterExpression !== undefined)
     checkPayments(context, { filterExpression, createdByApiUserId: context.caller.apiUserId }, 'query');
-  if (entityType !== undefined && !(await context.read((session) => findListedType(session, tenant.id, entityType))))
-    throw invalid('/entityType', 'EVENT_NOT_ENABLED', `There are no events of the type ${entityType}.`, 'query');
+  if (entityType !== undefined && !(await context.read((session) => findListedType(session, tenant, entityType))))
+    throw invalid(
+      '/entityType',
+      'EVENT_NOT_ENABLED',
+      `This tenant has no events of the type ${entityType}. The catalog lists those that are enabled.`,
+      'query',
+    );
   const start = await context.read((session) => startOf(session, context, query.after));
   // Where the page is full without them, they can wait.
   const isNearEnd = start.kept.newest - start.position <= pageSize;
