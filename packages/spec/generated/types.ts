@@ -3420,7 +3420,8 @@ export interface paths {
          *
          *     The list has the entity types that your roles can read. Payments follow the filter rules of subscriptions: they are listed only
          *     with a `filterExpression`, which `entityType=Payment` requires. A filter that your roles do not allow returns 400
-         *     (`FILTER_NOT_ALLOWED`).
+         *     (`FILTER_NOT_ALLOWED`). An `entityType` whose events are not enabled returns 400 (`EVENT_NOT_ENABLED`): those of `WipEntry` are off
+         *     unless your firm's operator enables them (`wipEvents` of `getMe`).
          *
          *     **Access and limits**
          *

@@ -5,6 +5,7 @@ import type { Operation } from '../contract/contract.ts';
 import { millisecondsOf } from '../contract/durations.ts';
 import { inProgress } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
+import { storedBody } from '../contract/stored-values.ts';
 import { DatabaseUnavailable, OutcomeUnknown } from '../platform/store/errors.ts';
 import type { Store, Transaction } from '../platform/store/store.ts';
 
@@ -79,7 +80,8 @@ export async function claimKey(
     if (first === undefined || first.status === 'RUNNING') {
       throw inProgress('The first request with this Idempotency-Key is still running. Try again shortly.');
     }
-    return first.response;
+    const { response } = first;
+    return { ...response, body: storedBody(operation, response.status, response.body) };
   };
 
   try {

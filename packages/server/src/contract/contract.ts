@@ -20,6 +20,7 @@ export interface Schema {
   readonly then?: Schema;
   readonly else?: Schema;
   readonly items?: Schema;
+  readonly additionalProperties?: unknown;
   readonly description?: string;
   readonly examples?: readonly unknown[];
   readonly minLength?: number;
@@ -72,7 +73,16 @@ export interface EventDeclaration {
 
 /** An event that the service sends to subscribers. */
 export interface Webhook {
-  readonly post: { readonly summary: string; readonly 'x-event': EventDeclaration };
+  readonly post: {
+    readonly summary: string;
+    readonly 'x-event': EventDeclaration;
+    readonly requestBody: { readonly content: { readonly 'application/json': EventBody } };
+  };
+}
+
+interface EventBody {
+  readonly schema: Schema;
+  readonly examples: Readonly<Record<string, { readonly $ref?: string; readonly value?: unknown }>>;
 }
 
 /** How an interface writes rows of a type one by one. */

@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import { defineJob, enqueue } from '../../background/job.ts';
+import { schemaOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { asOfToday } from '../../contract/stored-values.ts';
 import { command } from '../../entity/command.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
@@ -88,12 +90,15 @@ const finishBatch = command('batchFinished', (plan, id: string, status: Row<'Eng
     plan.set(engagementBatch, id, { status, finishedAt: plan.now });
 });
 
-function nextItems({ transaction, tenantId }: UnitOfWork, batchId: string): Promise<readonly Item[]> {
-  return transaction.all<Item>(sql`
+async function nextItems({ transaction, tenantId }: UnitOfWork, batchId: string): Promise<readonly Item[]> {
+  const items = await transaction.all<Item>(sql`
     select index, entry from engagement_batch_item
     where tenant_id = ${tenantId} and engagement_batch_id = ${batchId} and engagement_id is null and failure is null
     order by index limit ${chunkSize}`);
+  return items.map(({ index, entry }) => ({ index, entry: asOfToday(entrySchema, entry) }));
 }
+
+const entrySchema = schemaOf('EngagementCreateRequest');
 
 async function createSome(
   unit: UnitOfWork,

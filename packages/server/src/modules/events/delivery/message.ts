@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { hasRole } from '@financial-automation/spec/roles';
 import { type RawBuilder, sql } from 'kysely';
 import type { EventOperation } from '../../../contract/contract.ts';
+import { storedFields, storedRow } from '../../../contract/stored-values.ts';
 import { seesEmbedded, visibleTo } from '../../../entity/field-access.ts';
 import { entityOf } from '../../../entity/registry.ts';
 
@@ -123,10 +124,11 @@ export class Message {
 
 /** An event as JSON. */
 export function messageText(tenant: string, stored: StoredEvent): string {
-  const { id, entityType, operation, entityId, occurredAt, sequence, data, changedFields } = stored;
-  const changed = changedFields === null ? '[]' : JSON.stringify(changedFields);
-  // The row is put in as the database writes it: parsing it would change numbers, and cost more than all the rest. What
-  // is in quotes here is a name, an ID or an instant, which has nothing to escape.
+  const { id, entityType, operation, entityId, occurredAt, sequence, changedFields } = stored;
+  const data = storedRow(entityType, operation, stored.data);
+  const changed = JSON.stringify(storedFields(entityType, operation, changedFields ?? []));
+  // The row is put in as the database writes it: writing it again would cost more than all the rest. What is in quotes here is a name, an
+  // ID or an instant, which has nothing to escape.
   return `{"id":"${id}","entityType":"${entityType}","operation":"${operation}","entityId":"${entityId}","tenant":"${tenant}","occurredAt":"${occurredAt}","sequence":${sequence},"data":${data},"changedFields":${changed}}`;
 }
 

@@ -1,0 +1,140 @@
+/**
+ * What is stored for later (events, responses to be replayed, requests of jobs) outlives the release that stored it, and is read by the
+ * contract of today: a field that was added is filled in, and what a removed field held is left out.
+ */
+import { contract, type Operation, type Schema, schemaOf } from './contract.ts';
+import { resolved } from './fields.ts';
+import { declarationsOf, referred } from './parameters.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What is read of a schema, which is calculated once. */
+interface Form {
+  /** The schema, without its reference. */
+  readonly whole: Schema;
+  /** Whether values have no parts. */
+  readonly isLeaf: boolean;
+  readonly isUnion: boolean;
+  readonly isClosed: boolean;
+  readonly properties: ReadonlyMap<string, Schema>;
+  /** What a value gets that lacks the property. */
+  readonly initial: readonly (readonly [name: string, value: unknown])[];
+}
+
+const forms = new WeakMap<Schema, Form>();
+
+function formOf(schema: Schema): Form {
+  const known = forms.get(schema);
+  if (known !== undefined) return known;
+  const whole = resolved(schema);
+  const { properties = {}, required = [], additionalProperties, items, oneOf, discriminator } = whole;
+  const isUnion = oneOf !== undefined || discriminator !== undefined;
+  const form = {
+    whole,
+    isLeaf: !isUnion && items === undefined && whole.properties === undefined,
+    isUnion,
+    isClosed: additionalProperties === false,
+    properties: new Map(Object.entries(properties)),
+    initial: Object.entries(properties).flatMap(([name, property]): [string, unknown][] => {
+      const initial = required.includes(name) ? initialOf(resolved(property)) : property.default;
+      return initial === undefined ? [] : [[name, initial]];
+    }),
+  };
+  forms.set(schema, form);
+  return form;
+}
+
+/** The value as the schema describes it; the same value if that is so already. A field without a default that cannot be null stays missing. */
+export function asOfToday<Value>(schema: Schema, value: Value): Value;
+export function asOfToday(schema: Schema, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const form = formOf(schema);
+  if (form.isLeaf) return value;
+  if (Array.isArray(value)) {
+    const { items } = form.whole;
+    return items === undefined ? value : sameOr(value, (item) => asOfToday(items, item));
+  }
+  if (!isObject(value)) return value;
+  if (form.isUnion) {
+    const member = memberOf(form.whole, value);
+    return member === undefined ? value : asOfToday(member, value);
+  }
+  const row: Record<string, unknown> = {};
+  let isSame = true;
+  for (const [name, held] of Object.entries(value)) {
+    const property = form.properties.get(name);
+    if (property === undefined && form.isClosed) isSame = false;
+    else {
+      row[name] = property === undefined ? held : asOfToday(property, held);
+      if (row[name] !== held) isSame = false;
+    }
+  }
+  for (const [name, initial] of form.initial) {
+    if (Object.hasOwn(value, name)) continue;
+    row[name] = initial;
+    isSame = false;
+  }
+  return isSame ? value : row;
+}
+
+function sameOr(list: readonly unknown[], change: (item: unknown) => unknown): readonly unknown[] {
+  const changed = list.map(change);
+  return changed.every((item, index) => item === list[index]) ? list : changed;
+}
+
+/** The member of a union that the value is of, through unions within it. */
+function memberOf({ discriminator, oneOf = [] }: Schema, value: JsonObject): Schema | undefined {
+  if (discriminator !== undefined) {
+    const name = discriminator.mapping[String(value[discriminator.propertyName])];
+    return name === undefined ? undefined : schemaOf(name);
+  }
+  for (const one of oneOf.map(resolved)) {
+    const member = one.discriminator === undefined ? one : memberOf(one, value);
+    if (member !== undefined) return member;
+  }
+  return undefined;
+}
+
+/** What a row has in a field that did not exist when it was stored: its default, that of new rows, or null. */
+function initialOf(schema: Schema): unknown {
+  const types = [schema.type ?? []].flat();
+  const initial = schema.default ?? schema['x-on-create']?.value;
+  if (initial !== undefined) return initial;
+  if (types.includes('null')) return null;
+  return types.includes('array') ? [] : undefined;
+}
+
+/** The schemas of the rows in events, by type and operation. */
+const rowsOfEvents: ReadonlyMap<string, Schema | undefined> = new Map(
+  Object.values(contract.webhooks).map(({ post }) => {
+    const { entityType, operation } = post['x-event'];
+    const { data } = resolved(post.requestBody.content['application/json'].schema).properties ?? {};
+    return [`${entityType} ${operation}`, data];
+  }),
+);
+
+/** The row of a stored event, as JSON. Rows of types that tenants define have no fields that a release can change. */
+export function storedRow(entityType: string, operation: string, text: string): string {
+  const schema = rowsOfEvents.get(`${entityType} ${operation}`);
+  if (schema === undefined) return text;
+  const stored: unknown = JSON.parse(text);
+  const row = asOfToday(schema, stored);
+  return row === stored ? text : JSON.stringify(row);
+}
+
+/** The names of those fields of a row in an event that it still has. */
+export function storedFields(entityType: string, operation: string, names: readonly string[]): readonly string[] {
+  const schema = rowsOfEvents.get(`${entityType} ${operation}`);
+  const { properties } = schema === undefined ? {} : resolved(schema);
+  return properties === undefined ? names : names.filter((name) => Object.hasOwn(properties, name));
+}
+
+/** The body of a stored response. */
+export function storedBody(operation: Operation, status: number, body: unknown): unknown {
+  const declared = declarationsOf(operation)[1]?.responses?.[status];
+  const schema = declared === undefined ? undefined : referred(declared).content?.['application/json']?.schema;
+  return schema === undefined ? body : asOfToday(schema, body);
+}
