@@ -22,7 +22,10 @@ export function described(contract: Contract, chapters: readonly Chapter[]): Con
       ],
     });
   }
-  return withChapters(withWebhooksApart(withAuthenticationOnce(withRoles(withStates(copy)))), chapters);
+  return withChapters(
+    withWebhooksApart(withAuthenticationOnce(withRoles(withErrorsApart(withStates(copy))))),
+    chapters,
+  );
 }
 
 /** Moves the events to a separate chapter, because there are many and they cannot be called; the sandbox remains the last chapter. */
@@ -84,6 +87,14 @@ function withChapters(contract: Contract, chapters: readonly Chapter[]): Contrac
     groupOf('Changes'),
   ];
   return Object.assign({ ...contract, tags: [...tags, ...contract.tags] }, { 'x-tagGroups': groups });
+}
+
+/** The server has a page of all codes, which would otherwise be in this page once more. */
+function withErrorsApart(contract: Contract): Contract {
+  const description =
+    'Kind of an invalid value. The page `/reference/errors` of a server describes each code, with an example.';
+  Object.assign(Object(contract.components.schemas?.ProblemErrorCode), { description });
+  return contract;
 }
 
 /** Moves the table of roles to a separate page, in the chapter of authentication. */
