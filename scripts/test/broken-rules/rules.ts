@@ -61,13 +61,13 @@ export const brokenRules: readonly BrokenRule[] = [
   },
   {
     name: 'a payment covers what a pending payment covers',
-    file: `${billing}/payment/payment.ts`,
+    file: `${billing}/payment/payment-rules.ts`,
     ...replaced('dueOf(target).minus(target.amountPending)', 'dueOf(target)'),
     ...walks,
   },
   {
     name: 'a payment covers the invoice of a stranger',
-    file: `${billing}/payment/payment.ts`,
+    file: `${billing}/payment/payment-rules.ts`,
     ...replaced('if (target.clientId !== paid.clientId) {', 'if (target.clientId === paid.id) {'),
     ...walks,
   },
@@ -82,16 +82,16 @@ export const brokenRules: readonly BrokenRule[] = [
   },
   {
     name: 'a returned payment remains allocated',
-    file: `${billing}/payment/payment.ts`,
+    file: `${billing}/payment/payment-rules.ts`,
     ...replaced(
-      'return { returnedAt: plan.now, allocations: [], unappliedAmount: zero.minus(refundedAmount) };',
-      'return { returnedAt: plan.now, unappliedAmount: zero.minus(refundedAmount) };',
+      "allocations: status === 'COMPLETED' ? row.allocations.map(",
+      "allocations: status === 'COMPLETED' || status === 'RETURNED' ? row.allocations.map(",
     ),
     ...corrections,
   },
   {
     name: 'a credit is refunded in cash',
-    file: `${billing}/payment/payment.ts`,
+    file: `${billing}/payment/payment-rules.ts`,
     ...replaced("if (method !== 'CREDIT') return;", "if (method !== 'NONE') return;"),
     ...corrections,
   },
@@ -121,11 +121,8 @@ export const brokenRules: readonly BrokenRule[] = [
   },
   {
     name: 'a job is closed over open work',
-    file: 'packages/server/src/modules/projects/job.ts',
-    ...replaced(
-      "if (!workOf(plan, id).some(isOutstanding)) return;\n        const detail = 'The job has open work",
-      "if (id !== '') return;\n        const detail = 'The job has open work",
-    ),
+    file: `${time}/work-of-job.ts`,
+    ...replaced('if (!workOf(plan, id).some(isOutstanding)) return;', "if (id !== '') return;"),
     ...jobs,
   },
   // The ledger.
@@ -193,8 +190,8 @@ export const brokenRules: readonly BrokenRule[] = [
     name: 'money is allocated twice on the days before it is moved',
     file: `${billing}/ledger/payment-entries.ts`,
     ...replaced(
-      'firstDayFor(firstDayFor(day, change, receivable), change, held)',
-      'firstDayFor(day, change, receivable)',
+      'firstDayFor(firstDayFor(day, zero.minus(more), receivable), zero.minus(more), held)',
+      'firstDayFor(day, zero.minus(more), receivable)',
     ),
     ...ledger,
   },

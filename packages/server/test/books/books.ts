@@ -2,7 +2,7 @@ import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { Rejection } from '../../src/contract/rejection.ts';
 import { rehearse, transact } from '../../src/entity/transact.ts';
-import { counts } from '../../src/modules/billing/payment/allocations.ts';
+import { counts } from '../../src/modules/billing/money-rules.ts';
 import { payment } from '../../src/modules/billing/payment/payment.ts';
 import { recordResult } from '../../src/modules/billing/payment/payment-rules.ts';
 import type { WriteItem } from '../modules/records.ts';

@@ -1,3 +1,4 @@
+import { due, type MoneyRule, termsOf, unapplied } from '../../../src/modules/billing/money-rules.ts';
 import { type Cents, divideHalfUp, money, total, unscaled } from '../cents.ts';
 import type { Billed, InvoiceRow, ModelBooks, PaymentRow, WipRow } from './rows.ts';
 
@@ -11,19 +12,15 @@ export function isUntouched({ billed, up, off }: Pick<WipRow, 'billed' | 'up' | 
 }
 
 export function dueOf({ total: all, paid, credited, writtenOff, status }: InvoiceRow): Cents {
-  // Nothing is due on a credit note.
-  return status === 'VOIDED' || all < 0n ? 0n : all - paid - credited - writtenOff;
+  return centsBy(due, all < 0n ? 'CREDIT_NOTE' : status, { total: all, paid, credited, writtenOff });
 }
 
-/** Whether a payment with this status covers invoices. */
-export function counts(status: string): boolean {
-  return ['COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED'].includes(status);
+function centsBy<Part extends string>(rule: MoneyRule<Part>, status: string, amounts: Record<Part, Cents>): Cents {
+  return total(termsOf(rule, status).map(([part, sign]) => BigInt(sign) * amounts[part]));
 }
 
 export function unappliedOf({ status, amount, refunded, allocations }: PaymentRow): Cents {
-  if (status === 'RETURNED') return -refunded;
-  if (!counts(status) && status !== 'PENDING') return 0n;
-  return amount - refunded - total(allocations.map((one) => one.amount));
+  return centsBy(unapplied, status, { amount, refunded, allocated: total(allocations.map((one) => one.amount)) });
 }
 
 /** The balances of a client, in the format of the API. */

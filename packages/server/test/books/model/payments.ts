@@ -1,6 +1,7 @@
+import { counts } from '../../../src/modules/billing/money-rules.ts';
 import { type Cents, cents, total } from '../cents.ts';
 import type { BooksRequest, SentAllocation } from '../requests.ts';
-import { counts, dueOf, unappliedOf } from './balances.ts';
+import { dueOf, unappliedOf } from './balances.ts';
 import { settle } from './invoices.ts';
 import { dayOfChange, enter, entriesOf, firstDayFor, firstOpenDay, lastOf, latest } from './ledger.ts';
 import { type Conditions, mustMove, transitionsOf } from './machine.ts';

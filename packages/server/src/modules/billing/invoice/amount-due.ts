@@ -1,5 +1,6 @@
-import { type Decimal, zero } from '../../../contract/decimal.ts';
+import type { Decimal } from '../../../contract/decimal.ts';
 import type { Row } from '../../../entity/row.ts';
+import { amountBy, due } from '../money-rules.ts';
 
 type Document = Row<'Invoice'>;
 
@@ -11,8 +12,8 @@ export function isCreditNote({ documentType }: Pick<Document, 'documentType'>): 
 export function dueOf(
   row: Pick<Document, 'documentType' | 'status' | 'total' | 'amountPaid' | 'amountCredited' | 'amountWrittenOff'>,
 ): Decimal {
-  if (row.status === 'VOIDED' || isCreditNote(row)) return zero;
-  return row.total.minus(row.amountPaid).minus(row.amountCredited).minus(row.amountWrittenOff);
+  const { total, amountPaid: paid, amountCredited: credited, amountWrittenOff: writtenOff } = row;
+  return amountBy(due, isCreditNote(row) ? row.documentType : row.status, { total, paid, credited, writtenOff });
 }
 
 /** Whether payments can be allocated to an invoice. */

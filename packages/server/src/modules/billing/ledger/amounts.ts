@@ -1,5 +1,6 @@
 import { roundMoney } from '../../../contract/currency.ts';
 import { type Decimal, parseDecimal, sum, zero } from '../../../contract/decimal.ts';
+import { otherLines, totalOfLines } from '../money-rules.ts';
 
 /** The values that determine the amounts of a line. */
 export interface Price {
@@ -33,12 +34,12 @@ export function lineAmounts({ quantity, unitAmount, taxable, taxRatePercent }: P
 
 /** Calculates the totals of lines: discounts as a positive amount, interest separate from the subtotal. */
 export function totalsOf(lines: readonly (LineAmounts & { readonly lineType: string })[]): Totals {
-  const of = (lineType: string) => sum(lines.filter((line) => line.lineType === lineType).map((line) => line.amount));
-  const discountTotal = zero.minus(of('DISCOUNT'));
-  const interestTotal = of('INTEREST');
-  const subtotal = sum(lines.map((line) => line.amount))
-    .plus(discountTotal)
-    .minus(interestTotal);
+  const parts = { subtotal: zero, discountTotal: zero, interestTotal: zero };
+  for (const { lineType, amount } of lines) {
+    const [name, sign] = totalOfLines[lineType] ?? otherLines;
+    parts[name] = sign === 1 ? parts[name].plus(amount) : parts[name].minus(amount);
+  }
+  const { subtotal, discountTotal, interestTotal } = parts;
   const taxTotal = sum(lines.map((line) => line.taxAmount));
   return {
     subtotal,

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Session } from '../../../platform/store/session.ts';
+import { countingStatuses, due, sqlBy, totalSql, unapplied } from '../money-rules.ts';
 
 /** A row that violates an invariant of the books. */
 export interface Breach {
@@ -27,6 +28,14 @@ export async function findBreaches(session: Pick<Session, 'all'>, tenantId: numb
 }
 
 const documents = ['draft_invoice', 'invoice'] as const;
+const statusOfDocument = sql`case document_type when 'CREDIT_NOTE' then document_type else status end`;
+const amountsOfInvoice = {
+  total: sql`total`,
+  paid: sql`amount_paid`,
+  credited: sql`amount_credited`,
+  writtenOff: sql`amount_written_off`,
+};
+const amountsOfPayment = { amount: sql`p.amount`, refunded: sql`p.refunded_amount`, allocated: sql`a.allocated` };
 
 /** The accounts of the ledger, the rows whose balances they explain, and when the balance `b` of a row has the wrong sign. */
 const ledgerAccounts = [
@@ -103,9 +112,8 @@ const rules: readonly Rule[] = [
       select d.id::text, concat_ws(' ', d.subtotal, d.discount_total, d.tax_total, d.interest_total, d.total) as detail
       from ${sql.table(table)} d
       left join (select ${sql.ref(`${table}_id`)} as id,
-          sum(amount) filter (where line_type not in ('DISCOUNT', 'INTEREST')) as subtotal,
-          -sum(amount) filter (where line_type = 'DISCOUNT') as discount,
-          sum(amount) filter (where line_type = 'INTEREST') as interest, sum(tax_amount) as tax
+          ${totalSql('subtotal')} as subtotal, ${totalSql('discountTotal')} as discount, ${totalSql('interestTotal')} as interest,
+          sum(tax_amount) as tax
         from ${sql.table(`${table}_line`)} where tenant_id = ${tenantId} group by 1) l on l.id = d.id
       where d.tenant_id = ${tenantId}
         and ((d.subtotal, d.discount_total, d.tax_total, d.interest_total)
@@ -153,7 +161,7 @@ const rules: readonly Rule[] = [
       select id::text, concat_ws(' ', status, total, amount_paid, amount_credited, amount_written_off, amount_pending,
         amount_due) as detail
       from invoice where tenant_id = ${tenantId} and not (
-        amount_due = (case when status = 'VOIDED' or document_type = 'CREDIT_NOTE' then 0 else total - amount_paid - amount_credited - amount_written_off end)
+        amount_due = ${sqlBy(due, statusOfDocument, amountsOfInvoice)}
         and amount_due >= 0 and amount_pending between 0 and amount_due
         and (document_type = 'CREDIT_NOTE') = (total < 0)
         and case when document_type = 'CREDIT_NOTE' then status in ('POSTED', 'VOIDED')
@@ -170,11 +178,9 @@ const rules: readonly Rule[] = [
       select p.id::text, concat_ws(' ', p.status, p.amount, a.allocated, p.unapplied_amount, p.refunded_amount) as detail
       from payment p cross join lateral (select coalesce(sum(amount), 0) as allocated from payment_allocation a
         where a.tenant_id = p.tenant_id and a.payment_id = p.id) a
-      where p.tenant_id = ${tenantId} and not (case
-        when p.status in ('COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED', 'PENDING')
-          then p.amount = a.allocated + p.unapplied_amount + p.refunded_amount
-        when p.status = 'RETURNED' then a.allocated = 0 and p.unapplied_amount = -p.refunded_amount
-        else a.allocated = 0 and p.unapplied_amount = 0 end and (p.unapplied_amount >= 0 or p.status = 'RETURNED'))`,
+      where p.tenant_id = ${tenantId} and not (p.unapplied_amount = ${sqlBy(unapplied, sql`p.status`, amountsOfPayment)}
+        and (a.allocated = 0 or p.status in (${sql.join([...countingStatuses, 'PENDING'].map((status) => sql.lit(status)))}))
+        and (p.unapplied_amount >= 0 or p.status = 'RETURNED'))`,
   },
   {
     // Whether the clients are in one group is checked when the allocation is created: a client may leave its group later.

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Session } from '../../../platform/store/session.ts';
+import { countingStatuses, held, owed, sqlBy, unapplied } from '../money-rules.ts';
 
 /** The types whose rows store sums, in the lock order. */
 type SummingType = 'Payment' | 'Invoice' | 'Task' | 'Job' | 'Client';
@@ -23,8 +24,9 @@ export interface KeptSums {
   readonly sums: (tenantId: number) => RawBuilder<unknown>;
 }
 
-/** The status of payments that count: the database has the same function for its triggers. */
-const counting = sql`p.status in ('COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED')`;
+const counting = sql`p.status in (${sql.join(countingStatuses.map((status) => sql.lit(status)))})`;
+const allocated = sql`coalesce((
+  select sum(a.amount) from payment_allocation a where a.tenant_id = p.tenant_id and a.payment_id = p.id), 0)`;
 
 /** In the lock order. Balances of clients are sums over invoices and payments, which are sums of allocations. */
 export const keptSums: readonly KeptSums[] = [
@@ -33,9 +35,7 @@ export const keptSums: readonly KeptSums[] = [
     table: 'payment',
     columns: { unappliedAmount: 'unapplied_amount' },
     sums: (tenantId) => sql`
-      select p.id, case when ${counting} or p.status = 'PENDING' then p.amount - p.refunded_amount - coalesce((
-        select sum(a.amount) from payment_allocation a where a.tenant_id = p.tenant_id and a.payment_id = p.id), 0)
-        when p.status = 'RETURNED' then -p.refunded_amount else 0 end as unapplied_amount
+      select p.id, ${sqlBy(unapplied, sql`p.status`, { amount: sql`p.amount`, refunded: sql`p.refunded_amount`, allocated })} as unapplied_amount
       from payment p where p.tenant_id = ${tenantId}`,
   },
   {
@@ -101,11 +101,11 @@ export const keptSums: readonly KeptSums[] = [
       select k.id, coalesce(sum(outstanding), 0) as outstanding_balance, coalesce(sum(unapplied), 0) as unapplied_credit,
         coalesce(sum(unbilled), 0) as unbilled_wip
       from client k join (
-        select i.client_id, i.currency, i.amount_due as outstanding, 0 as unapplied, 0 as unbilled from invoice i
-        where i.tenant_id = ${tenantId} and i.status <> 'PENDING'
+        select i.client_id, i.currency, ${sqlBy(owed, sql`i.status`, { due: sql`i.amount_due` })} as outstanding, 0 as unapplied, 0 as unbilled
+        from invoice i where i.tenant_id = ${tenantId}
         union all
-        select p.client_id, p.currency, 0, p.unapplied_amount, 0 from payment p
-        where p.tenant_id = ${tenantId} and (${counting} or p.status = 'RETURNED')
+        select p.client_id, p.currency, 0, ${sqlBy(held, sql`p.status`, { unapplied: sql`p.unapplied_amount` })}, 0
+        from payment p where p.tenant_id = ${tenantId}
         union all
         select w.client_id, w.currency, 0, 0, w.outstanding_amount from wip_entry w
         where w.tenant_id = ${tenantId}) parts on parts.client_id = k.id and parts.currency = k.currency

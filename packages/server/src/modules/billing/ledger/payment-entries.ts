@@ -3,7 +3,7 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { invoice } from '../invoice/invoice.ts';
-import { counts } from '../payment/allocations.ts';
+import { counts } from '../money-rules.ts';
 import { dayOfChange, enter, entriesOf, firstOpenDay, type Kind, lastOf, later } from './enter.ts';
 import { firstDayFor } from './entry-day.ts';
 

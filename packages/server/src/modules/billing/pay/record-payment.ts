@@ -15,7 +15,8 @@ import {
   reserveLink,
   withdrawLink,
 } from '../link/payment-link.ts';
-import { counts, type PayableInvoice, spread } from '../payment/allocations.ts';
+import { counts } from '../money-rules.ts';
+import { type PayableInvoice, spread } from '../payment/allocations.ts';
 import { payment } from '../payment/payment.ts';
 import { receivePayment, recordResult } from '../payment/payment-rules.ts';
 import type { Attempt } from './attempt.ts';

@@ -72,11 +72,6 @@ function compareAge(one: Allocation, other: Allocation): number {
   return early < late ? -1 : early > late ? 1 : 0;
 }
 
-/** Whether a payment with this status covers invoices. */
-export function counts(status: string): boolean {
-  return status === 'COMPLETED' || status === 'PARTIALLY_REFUNDED' || status === 'REFUNDED';
-}
-
 export function sumOf(shares: readonly { readonly amount: Decimal }[]): Decimal {
   return sum(shares.map(({ amount }) => amount));
 }

@@ -16,7 +16,7 @@ import {
   type PaymentChange,
 } from '../ledger/payment-entries.ts';
 import { invalidateLinks, readLinks } from '../link/payment-link.ts';
-import { counts } from './allocations.ts';
+import { counts } from '../money-rules.ts';
 
 /** Money is received, or a bank has settled what was pending or had failed. */
 export const completePayment = command('paymentCompleted', (plan, change: PaymentChange) => {

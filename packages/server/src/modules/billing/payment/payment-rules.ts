@@ -12,7 +12,8 @@ import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../../r
 import { dueOf, isCreditNote, isOpen } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
-import { type Allocation, counts, sumOf, takeNewest } from './allocations.ts';
+import { amountBy, counts, held, unapplied } from '../money-rules.ts';
+import { type Allocation, sumOf, takeNewest } from './allocations.ts';
 import { payment } from './payment.ts';
 import {
   applyPayment,
@@ -121,7 +122,7 @@ function completeNew(change: PaymentChange, plan: Plan): void {
   values.paymentNumber = plan.nextReference(paymentNumber(plan.today.slice(0, 4)));
   values.pmsRef ??= values.paymentNumber;
   values.allocations = completeAllocations(change, values.allocations, plan);
-  values.unappliedAmount = values.amount.minus(sumOf(values.allocations));
+  values.unappliedAmount = unappliedOf(values);
   if (counts(values.status)) values.settledAt = plan.now;
 }
 
@@ -190,31 +191,30 @@ function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
     throw invalidField('allocations', 'A refund reduces the allocations itself. Omit allocations.');
   const status = values.refundedAmount.eq(values.amount) ? 'REFUNDED' : 'PARTIALLY_REFUNDED';
   if (input.status === undefined) values.status = status;
-  const unapplied = previous.unappliedAmount.lt(more) ? previous.unappliedAmount : more;
-  values.unappliedAmount = previous.unappliedAmount.minus(unapplied);
-  values.allocations = takeNewest(previous.allocations, more.minus(unapplied)).left;
+  const ofUnapplied = previous.unappliedAmount.lt(more) ? previous.unappliedAmount : more;
+  values.allocations = takeNewest(previous.allocations, more.minus(ofUnapplied)).left;
+  values.unappliedAmount = unappliedOf(values);
   values.refundedAt = plan.now;
 }
 
 /** The state of a payment after its result, or after it is returned, refunded in full or voided. */
-function outcomeOf(
-  { amount, allocations, refundedAmount }: PaymentRow,
-  status: PaymentRow['status'],
-  plan: Plan,
-): Partial<PaymentRow> {
-  if (status === 'COMPLETED')
-    return {
-      settledAt: plan.now,
-      allocations: allocations.map((one) => ({ ...one, allocatedAt: plan.now })),
-      unappliedAmount: amount.minus(sumOf(allocations)),
-      failureCode: null,
-      failureMessage: null,
-    };
-  // What was refunded before is lost when the bank takes the money back.
-  if (status === 'RETURNED')
-    return { returnedAt: plan.now, allocations: [], unappliedAmount: zero.minus(refundedAmount) };
-  const refund = status === 'REFUNDED' ? { refundedAmount: amount, refundedAt: plan.now } : {};
-  return { ...refund, allocations: [], unappliedAmount: zero };
+function outcomeOf(row: PaymentRow, status: PaymentRow['status'], plan: Plan): Partial<PaymentRow> {
+  const result = {
+    allocations: status === 'COMPLETED' ? row.allocations.map((one) => ({ ...one, allocatedAt: plan.now })) : [],
+    ...(status === 'COMPLETED' && { settledAt: plan.now, failureCode: null, failureMessage: null }),
+    ...(status === 'RETURNED' && { returnedAt: plan.now }),
+    ...(status === 'REFUNDED' && { refundedAmount: row.amount, refundedAt: plan.now }),
+  };
+  return { ...result, unappliedAmount: unappliedOf({ ...row, ...result, status }) };
+}
+
+function unappliedOf({
+  status,
+  amount,
+  refundedAmount: refunded,
+  allocations,
+}: Pick<PaymentRow, 'status' | 'amount' | 'refundedAmount' | 'allocations'>): Decimal {
+  return amountBy(unapplied, status, { amount, refunded, allocated: sumOf(allocations) });
 }
 
 /** Records a payment that the service receives, such as one by link. */
@@ -246,7 +246,7 @@ function reallocate(change: PaymentChange, plan: Plan): void {
       '/allocations',
     );
   values.allocations = completeAllocations(change, values.allocations, plan);
-  values.unappliedAmount = values.amount.minus(values.refundedAmount).minus(sumOf(values.allocations));
+  values.unappliedAmount = unappliedOf(values);
 }
 
 /** Allocations that a caller sends again keep their stored fields. */
@@ -335,5 +335,5 @@ function afterWrite(change: PaymentChange, plan: Plan): void {
 
 /** The amount that the firm holds for the client, or has lost on the payment. */
 function heldOf(row: PaymentRow | undefined): Decimal {
-  return row !== undefined && (counts(row.status) || row.status === 'RETURNED') ? row.unappliedAmount : zero;
+  return row === undefined ? zero : amountBy(held, row.status, { unapplied: row.unappliedAmount });
 }
