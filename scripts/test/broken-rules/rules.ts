@@ -73,7 +73,7 @@ export const brokenRules: readonly BrokenRule[] = [
   },
   {
     name: 'an invoice with a payment is voided',
-    file: `${billing}/invoice/invoice.ts`,
+    file: `${billing}/invoice/invoice-rules.ts`,
     ...replaced(
       'if (amountPaid.plus(amountCredited).plus(amountPending).eq(zero)) return;',
       'if (amountPaid.gte(zero)) return;',
