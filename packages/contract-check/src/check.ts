@@ -103,7 +103,7 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
   reportDeath(session);
   reportLoss(session);
   const { document, judged, seed, transport, plan, footprint, registry, options } = session;
-  const findings = registry.findings();
+  const findings = registry.findings().map((one) => ({ ...one, setup: footprint.setupFor(one.exchanges) }));
   const operations = judged.map((operation): OperationReport => {
     const { id, method } = operation;
     const path = addressOf(operation);

@@ -32,8 +32,16 @@ export interface Observed extends Candidate {
   readonly exchanges: readonly Exchange[];
 }
 
+/** A resource that the run created and deleted again, and the request that creates it. */
+export interface Creation {
+  readonly id: string;
+  readonly exchange: Exchange;
+}
+
 /** Differences that have one cause, described by the worst of them. */
 export interface Finding extends Observed, Rule {
+  /** What must be created first to repeat the requests after the run, in order. */
+  readonly setup?: readonly Creation[];
   /** Other operations with the same cause. */
   readonly also: readonly string[];
   /** Everywhere that the cause was observed, this finding first. */

@@ -30,6 +30,23 @@ export function curlOf(exchange: Exchange, mask = new Mask()): string {
   return [...words, option, quoted(body)].join(' ');
 }
 
+/** A command whose response has an ID, as one that assigns the ID to a variable, and prints the response. */
+export function assigned(
+  command: string,
+  variable: string,
+  id: string,
+  { text, headers }: Exchange['response'],
+): string {
+  const literal = id.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const match = new RegExp(`"([\\w-]+)"\\s*:\\s*("?)${literal}\\2\\s*[,}]`).exec(text);
+  const [, name = '', quote = ''] = match ?? [];
+  const before = text.slice(0, match?.index).split(`"${name}":`).length;
+  const member = `grep -o '"${name}": *${quote === '' ? '[0-9]*' : '"[^"]*"'}' | sed -n ${before}p | ${quote === '' ? 'tr -dc 0-9' : `cut -d'"' -f4`}`;
+  const last = "sed -n 's#^[Ll]ocation: .*/\\([^/]*\\)\\r*$#\\1#p' | tr -d '\\r'";
+  if (match === null && headers.location === undefined) return command;
+  return `${variable}=$(${command.replace('curl -i', 'curl -si')} | tee /dev/stderr | ${match === null ? last : member})`;
+}
+
 function methodWords(method: string, hasBody: boolean): string[] {
   // With -X HEAD, curl waits for a body of the declared length.
   if (method === 'HEAD' && !hasBody) return ['-I'];

@@ -13,7 +13,7 @@ export interface Field {
 }
 
 export function fieldsOf(finding: MaskedFinding): Field[] {
-  const { exchanges, fix, also, places, place: contract, title, expected, actual } = finding;
+  const { exchanges, setup, fix, also, places, place: contract, title, expected, actual } = finding;
   const different = places.slice(1).filter((place) => place.title !== title);
   const others = also.filter((id) => !different.some(({ operation }) => operation === id));
   const field = (label: string, text: string, isShown = true) => (isShown ? [{ label, text }] : []);
@@ -22,6 +22,7 @@ export function fieldsOf(finding: MaskedFinding): Field[] {
     ...field('expected', expected, !title.startsWith(expected)),
     ...field('actual', actual),
     ...(contract === undefined ? [] : field('contract', placeText(contract))),
+    ...setup.map((text): Field => ({ label: 'first', text, isCommand: true })),
     ...exchanges.flatMap((exchange, index): Field[] => {
       const number = exchanges.length === 1 ? '' : ` ${index + 1}`;
       const isLast = index === exchanges.length - 1;

@@ -3,7 +3,7 @@ import type { Exchange } from '../http/call.ts';
 import { Mask, type Piece, type Secret, shown } from '../http/mask.ts';
 import { mapped } from '../json.ts';
 import type { Report } from '../run/report.ts';
-import { curlOf } from './curl.ts';
+import { assigned, curlOf } from './curl.ts';
 
 export interface Presentation {
   /** Credentials to mask. Secrets are also masked by name. */
@@ -15,7 +15,9 @@ export interface MaskedReport extends Omit<Report, 'findings'> {
   readonly findings: readonly MaskedFinding[];
 }
 
-export interface MaskedFinding extends Omit<Finding, 'exchanges'> {
+export interface MaskedFinding extends Omit<Finding, 'exchanges' | 'setup'> {
+  /** Commands that create what the requests need. */
+  readonly setup: readonly string[];
   readonly exchanges: readonly MaskedExchange[];
 }
 
@@ -38,10 +40,26 @@ export function masked(report: Report, secrets: readonly Secret[] = []): MaskedR
     mapped(value, (one) => (typeof one === 'string' ? mask.text(one) : one)) as Value;
   return {
     ...withoutSecrets(others),
-    findings: findings.map(({ exchanges, ...finding }) => ({
-      ...withoutSecrets(finding),
-      exchanges: exchanges.map((exchange) => maskedExchange(exchange, mask)),
-    })),
+    findings: findings.map(({ exchanges, setup = [], ...finding }) => {
+      const ids = setup.map(({ id }, index) => ({ value: id, variable: index === 0 ? 'ID' : `ID_${index + 1}` }));
+      const all = [...exchanges, ...setup.map((one) => one.exchange)];
+      const withIds = ids.length === 0 ? mask : new Mask([...secrets, ...ids], all);
+      // What a request of the finding creates is named by its response.
+      const created = new Map(
+        setup.map(({ exchange, id }, index) => [exchange.request, { id, variable: ids[index]?.variable ?? '' }]),
+      );
+      const commandOf = (exchange: Exchange) => {
+        const own = created.get(exchange.request);
+        const command = curlOf(exchange, withIds);
+        return own === undefined ? command : assigned(command, own.variable, own.id, exchange.response);
+      };
+      const isShown = (one: Exchange) => exchanges.some(({ request }) => request === one.request);
+      return {
+        ...withoutSecrets(finding),
+        setup: setup.filter((one) => !isShown(one.exchange)).map((one) => commandOf(one.exchange)),
+        exchanges: exchanges.map((one) => ({ ...maskedExchange(one, mask), curl: commandOf(one) })),
+      };
+    }),
   };
 }
 

@@ -1,9 +1,10 @@
 import { type Operation, safeMethods } from '../document/operation.ts';
+import type { Creation } from '../finding/finding.ts';
 import { type Exchange, locationOf } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
-import { encoded, pathPattern, pathTexts } from '../http/deserialize.ts';
+import { decoded, encoded, pathPattern, pathTexts } from '../http/deserialize.ts';
 import type { WireRequest } from '../http/serialize.ts';
-import { type JsonObject, remembered } from '../json.ts';
+import { isWithin, type JsonObject, remembered } from '../json.ts';
 import { lastParameter } from './names.ts';
 import type { Plan } from './plan.ts';
 import { identityIn, idOf, isOld, type Pool } from './pool.ts';
@@ -25,8 +26,8 @@ export class Footprint {
   readonly #base: string;
   /** The operations that created resources, by the path of the resource. */
   readonly #created = new Map<string, Operation>();
-  /** Also those that the run deleted. */
-  readonly #ever = new Set<string>();
+  /** The requests that created resources, also those that the run deleted, by the path of the resource. */
+  readonly #ever = new Map<string, Exchange>();
   readonly #unidentified = new Map<Operation, number>();
   readonly #changed = new Map<string, Changed>();
   readonly #befores = new Map<string, Promise<Exchange | undefined>>();
@@ -98,6 +99,23 @@ export class Footprint {
       this.#changed.set(target, { operation, target, before: this.#befores.get(target), isRestored: false });
   }
 
+  /** What requests name, and the run created and deleted: to repeat them, it must be created again. */
+  setupFor(exchanges: readonly Exchange[]): Creation[] {
+    const found = new Map<Exchange, Creation>();
+    const visit = ({ request }: Exchange) => {
+      const path = this.below(new URL(request.url).pathname);
+      for (const [target, exchange] of this.#ever) {
+        const id = decoded(target.slice(target.lastIndexOf('/') + 1));
+        const isNamed = isWithin(path, target) || (id.length > 8 && request.body?.includes(id) === true);
+        if (!isNamed || this.#created.has(target) || found.has(exchange) || exchange.request === request) continue;
+        visit(exchange);
+        found.set(exchange, { id, exchange });
+      }
+    };
+    for (const exchange of exchanges) visit(exchange);
+    return [...found.values()];
+  }
+
   /** Reads what a request is about to change, once. */
   remember(target: string, read: () => Promise<Exchange | undefined>): Promise<Exchange | undefined> {
     return remembered(this.#befores, target, read);
@@ -151,7 +169,7 @@ export class Footprint {
     if (targets.length === 0 && (isCertain || hasUnknownEffect(response)))
       this.#unidentified.set(operation, (this.#unidentified.get(operation) ?? 0) + 1);
     for (const one of targets) {
-      this.#ever.add(one);
+      this.#ever.set(one, exchange);
       this.#created.set(one, operation);
     }
   }

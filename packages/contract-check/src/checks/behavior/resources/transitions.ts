@@ -97,6 +97,8 @@ class Walk {
   /** Moves of which roles and preconditions were checked. */
   readonly #guarded = new Set<Move>();
   #attempts = 0;
+  /** The requests that brought the current resource into its state. */
+  #trail: Exchange[] = [];
   #isDone = false;
 
   constructor(harness: ResourceHarness, label: string) {
@@ -145,9 +147,10 @@ class Walk {
   /** A resource in a state, if the way there still leads there. */
   async #reached(state: string, path: Path): Promise<Created | undefined> {
     let current = await this.#harness.createAndRead(`${this.#label} ${state} ${this.#attempts}`);
+    this.#trail = [current.resource.created];
     for (const step of path) {
       if (step === 'wait') current = await this.#waited(current);
-      else await this.#send(step, current);
+      else this.#trail.push(await this.#send(step, current));
       current = { ...current, ...need(await this.#harness.shown(current.resource)) };
     }
     return this.#stateOf(current) === state ? current : undefined;
@@ -188,7 +191,7 @@ class Walk {
           operation,
           about,
           ['success', responseText(response)],
-          before.exchange,
+          ...this.#trail,
           response,
         );
       return isSteady ? { ...before, ...now } : undefined;
@@ -204,7 +207,7 @@ class Walk {
         operation,
         about,
         [expected, responseText(response)],
-        before.exchange,
+        ...this.#trail,
         response,
       );
     }
@@ -241,7 +244,7 @@ class Walk {
     if (conditionOf(operation) !== undefined && declares(operation, 412)) {
       const stale = await this.#send(move, before, { 'if-match': staleTag(etagOf(before)) });
       const texts: [string, string] = ['412', responseText(stale)];
-      if (isSuccess(stale)) this.#differ('if-match-ignored', operation, 'stale', texts, before.exchange, stale);
+      if (isSuccess(stale)) this.#differ('if-match-ignored', operation, 'stale', texts, ...this.#trail, stale);
       if (isSuccess(stale)) return 'broken';
     }
     for (const { who, identity } of lacking(session, operation)) {
@@ -249,13 +252,13 @@ class Walk {
       const after = await this.#harness.shown(before.resource);
       const isDone = isSuccess(response) || (after !== undefined && this.#stateOf(after) !== this.#stateOf(before));
       if (!isDone) continue;
-      this.#differ('missing-permission', operation, who, ['403', responseText(response)], before.exchange, response);
+      this.#differ('missing-permission', operation, who, ['403', responseText(response)], ...this.#trail, response);
       return 'broken';
     }
     const identity = exactly(session, operation);
     const own = identity && (await this.#send(move, before, {}, identity));
     if (own === undefined || ![401, 403].includes(own.response.status)) return own;
-    this.#differ('permission-rejected', operation, '', ['success', responseText(own)], before.exchange, own);
+    this.#differ('permission-rejected', operation, '', ['success', responseText(own)], ...this.#trail, own);
     return undefined;
   }
 
