@@ -109,6 +109,7 @@ try {
     }
     const row = rowOf(together(attacked), together(alone));
     rows[attack.name] = { ...row, MB: `${before} to ${most}` };
+    console.log(`  p99 of the quiet tenant: ${row['p99, ms']} ms, ${row['p99 to quiet']} times that without an attack`);
     if (Number(row['p99 to quiet']) > 3 || row.errors !== '' || row['not ready'] > 0) process.exitCode = 1;
     for (const [name, report] of received) console.log(`  ${name} received ${JSON.stringify(report)}`);
   }
