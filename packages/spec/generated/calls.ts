@@ -30,6 +30,10 @@ export const calls = {
   listContactClients: ["POST","/gql/v1/contact_clients",true,"offset"],
   /** List contact infos */
   listContactInfos: ["POST","/gql/v1/contact_infos",true,"offset"],
+  /** Search contact infos */
+  searchContactInfos: ["POST","/gql/v1/contact_infos/search",true,"offset"],
+  /** Get a contact info */
+  getContactInfo: ["GET","/gql/v1/contact_info/{id}",true,null],
   /** List departments */
   listDepartments: ["POST","/gql/v1/departments",true,"offset"],
   /** List industries */
@@ -116,6 +120,8 @@ export const calls = {
   aggregateLedgerEntries: ["POST","/gql/v1/ledger_entries/aggregate",true,"cursor"],
   /** Get a ledger entry */
   getLedgerEntry: ["GET","/gql/v1/ledger_entry/{id}",true,null],
+  /** Search quick payment links */
+  searchQuickPaymentLinks: ["POST","/gql/v1/quick_payment_links/search",true,"offset"],
   /** Get a quick payment link */
   getQuickPaymentLink: ["GET","/gql/v1/quick_payment_link/{id}",true,null],
   /** List the unpaid invoices of a client */
@@ -247,4 +253,4 @@ export const calls = {
   /** Get a file */
   getFile: ["GET","/api/v1/files/{id}",true,null],
 } as const;
-export const mirrored = {"Client":["searchClients",true],"Contact":["searchContacts",true],"ContactClient":["listContactClients",true],"ClientGroup":["listClientGroups",true],"ContactInfo":["listContactInfos",true],"Job":["listJobs",true],"Task":["searchTasks",false],"Engagement":["searchEngagements",true],"Staff":["searchStaff",false],"TimeEntry":["searchTimeEntries",false],"ExpenseEntry":["searchExpenseEntries",true],"TaskType":["searchTaskTypes",false],"WipEntry":["searchWip",false],"Invoice":["searchInvoices",true],"Payment":["searchPayments",true]} as const;
+export const mirrored = {"Client":["searchClients",true],"Contact":["searchContacts",true],"ContactClient":["listContactClients",true],"ClientGroup":["listClientGroups",true],"ContactInfo":["searchContactInfos",true],"Job":["listJobs",true],"Task":["searchTasks",false],"Engagement":["searchEngagements",true],"Staff":["searchStaff",false],"TimeEntry":["searchTimeEntries",false],"ExpenseEntry":["searchExpenseEntries",true],"TaskType":["searchTaskTypes",false],"WipEntry":["searchWip",false],"Invoice":["searchInvoices",true],"Payment":["searchPayments",true],"QuickPaymentLink":["searchQuickPaymentLinks",true]} as const;

@@ -538,6 +538,79 @@ export const operations = {
       503
     ]
   },
+  "searchContactInfos": {
+    "method": "POST",
+    "path": "/gql/v1/contact_infos/search",
+    "tag": "clients",
+    "summary": "Search contact infos",
+    "roles": [
+      "CLNT_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "getContactInfo": {
+    "method": "GET",
+    "path": "/gql/v1/contact_info/{id}",
+    "tag": "clients",
+    "summary": "Get a contact info",
+    "roles": [
+      "CLNT_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
+    },
+    "statuses": [
+      200,
+      304,
+      400,
+      401,
+      403,
+      404,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
   "listDepartments": {
     "method": "POST",
     "path": "/gql/v1/departments",
@@ -2127,6 +2200,42 @@ export const operations = {
       403,
       404,
       406,
+      429,
+      500,
+      503
+    ]
+  },
+  "searchQuickPaymentLinks": {
+    "method": "POST",
+    "path": "/gql/v1/quick_payment_links/search",
+    "tag": "billing",
+    "summary": "Search quick payment links",
+    "roles": [
+      "PAYLNK_C"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
       429,
       500,
       503

@@ -421,6 +421,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/gql/v1/contact_infos/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search contact infos
+         * @description Returns the contact infos that match `where`, sorted by `orderBy`: the addresses of a client are those with its ID as `ownerId`.
+         *     Without `where`, all contact infos match.
+         *
+         *     A `where` clause that is too deep or has too many conditions returns 400 (`SEARCH_TOO_COMPLEX`); so does a cursor of another
+         *     query (`INVALID_CURSOR`).
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `CLNT_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["searchContactInfos"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/contact_info/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a contact info
+         * @description Returns one contact info, active or inactive: the address, email address and phone numbers of a client, a contact or an office.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `CLNT_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        get: operations["getContactInfo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/departments": {
         parameters: {
             query?: never;
@@ -1746,6 +1805,38 @@ export interface paths {
         get: operations["getLedgerEntry"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/quick_payment_links/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search quick payment links
+         * @description Returns the quick payment links that match `where`, sorted by `orderBy`, whatever their status. Anyone who has the `url` of an active
+         *     link can pay. Without `where`, all links match.
+         *
+         *     A `where` clause that is too deep or has too many conditions returns 400 (`SEARCH_TOO_COMPLEX`); so does a cursor of another
+         *     query (`INVALID_CURSOR`).
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `PAYLNK_C` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["searchQuickPaymentLinks"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6642,6 +6733,7 @@ export interface components {
             lastName?: components["schemas"]["TextFilter"];
             displayName?: components["schemas"]["TextFilter"];
             email?: components["schemas"]["TextFilter"];
+            phone?: components["schemas"]["TextFilter"];
             staffRef?: components["schemas"]["TextFilter"];
             staffTypeId?: components["schemas"]["UuidFilter"];
             departmentId?: components["schemas"]["UuidFilter"];
@@ -6796,7 +6888,9 @@ export interface components {
             partnerId?: components["schemas"]["UuidFilter"];
             managerId?: components["schemas"]["UuidFilter"];
             billerId?: components["schemas"]["UuidFilter"];
+            parentClientId?: components["schemas"]["UuidFilter"];
             email?: components["schemas"]["TextFilter"];
+            phone?: components["schemas"]["TextFilter"];
             currency?: components["schemas"]["TextFilter"];
             outstandingBalance?: components["schemas"]["DecimalFilter"];
             overdueBalance?: components["schemas"]["DecimalFilter"];
@@ -8548,6 +8642,98 @@ export interface components {
             totalIsExact?: boolean;
             /** @description Contact infos. */
             data: components["schemas"]["ContactInfo"][];
+        };
+        /**
+         * Contact info owner type condition
+         * @description Condition on the type of the owner of a contact info. Operators are combined with AND.
+         */
+        ContactInfoOwnerTypeFilter: {
+            _eq?: components["schemas"]["ContactInfoOwnerType"];
+            _neq?: components["schemas"]["ContactInfoOwnerType"];
+            _in?: components["schemas"]["ContactInfoOwnerType"][];
+            _nin?: components["schemas"]["ContactInfoOwnerType"][];
+            _is_null?: boolean;
+        };
+        /**
+         * Contact info kind condition
+         * @description Condition on the kind of a contact info. Operators are combined with AND.
+         */
+        ContactInfoKindFilter: {
+            _eq?: components["schemas"]["ContactInfoKind"];
+            _neq?: components["schemas"]["ContactInfoKind"];
+            _in?: components["schemas"]["ContactInfoKind"][];
+            _nin?: components["schemas"]["ContactInfoKind"][];
+            _is_null?: boolean;
+        };
+        /**
+         * Contact info filter
+         * @description Contact info filter. Sibling conditions are combined with AND.
+         */
+        ContactInfoWhere: {
+            id?: components["schemas"]["UuidFilter"];
+            systemRef?: components["schemas"]["TextFilter"];
+            active?: components["schemas"]["BooleanFilter"];
+            createdAt?: components["schemas"]["InstantFilter"];
+            updatedAt?: components["schemas"]["InstantFilter"];
+            ownerType?: components["schemas"]["ContactInfoOwnerTypeFilter"];
+            ownerId?: components["schemas"]["UuidFilter"];
+            kind?: components["schemas"]["ContactInfoKindFilter"];
+            email?: components["schemas"]["TextFilter"];
+            phone?: components["schemas"]["TextFilter"];
+            mobile?: components["schemas"]["TextFilter"];
+            /** @description Filters combined with AND. */
+            _and?: components["schemas"]["ContactInfoWhere"][];
+            /** @description Filters combined with OR. */
+            _or?: components["schemas"]["ContactInfoWhere"][];
+            /** @description Filter that must not match. */
+            _not?: components["schemas"]["ContactInfoWhere"];
+        };
+        /**
+         * Contact info sort keys
+         * @description Sort key for contact infos.
+         */
+        ContactInfoOrderBy: {
+            id?: components["schemas"]["OrderDirection"];
+            systemRef?: components["schemas"]["OrderDirection"];
+            active?: components["schemas"]["OrderDirection"];
+            createdAt?: components["schemas"]["OrderDirection"];
+            updatedAt?: components["schemas"]["OrderDirection"];
+            kind?: components["schemas"]["OrderDirection"];
+            email?: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Contact info search request
+         * @description Filter, order and page of a search of contact infos.
+         */
+        ContactInfoSearchRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["ContactInfoWhere"];
+            /** @description Sort keys, the most significant first. */
+            orderBy?: components["schemas"]["ContactInfoOrderBy"][];
         };
         /**
          * Department fields
@@ -10868,7 +11054,9 @@ export interface components {
             partnerId?: components["schemas"]["UuidFilter"];
             managerId?: components["schemas"]["UuidFilter"];
             billerId?: components["schemas"]["UuidFilter"];
+            parentClientId?: components["schemas"]["UuidFilter"];
             email?: components["schemas"]["TextFilter"];
+            phone?: components["schemas"]["TextFilter"];
             currency?: components["schemas"]["TextFilter"];
             outstandingBalance?: components["schemas"]["DecimalFilter"];
             overdueBalance?: components["schemas"]["DecimalFilter"];
@@ -12034,6 +12222,7 @@ export interface components {
             lastName?: components["schemas"]["TextFilter"];
             displayName?: components["schemas"]["TextFilter"];
             email?: components["schemas"]["TextFilter"];
+            phone?: components["schemas"]["TextFilter"];
             staffRef?: components["schemas"]["TextFilter"];
             staffTypeId?: components["schemas"]["UuidFilter"];
             departmentId?: components["schemas"]["UuidFilter"];
@@ -13350,6 +13539,8 @@ export interface components {
             quickPaymentLinkId?: components["schemas"]["UuidFilter"];
             creditNoteId?: components["schemas"]["UuidFilter"];
             processorRef?: components["schemas"]["TextFilter"];
+            checkNumber?: components["schemas"]["TextFilter"];
+            batchRef?: components["schemas"]["TextFilter"];
             unappliedAmount?: components["schemas"]["DecimalFilter"];
             settledAt?: components["schemas"]["InstantFilter"];
             refundedAmount?: components["schemas"]["DecimalFilter"];
@@ -15644,6 +15835,121 @@ export interface components {
              */
             cursor?: string;
             where?: components["schemas"]["LedgerEntryWhere"];
+        };
+        /**
+         * Quick payment link status condition
+         * @description Condition on the status of a quick payment link. Operators are combined with AND.
+         */
+        QuickPaymentLinkStatusFilter: {
+            _eq?: components["schemas"]["QuickPaymentLinkStatus"];
+            _neq?: components["schemas"]["QuickPaymentLinkStatus"];
+            _in?: components["schemas"]["QuickPaymentLinkStatus"][];
+            _nin?: components["schemas"]["QuickPaymentLinkStatus"][];
+            _is_null?: boolean;
+        };
+        /**
+         * Quick payment link filter
+         * @description Quick payment link filter. Sibling conditions are combined with AND.
+         */
+        QuickPaymentLinkWhere: {
+            id?: components["schemas"]["UuidFilter"];
+            systemRef?: components["schemas"]["TextFilter"];
+            active?: components["schemas"]["BooleanFilter"];
+            createdAt?: components["schemas"]["InstantFilter"];
+            updatedAt?: components["schemas"]["InstantFilter"];
+            clientId?: components["schemas"]["UuidFilter"];
+            status?: components["schemas"]["QuickPaymentLinkStatusFilter"];
+            amount?: components["schemas"]["DecimalFilter"];
+            currency?: components["schemas"]["TextFilter"];
+            expiresAt?: components["schemas"]["InstantFilter"];
+            createdByApiUserId?: components["schemas"]["UuidFilter"];
+            paymentId?: components["schemas"]["UuidFilter"];
+            usedAt?: components["schemas"]["InstantFilter"];
+            /** @description Filters combined with AND. */
+            _and?: components["schemas"]["QuickPaymentLinkWhere"][];
+            /** @description Filters combined with OR. */
+            _or?: components["schemas"]["QuickPaymentLinkWhere"][];
+            /** @description Filter that must not match. */
+            _not?: components["schemas"]["QuickPaymentLinkWhere"];
+        };
+        /**
+         * Quick payment link sort keys
+         * @description Sort key for quick payment links.
+         */
+        QuickPaymentLinkOrderBy: {
+            id?: components["schemas"]["OrderDirection"];
+            systemRef?: components["schemas"]["OrderDirection"];
+            active?: components["schemas"]["OrderDirection"];
+            createdAt?: components["schemas"]["OrderDirection"];
+            updatedAt?: components["schemas"]["OrderDirection"];
+            expiresAt?: components["schemas"]["OrderDirection"];
+            usedAt?: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Quick payment link search request
+         * @description Filter, order and page of a search of quick payment links.
+         */
+        QuickPaymentLinkSearchRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["QuickPaymentLinkWhere"];
+            /** @description Sort keys, the most significant first. */
+            orderBy?: components["schemas"]["QuickPaymentLinkOrderBy"][];
+        };
+        /**
+         * Quick payment link page
+         * @description One page of quick payment links.
+         */
+        QuickPaymentLinkPage: {
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
+            page: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
+            pageSize: number;
+            /** @description Whether there are more rows after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
+            total?: number;
+            /**
+             * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
+             *     Present if `includeTotal` was true.
+             */
+            totalIsExact?: boolean;
+            /** @description Quick payment links. */
+            data: components["schemas"]["QuickPaymentLink"][];
         };
         /**
          * Unpaid invoice page
@@ -29042,7 +29348,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        ClientValueColumn: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "email" | "currency";
+        ClientValueColumn: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency";
         /**
          * Client group by value
          * @description A column to group by, as a whole or in ranges.
@@ -29096,7 +29402,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "email" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -29308,7 +29614,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef";
+        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef";
         /**
          * Payment group by value
          * @description A column to group by, as a whole or in ranges.
@@ -29362,7 +29668,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -35524,6 +35830,112 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    searchContactInfos: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ContactInfoSearchRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of the matching contact infos. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactInfoPage"];
+                };
+            };
+            400: components["responses"]["InvalidSearch"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getContactInfo: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
+                 *     without a body. Any other value matches no tag.
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The contact info. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactInfo"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidId"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     listDepartments: {
         parameters: {
             query?: never;
@@ -37974,6 +38386,55 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    searchQuickPaymentLinks: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QuickPaymentLinkSearchRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of the matching links. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuickPaymentLinkPage"];
+                };
+            };
+            400: components["responses"]["InvalidSearch"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

@@ -43,6 +43,8 @@ async function addSecondRows(): Promise<void> {
   const { body: written } = await call('POST', '/api/v1/records', { records });
   expect(written).toMatchObject({ summary: { created: 3 } });
   await call('POST', '/api/v1/records/custom', { name: 'Second', fields: [{ name: 'size', type: 'INTEGER' }] });
+  const link = await call('POST', '/api/v1/clients/v1/link/payment', { clientRef: 'C-01042', amount: '10.00' });
+  expect(link.status).toBe(201);
   const deliveryUrl = 'https://hooks.example.com/second';
   const subscription = { deliveryUrl, entityType: 'Client', operations: ['CREATE'] };
   const { body } = await call<{ id: string }>('POST', '/api/v1/event-subscriptions', subscription);

@@ -17,6 +17,7 @@ export const billing = {
   aggregatePayments: aggregateOf(payment),
   createQuickPaymentLink,
   getQuickPaymentLink: byId(quickPaymentLink),
+  searchQuickPaymentLinks: pageOf(quickPaymentLink),
   listDraftInvoiceHistories: pageOf(draftInvoiceHistory),
   searchDraftInvoiceHistories: pageOf(draftInvoiceHistory),
   getDraftInvoice: byId(draftInvoice),

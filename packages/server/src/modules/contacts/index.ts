@@ -10,6 +10,8 @@ export const contacts = {
   onboardClient,
   listContactClients: pageOf(contactClient),
   listContactInfos: pageOf(contactInfo),
+  searchContactInfos: pageOf(contactInfo),
+  getContactInfo: byId(contactInfo),
   listContacts: pageOf(contact),
   searchContacts: pageOf(contact),
   getContact: byId(contact),
