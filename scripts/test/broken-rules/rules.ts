@@ -190,8 +190,8 @@ export const brokenRules: readonly BrokenRule[] = [
     name: 'money is allocated twice on the days before it is moved',
     file: `${billing}/ledger/payment-entries.ts`,
     ...replaced(
-      'firstDayFor(firstDayFor(day, zero.minus(more), receivable), zero.minus(more), held)',
-      'firstDayFor(day, zero.minus(more), receivable)',
+      'firstDayFor(firstDayFor(day, change, receivable), change, held)',
+      'firstDayFor(day, change, receivable)',
     ),
     ...ledger,
   },

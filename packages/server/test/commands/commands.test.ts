@@ -530,7 +530,9 @@ test('takes every transition that the contract declares', async () => {
 });
 
 test('runs no plan more often than docs/plans.md says', () => {
-  expect(Math.max(...recorder.runs)).toBe(16);
+  const most = recorder.runs.toSorted((one, other) => other.runs - one.runs)[0];
+  console.log(`The plan that runs most often, ${most?.runs} times: ${most?.title}`);
+  expect(most?.runs).toBeLessThanOrEqual(16);
 });
 
 test('each event of a state machine has a command for each entity at most, and no other event has one', () => {

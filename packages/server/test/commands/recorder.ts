@@ -48,8 +48,8 @@ export class Recorder {
   /** The changes of states so far. */
   readonly steps = new Set<Step>();
 
-  /** The most runs of a plan in each call. */
-  readonly runs: number[] = [];
+  /** How often the plan of each call ran; the one with the most runs if it has several. */
+  readonly runs: { readonly title: string; readonly runs: number }[] = [];
   #runs = 0;
 
   constructor(service: TestService) {
@@ -68,11 +68,11 @@ export class Recorder {
   async record<Result>(title: string, call: () => Promise<Result>): Promise<Result> {
     this.#runs = 0;
     const result = await call();
-    this.runs.push(this.#runs);
+    this.runs.push({ title, runs: this.#runs });
     const { changes, entries } = await this.#read();
     for (const { type, entityId } of changes) this.#name(entityId, type);
     const text = this.#stable(JSON.stringify(shown(result)));
-    this.lines.push(`# ${this.#stable(title)} (${this.#runs} runs)`, ...(text === undefined ? [] : [`  ${text}`]));
+    this.lines.push(`# ${this.#stable(title)}`, ...(text === undefined ? [] : [`  ${text}`]));
     for (const change of changes) this.lines.push(`  ${this.#describe(change)}`);
     for (const { id, text: entry, of } of entries) {
       this.#entries.add(id);

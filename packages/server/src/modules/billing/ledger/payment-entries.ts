@@ -20,40 +20,37 @@ export function enterReceipt(plan: Plan, { id, values }: PaymentChange): void {
 }
 
 /** Enters the allocations that are taken back, or of which a part is. */
-export function enterUnapplied(plan: Plan, change: PaymentChange, moves: readonly Move[]): void {
-  const { id, values, input } = change;
+export function enterUnapplied(plan: Plan, payment: PaymentChange, moves: readonly Move[]): void {
+  const { id, values, input } = payment;
   for (const { invoiceId, more } of moves) {
     if (!more.lt(zero)) continue;
     const entries = entriesOf(plan, 'CREDIT', id);
     const undone = lastOf(entries, 'ALLOCATION', { invoiceId });
-    const moved = { clientId: values.clientId, given: input.changeDate, change: zero.minus(more), entries, undone };
     const half = lastOf(entriesOf(plan, 'RECEIVABLE', invoiceId), 'ALLOCATION', { paymentId: id });
+    const change = zero.minus(more);
+    const dated = { clientId: values.clientId, given: input.changeDate, change, entries, undone };
+    const businessDate = dayOfChange(plan, dated);
     const of = { CREDIT: undone?.id, RECEIVABLE: half?.id };
-    const taken = {
-      kind: 'DEALLOCATION',
-      invoiceId,
-      change: zero.minus(more),
-      businessDate: dayOfChange(plan, moved),
-    } as const;
-    enterBoth(plan, change, { ...taken, of });
+    enterBoth(plan, payment, { kind: 'DEALLOCATION', invoiceId, change, businessDate, of });
   }
 }
 
 /** Enters the money that is applied to invoices, on the first day on which both had as much. */
-export function enterApplied(plan: Plan, change: PaymentChange, moves: readonly Move[]): void {
-  const { id, values } = change;
+export function enterApplied(plan: Plan, payment: PaymentChange, moves: readonly Move[]): void {
+  const { id, values } = payment;
   for (const { invoiceId, more } of moves) {
     if (!more.gt(zero)) continue;
+    const change = zero.minus(more);
     const { invoiceDate, clientId: billed } = billOf(plan, invoiceId);
     const [receivable, held] = [entriesOf(plan, 'RECEIVABLE', invoiceId), entriesOf(plan, 'CREDIT', id)];
     const opened = [values.clientId, billed].map((clientId) => firstOpenDay(plan, clientId));
     let day = [values.paymentDate, invoiceDate, ...opened].reduce(later);
     for (;;) {
-      const next = firstDayFor(firstDayFor(day, zero.minus(more), receivable), zero.minus(more), held);
+      const next = firstDayFor(firstDayFor(day, change, receivable), change, held);
       if (next === day) break;
       day = next;
     }
-    enterBoth(plan, change, { kind: 'ALLOCATION', invoiceId, change: zero.minus(more), businessDate: day, of: {} });
+    enterBoth(plan, payment, { kind: 'ALLOCATION', invoiceId, change, businessDate: day, of: {} });
   }
 }
 
