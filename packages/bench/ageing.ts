@@ -12,10 +12,10 @@ import { standardLimits } from '@financial-automation/server/platform/store/limi
 import { openStore, type Store } from '@financial-automation/server/platform/store/store';
 import { aggregateReader } from '@financial-automation/server/query/aggregate';
 import type { AggregateRequest } from '@financial-automation/server/query/aggregate-request';
-import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
-import { findServer } from '@financial-automation/server/test/postgres-setup';
-import { median } from './median.ts';
+import { runOn } from '@financial-automation/server/test/postgres-server';
+import { inTurns, median } from './figures.ts';
 import { openMidFirm } from './mid-firm.ts';
+import { createDatabase } from './postgres.ts';
 
 const { values } = readOptions({
   options: {
@@ -66,12 +66,7 @@ try {
   const figures: Record<string, unknown> = {};
   for (const [name, request] of Object.entries(questions)) {
     const aggregate = aggregateReader({ ...firm.scope, name }, ledgerEntry, request);
-    const times: number[] = [];
-    for (let round = -2; round < rounds; round++) {
-      const started = performance.now();
-      await firm.store.read(firm.scope.tenantId, aggregate);
-      if (round >= 0) times.push(performance.now() - started);
-    }
+    const [times = []] = await inTurns(rounds, 2, () => firm.store.read(firm.scope.tenantId, aggregate));
     const share = median(times) / standardLimits.read;
     if (share > 1) process.exitCode = 1;
     figures[name] = { ms: median(times).toFixed(0), 'of the read budget': `${(share * 100).toFixed(0)} %` };
@@ -91,10 +86,8 @@ try {
 async function openFirm() {
   if (values.database !== undefined || values.profile !== undefined)
     return openMidFirm(values.database, values.profile ?? 'mid');
-  const postgres = await findServer();
-  const database = `bench_ageing_${process.pid}`;
-  await runOn(postgres.url, `create database ${database} template template0`);
-  const url = databaseUrl(postgres.url, database);
+  const database = await createDatabase('ageing');
+  const { url } = database;
   // Whatever it takes is to be measured, and not to be cut off.
   const store = await openStore({ databaseUrl: url, limits: { read: 600_000, statement: 3_600_000 } });
   const tenant = await store.system((transaction) =>
@@ -111,8 +104,7 @@ async function openFirm() {
     scope: { tenantId, holds: () => true, vault: new Vault(randomBytes(32)) },
     async close() {
       await store.close();
-      await dropDatabase(postgres.url, database);
-      await postgres.stop();
+      await database[Symbol.asyncDispose]();
     },
   };
 }

@@ -19,9 +19,9 @@ import { timeEntry } from '@financial-automation/server/modules/time';
 import { standardLimits } from '@financial-automation/server/platform/store/limits';
 import type { Session } from '@financial-automation/server/platform/store/session';
 import { openStore, type Store, type StoreOptions } from '@financial-automation/server/platform/store/store';
-import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
-import { findServer } from '@financial-automation/server/test/postgres-setup';
-import { median } from './median.ts';
+import { runOn } from '@financial-automation/server/test/postgres-server';
+import { inTurns, median } from './figures.ts';
+import { createDatabase } from './postgres.ts';
 
 const { values } = readOptions({
   options: {
@@ -78,13 +78,11 @@ const aggregates: readonly { readonly name: string; readonly request: AggregateR
 ];
 
 let isSlow = false;
-const postgres = await findServer();
-const database = `bench_aggregates_${process.pid}`;
-await runOn(postgres.url, `create database ${database} template template0`);
+await using database = await createDatabase('aggregates');
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
 try {
   const engines: Readonly<Record<string, StoreOptions>> = {
-    PostgreSQL: { databaseUrl: databaseUrl(postgres.url, database) },
+    PostgreSQL: { databaseUrl: database.url },
     PGlite: { dataDir: join(folder, 'data') },
   };
   for (const [engine, options] of Object.entries(engines))
@@ -92,8 +90,6 @@ try {
   if (isSlow) process.exitCode = 1;
 } finally {
   await rm(folder, { recursive: true, force: true });
-  await dropDatabase(postgres.url, database);
-  await postgres.stop();
 }
 
 async function measureEngine(engine: string, options: StoreOptions): Promise<void> {
@@ -109,6 +105,8 @@ async function measureEngine(engine: string, options: StoreOptions): Promise<voi
       const read = aggregateReader({ tenantId, holds: () => true, vault, name }, timeEntry, request);
       const text = sql.raw(bare.replaceAll('$tenant', String(tenantId)));
       const [service = [], raw = []] = await inTurns(
+        rounds,
+        2,
         () => store.read(tenantId, read),
         () => store.system((session) => session.all(text)),
       );
@@ -124,7 +122,7 @@ async function measureEngine(engine: string, options: StoreOptions): Promise<voi
       const page = Math.max(0, Math.floor((rows * share) / 100) - 1);
       const scope = { tenantId, holds: () => true, vault, name: 'page', paging: 'number', place: 'body' } as const;
       const { run } = anyPageReader(scope, timeEntry, { page, pageSize: 100 });
-      const [times = []] = await inTurns(() => store.read(tenantId, run));
+      const [times = []] = await inTurns(rounds, 2, () => store.read(tenantId, run));
       isSlow ||= median(times) > longestPage;
       figures[`page ${page} of 100 entries`] = { 'service, ms': median(times).toFixed(1) };
     }
@@ -173,16 +171,4 @@ async function fill(store: Store, tenantId: number): Promise<void> {
   for (const statement of statements) await store.system((transaction: Session) => transaction.all(sql.raw(statement)));
   // As the clock does once a day.
   while (!(await store.write(tenantId, (transaction) => isMarked(transaction, tenantId, 'time_entry'))));
-}
-
-/** Milliseconds of each work, in turns; the first two rounds only warm up. */
-async function inTurns(...works: readonly (() => Promise<unknown>)[]): Promise<readonly number[][]> {
-  const times: number[][] = works.map(() => []);
-  for (let round = -2; round < rounds; round++)
-    for (const [index, work] of works.entries()) {
-      const started = performance.now();
-      await work();
-      if (round >= 0) times[index]?.push(performance.now() - started);
-    }
-  return times;
 }

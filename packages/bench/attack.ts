@@ -18,15 +18,16 @@ import { readConfig } from '@financial-automation/server/service/config';
 import { createService } from '@financial-automation/server/service/service';
 import { freePort } from '@financial-automation/server/test/free-port';
 import { startNginx } from '@financial-automation/server/test/nginx';
-import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
-import { findServer } from '@financial-automation/server/test/postgres-setup';
+import { runOn } from '@financial-automation/server/test/postgres-server';
 import { serveFlags } from '@financial-automation/server/test/serve-flags';
 import { pino } from 'pino';
 import { readOptions } from '../../scripts/options.ts';
 import type { AttackOrder, AttackReport } from './attacker.ts';
 import { type Attack, attacks, drawMixture } from './attacks.ts';
+import { quantile } from './figures.ts';
 import { largeTenant, seedLargeTenant } from './large-tenant.ts';
-import { Probe, quantile, type Seen, together } from './probe.ts';
+import { createDatabase } from './postgres.ts';
+import { Probe, type Seen, together } from './probe.ts';
 
 const { values } = readOptions({
   options: {
@@ -51,12 +52,10 @@ const port = await freePort();
 const address = `http://127.0.0.1:${port}`;
 
 console.log('Starting PostgreSQL …');
-const postgres = await findServer();
-const database = `attack_${process.pid}`;
-await runOn(postgres.url, `create database ${database} template template0`);
+await using database = await createDatabase('attack');
 const environment = {
   ...process.env,
-  DATABASE_URL: databaseUrl(postgres.url, database),
+  DATABASE_URL: database.url,
   MASTER_KEY: randomBytes(32).toString('base64'),
   PORT: String(port),
   LOG_LEVEL: 'warn',
@@ -118,8 +117,6 @@ try {
 } finally {
   await proxy?.stop();
   if (server?.kill() === true) await once(server, 'exit');
-  await dropDatabase(postgres.url, database);
-  await postgres.stop();
 }
 
 /**

@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApiKey } from '@financial-automation/server/operator/api-keys';
 import { createTenant } from '@financial-automation/server/operator/tenants';
@@ -18,8 +18,6 @@ import { openStore, type StoreOptions } from '@financial-automation/server/platf
 import { eventsRecorded } from '@financial-automation/server/platform/store/trace';
 import { createService, type Service } from '@financial-automation/server/service/service';
 import { selfSigned } from '@financial-automation/server/test/certificate';
-import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
-import { findServer } from '@financial-automation/server/test/postgres-setup';
 import type { Arrivals, ReceiverCommand } from './receiver.ts';
 
 /** A receiver in a process of its own. */
@@ -50,24 +48,6 @@ export async function startReceiver(): Promise<BenchReceiver> {
   const { pid } = child;
   if (pid === undefined) throw new Error('The receiver did not start.');
   return { origin: `https://localhost:${port}`, cert, pid, send, arrived, stop: () => void child.kill() };
-}
-
-export function printLoad(): void {
-  const loads = loadavg().map((load) => load.toFixed(1));
-  console.log(`Load of the machine: ${loads.join(', ')}`);
-}
-
-/** Runs with a database of its own on PostgreSQL, which is dropped after it. */
-export async function onPostgres(name: string, work: (url: string) => Promise<void>): Promise<void> {
-  const postgres = await findServer();
-  const database = `bench_${name}_${process.pid}`;
-  await runOn(postgres.url, `create database ${database} template template0`);
-  try {
-    await work(databaseUrl(postgres.url, database));
-  } finally {
-    await dropDatabase(postgres.url, database);
-    await postgres.stop();
-  }
 }
 
 /** The same for all processes of a benchmark, which share a database. */

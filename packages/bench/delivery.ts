@@ -13,8 +13,9 @@ import type { StoreOptions } from '@financial-automation/server/platform/store/s
 import type { Service } from '@financial-automation/server/service/service';
 import { Pool } from 'undici';
 import { readOptions } from '../../scripts/options.ts';
-import { onPostgres, printLoad, recordEvents, startReceiver, subscribedTenant, withService } from './delivering.ts';
-import { median } from './median.ts';
+import { recordEvents, startReceiver, subscribedTenant, withService } from './delivering.ts';
+import { median, printLoad, ratioOf } from './figures.ts';
+import { createDatabase } from './postgres.ts';
 import { usedBy, usedByDatabase } from './processor-time.ts';
 import { type ProcessorTimes, Rounds } from './rounds.ts';
 
@@ -39,8 +40,10 @@ const signingKey = Buffer.alloc(32, 'k');
 const { arrived, send, cert, origin, pid: receiver, stop } = await startReceiver();
 printLoad();
 try {
-  if (values.engine !== 'pglite')
-    await onPostgres('delivery', (databaseUrl) => measureEngine('PostgreSQL', { databaseUrl }));
+  if (values.engine !== 'pglite') {
+    await using database = await createDatabase('delivery');
+    await measureEngine('PostgreSQL', { databaseUrl: database.url });
+  }
   if (values.engine !== 'postgres') await measurePglite();
 } finally {
   stop();
@@ -132,11 +135,6 @@ async function measureThroughput(
     },
     processorTime: { delivery: own.processorTime, bare: bare.processorTime, signed: signed.processorTime },
   };
-}
-
-function ratioOf(own: readonly number[], other: readonly number[]): string {
-  const ratios = own.map((value, index) => value / (other[index] ?? Number.NaN));
-  return `${median(ratios).toFixed(2)} [${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}]`;
 }
 
 function plainHeaders(): Record<string, string> {

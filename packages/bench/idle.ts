@@ -12,7 +12,8 @@ import { openStore } from '@financial-automation/server/platform/store/store';
 import { freePort } from '@financial-automation/server/test/free-port';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
-import { onPostgres, printLoad } from './delivering.ts';
+import { printLoad } from './figures.ts';
+import { createDatabase } from './postgres.ts';
 import { usedBy, usedByDatabase } from './processor-time.ts';
 
 const { values } = readOptions({
@@ -31,7 +32,10 @@ const subscriptions = 4;
 /** A process is idle when it has used less than this share of a core for five seconds; at most so long is waited for it, in seconds. */
 const [idleShare, longestStart] = [0.02, 100];
 
-await onPostgres('idle', async (url) => {
+await using database = await createDatabase('idle');
+await measure(database.url);
+
+async function measure(url: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-idle-'));
   await createTenants(url);
   printLoad();
@@ -65,7 +69,7 @@ await onPostgres('idle', async (url) => {
     for (const child of children) child.kill('SIGKILL');
     await rm(folder, { recursive: true, force: true });
   }
-});
+}
 
 async function createTenants(url: string): Promise<void> {
   const store = await openStore({ databaseUrl: url });

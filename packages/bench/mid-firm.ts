@@ -11,8 +11,7 @@ import { Vault } from '@financial-automation/server/platform/auth/vault';
 import { openStore, type Store } from '@financial-automation/server/platform/store/store';
 import type { PageScope } from '@financial-automation/server/query/page';
 import { readConfig } from '@financial-automation/server/service/config';
-import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
-import { findServer } from '@financial-automation/server/test/postgres-setup';
+import { createDatabase } from './postgres.ts';
 
 /** A tenant with the demo data of a large firm. */
 export interface MidFirm {
@@ -43,10 +42,8 @@ export async function openMidFirm(database: string | undefined, profile: string)
 }
 
 async function fillDatabase(profile: Parameters<typeof createDemoTenants>[0]['profile']) {
-  const postgres = await findServer();
-  const name = `bench_firm_${process.pid}`;
-  await runOn(postgres.url, `create database ${name} template template0`);
-  const url = databaseUrl(postgres.url, name);
+  const database = await createDatabase('firm');
+  const { url } = database;
   const dataDir = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
   const config = readConfig({
     DATABASE_URL: url,
@@ -59,8 +56,7 @@ async function fillDatabase(profile: Parameters<typeof createDemoTenants>[0]['pr
   return {
     url,
     async drop() {
-      await dropDatabase(postgres.url, name);
-      await postgres.stop();
+      await database[Symbol.asyncDispose]();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -11,11 +11,11 @@ import { createTenant } from '@financial-automation/server/operator/tenants';
 import { openStore } from '@financial-automation/server/platform/store/store';
 import { readConfig } from '@financial-automation/server/service/config';
 import { createService } from '@financial-automation/server/service/service';
-import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
-import { findServer } from '@financial-automation/server/test/postgres-setup';
+import { runOn } from '@financial-automation/server/test/postgres-server';
 import { pino } from 'pino';
 import { Pool } from 'undici';
 import { readOptions } from '../../scripts/options.ts';
+import { createDatabase } from './postgres.ts';
 import { compareWithLast, ratiosOf, recordRatios, type ScenarioRatios } from './ratios.ts';
 import { report, type Sample } from './report.ts';
 import { onboard, type Request, type Scenario, scenarios } from './scenarios.ts';
@@ -45,12 +45,10 @@ const tenant = 'bench';
 const clientsToStartWith = 2_000;
 
 console.log('Starting PostgreSQL …');
-const postgres = await findServer();
-const database = `bench_${process.pid}`;
-await runOn(postgres.url, `create database ${database} template template0`);
+await using database = await createDatabase('overhead');
 const environment = {
   ...process.env,
-  DATABASE_URL: databaseUrl(postgres.url, database),
+  DATABASE_URL: database.url,
   MASTER_KEY: randomBytes(32).toString('base64'),
   // Each stack validates every response, and has a limit that counts and is never reached.
   RATE_LIMIT_FACTOR: '1000000',
@@ -87,8 +85,6 @@ try {
   if (values.record) recordRatios(ratios);
 } finally {
   for (const { child } of Object.values(processes)) child.kill();
-  await dropDatabase(postgres.url, database);
-  await postgres.stop();
 }
 
 /** Creates a tenant with clients to read, and a token. */

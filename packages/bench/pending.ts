@@ -6,7 +6,9 @@ import type { Service } from '@financial-automation/server/service/service';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import type { MemorySample, MemoryUse } from './deliverer.ts';
-import { onPostgres, printLoad, recordEvents, startReceiver, subscribedTenant, withService } from './delivering.ts';
+import { recordEvents, startReceiver, subscribedTenant, withService } from './delivering.ts';
+import { printLoad } from './figures.ts';
+import { createDatabase } from './postgres.ts';
 
 const { values } = readOptions({
   options: {
@@ -28,18 +30,18 @@ try {
   for (const subscriptions of [100, 1]) {
     for (const path of ['slow', 'dead']) {
       const urls = Array.from({ length: subscriptions }, () => `${receiver.origin}/${path}`);
-      await onPostgres('pending', (databaseUrl) =>
-        withService({ databaseUrl }, async (service) => {
-          const tenant = await subscribedTenant(service, 'pending', urls);
-          await recordEvents(service, tenant, pending / subscriptions);
-          // Nothing but deliveries is measured.
-          await service.store.write(tenant.id, (transaction) =>
-            transaction.all(sql`select assign_event_positions(${pending})`),
-          );
-          const memory = await measureMemory(databaseUrl);
-          table[`${subscriptions} to a ${path} receiver`] = { ...memory, attempts: await attemptsOf(service, tenant) };
-        }),
-      );
+      await using database = await createDatabase('pending');
+      const databaseUrl = database.url;
+      await withService({ databaseUrl }, async (service) => {
+        const tenant = await subscribedTenant(service, 'pending', urls);
+        await recordEvents(service, tenant, pending / subscriptions);
+        // Nothing but deliveries is measured.
+        await service.store.write(tenant.id, (transaction) =>
+          transaction.all(sql`select assign_event_positions(${pending})`),
+        );
+        const memory = await measureMemory(databaseUrl);
+        table[`${subscriptions} to a ${path} receiver`] = { ...memory, attempts: await attemptsOf(service, tenant) };
+      });
     }
   }
 } finally {

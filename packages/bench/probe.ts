@@ -22,10 +22,6 @@ export function together(windows: readonly Seen[]): Seen {
   };
 }
 
-export function quantile(times: readonly number[], share: number): number {
-  return times.toSorted((left, right) => left - right)[Math.ceil(share * times.length) - 1] ?? Number.NaN;
-}
-
 /** Below the rate limit of one API user, as of a tenant that keeps to its limits. */
 const readsPerSecond = 18;
 

@@ -10,6 +10,7 @@ import { orderClause, orderKeys } from '@financial-automation/server/query/order
 import { conditionOf } from '@financial-automation/server/query/where';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
+import { inTurns, quantile } from './figures.ts';
 import { type FirmRead, page, readsOf } from './firm-reads.ts';
 import { openMidFirm } from './mid-firm.ts';
 
@@ -32,12 +33,17 @@ try {
   const deep = await deepPage(Number(values.depth));
   const figures: Record<string, unknown> = {};
   for (const read of [...deep, ...reads]) {
-    const [service, bare] = await inTurns(read.run, (session) => bareRows(session, read));
+    const [service = [], bare = []] = await inTurns(
+      rounds,
+      1,
+      () => store.read(tenantId, read.run),
+      () => store.read(tenantId, (session) => bareRows(session, read)),
+    );
     figures[read.name] = {
-      'p50, ms': quantile(service, 0.5),
-      'p99, ms': quantile(service, 0.99),
-      'bare rows, p50': quantile(bare, 0.5),
-      'bare rows, p99': quantile(bare, 0.99),
+      'p50, ms': quantile(service, 0.5).toFixed(1),
+      'p99, ms': quantile(service, 0.99).toFixed(1),
+      'bare rows, p50': quantile(bare, 0.5).toFixed(1),
+      'bare rows, p99': quantile(bare, 0.99).toFixed(1),
     };
   }
   console.table(figures);
@@ -66,21 +72,4 @@ function bareRows(session: Session, { entity, request, id }: FirmRead): Promise<
   const order = orderClause(entity, 'e', orderKeys(entity, request.orderBy ?? []));
   return session.all(sql`
     select e.* from ${sql.table(entity.table)} e where e.tenant_id = ${tenantId} and ${condition} order by ${order} limit 51`);
-}
-
-/** Milliseconds of both, in turns; the first round only warms up. */
-async function inTurns(...works: readonly ((session: Session) => Promise<unknown>)[]): Promise<readonly number[][]> {
-  const times: number[][] = works.map(() => []);
-  for (let round = 0; round <= rounds; round++)
-    for (const [index, work] of works.entries()) {
-      const started = performance.now();
-      await store.read(tenantId, work);
-      if (round > 0) times[index]?.push(performance.now() - started);
-    }
-  return times;
-}
-
-function quantile(samples: readonly number[] = [], share: number): string {
-  const sorted = samples.toSorted((left, right) => left - right);
-  return (sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN).toFixed(1);
 }

@@ -10,8 +10,9 @@ import { runOn } from '@financial-automation/server/test/postgres-server';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { readOptions } from '../../scripts/options.ts';
-import { eventData, onPostgres, printLoad, subscribedTenant, withService } from './delivering.ts';
-import { median } from './median.ts';
+import { eventData, subscribedTenant, withService } from './delivering.ts';
+import { median, printLoad } from './figures.ts';
+import { createDatabase } from './postgres.ts';
 
 const { values } = readOptions({
   options: {
@@ -42,43 +43,43 @@ const monthly = ['delivery_attempt'] as const;
 const times = new Map<string, number[]>();
 
 printLoad();
-await onPostgres('retention', (databaseUrl) =>
-  withService({ databaseUrl }, async (service) => {
-    const tenant = await subscribedTenant(service, 'retention', []);
-    const { rows: ends } = await service.store.ownerStatements(
-      `select min(ends_at) as first from partitions_of('delivery_attempt')`,
-    );
-    const first = Temporal.Instant.from(new Date(String(ends[0]?.first)).toISOString());
-    const sizes: Record<string, number>[] = [];
-    const printed: Record<string, Record<string, number>> = {};
-    for (let round = 0; round < rounds; round++) {
-      const day = first.add({ hours: 24 * round });
-      await addDelivered(service, tenant, round, day);
-      await removeOld(service, tenant, day.add({ hours: 12 }));
-      for (const table of tables) await timed(`vacuum, ${table}`, () => runOn(databaseUrl, `vacuum analyze ${table}`));
-      const sizesAfter = await sizesOf(databaseUrl);
-      if (round >= settledAfter) sizes.push(sizesAfter);
-      if ((round + 1) % Math.ceil(rounds / 5) === 0) printed[`after day ${round + 1}`] = sizesAfter;
-    }
-    console.log('MB of tables and their indexes, and the rows in them');
-    console.table({ ...printed, 'at most': largest(sizes) });
-    console.log('Milliseconds');
-    console.table(
-      Object.fromEntries(
-        [...times].map(([name, all]) => [
-          name,
-          {
-            times: all.length,
-            p50: rounded(median(all)),
-            longest: rounded(Math.max(...all)),
-            sum: rounded(all.reduce((sum, one) => sum + one, 0)),
-          },
-        ]),
-      ),
-    );
-    failIfGrown(sizes);
-  }),
-);
+await using database = await createDatabase('retention');
+const databaseUrl = database.url;
+await withService({ databaseUrl }, async (service) => {
+  const tenant = await subscribedTenant(service, 'retention', []);
+  const { rows: ends } = await service.store.ownerStatements(
+    `select min(ends_at) as first from partitions_of('delivery_attempt')`,
+  );
+  const first = Temporal.Instant.from(new Date(String(ends[0]?.first)).toISOString());
+  const sizes: Record<string, number>[] = [];
+  const printed: Record<string, Record<string, number>> = {};
+  for (let round = 0; round < rounds; round++) {
+    const day = first.add({ hours: 24 * round });
+    await addDelivered(service, tenant, round, day);
+    await removeOld(service, tenant, day.add({ hours: 12 }));
+    for (const table of tables) await timed(`vacuum, ${table}`, () => runOn(databaseUrl, `vacuum analyze ${table}`));
+    const sizesAfter = await sizesOf(databaseUrl);
+    if (round >= settledAfter) sizes.push(sizesAfter);
+    if ((round + 1) % Math.ceil(rounds / 5) === 0) printed[`after day ${round + 1}`] = sizesAfter;
+  }
+  console.log('MB of tables and their indexes, and the rows in them');
+  console.table({ ...printed, 'at most': largest(sizes) });
+  console.log('Milliseconds');
+  console.table(
+    Object.fromEntries(
+      [...times].map(([name, all]) => [
+        name,
+        {
+          times: all.length,
+          p50: rounded(median(all)),
+          longest: rounded(Math.max(...all)),
+          sum: rounded(all.reduce((sum, one) => sum + one, 0)),
+        },
+      ]),
+    ),
+  );
+  failIfGrown(sizes);
+});
 printLoad();
 
 function rounded(milliseconds: number): number {

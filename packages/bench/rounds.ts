@@ -1,5 +1,5 @@
 /** The rate and the processor time of rounds. */
-import { median } from './median.ts';
+import { median } from './figures.ts';
 
 /** Of each process, in seconds. */
 export interface ProcessorTimes {

@@ -20,7 +20,8 @@ import { serveFlags } from '@financial-automation/server/test/serve-flags';
 import { pino } from 'pino';
 import { Pool } from 'undici';
 import { readOptions } from '../../scripts/options.ts';
-import { onPostgres, printLoad } from './delivering.ts';
+import { printLoad } from './figures.ts';
+import { createDatabase } from './postgres.ts';
 import { backendsOf, memoryOf } from './processor-time.ts';
 import { onboard, type Request } from './scenarios.ts';
 import { slopeOf } from './slope.ts';
@@ -62,7 +63,8 @@ printLoad();
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-soak-'));
 try {
   if (values.engine !== 'pglite') {
-    await onPostgres('soak', (url) => soak('PostgreSQL', { DATABASE_URL: url }));
+    await using database = await createDatabase('soak');
+    await soak('PostgreSQL', { DATABASE_URL: database.url });
   }
   if (values.engine === undefined || values.engine === 'pglite') await soak('PGlite', { DATA_DIR: folder });
 } finally {

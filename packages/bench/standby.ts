@@ -8,7 +8,7 @@ import { embeddedBinaries, PostgresProcess } from '@financial-automation/server/
 import { runOn } from '@financial-automation/server/test/postgres-server';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
-import { printLoad } from './delivering.ts';
+import { printLoad } from './figures.ts';
 import { type FirmRead, readsOf } from './firm-reads.ts';
 import { openMidFirm } from './mid-firm.ts';
 import { usedByServer } from './processor-time.ts';

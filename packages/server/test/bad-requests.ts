@@ -65,16 +65,6 @@ export function exampleOf(operation: Operation): unknown {
   return example === undefined ? {} : structuredClone(resolve(example).value);
 }
 
-/** Returns the first example of the successful response of a paged operation. */
-export function exampleResponseOf(operation: Operation): { readonly data: readonly object[] } {
-  const content = declaredOf(operation).responses?.['200']?.content?.['application/json'];
-  const [example] = Object.values(content?.examples ?? {});
-  const body = example === undefined ? {} : resolve(example).value;
-  const { data } = objectOf(body);
-  if (!Array.isArray(data) || data.length === 0) throw new Error(`${operation.id} has no example with rows.`);
-  return { ...objectOf(body), data };
-}
-
 /** Returns bodies that break each keyword of an operation's schema. Objects in `visited` are not broken again. */
 export function brokenBodies(operation: Operation, visited: Set<object>): BrokenBody[] {
   const schema = declaredOf(operation).requestBody?.content['application/json'].schema;

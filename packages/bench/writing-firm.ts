@@ -40,7 +40,7 @@ const json = { 'Content-Type': 'application/json' };
 const line = { description: 'Work', quantity: '1', unitAmount: '95.00', taxable: false };
 
 /** Opens a service on a database, with a firm whose calls are measured. */
-export async function openFirm(databaseUrl: string, log: Logger): Promise<BillingFirm> {
+export async function openFirm(databaseUrl: string, log: Logger): Promise<WritingFirm> {
   const store = await openStore({ databaseUrl });
   const environment = { MASTER_KEY: randomBytes(32).toString('base64'), RATE_LIMIT_FACTOR: '0', LOG_LEVEL: 'silent' };
   const service = await createService(readConfig(environment), store, log);
@@ -56,7 +56,7 @@ export async function openFirm(databaseUrl: string, log: Logger): Promise<Billin
     approver: await signIn(service, tenant, address, 'approver'),
   };
   const calls = new Calls(api);
-  return new BillingFirm(service, server, tenant, calls, await createParties(calls));
+  return new WritingFirm(service, server, tenant, calls, await createParties(calls));
 }
 
 async function signIn(service: Service, tenant: Tenant, address: string, user: string): Promise<User> {
@@ -127,7 +127,7 @@ async function createParties(calls: Calls): Promise<Parties> {
 }
 
 /** A firm, and the calls that are measured. Those with a preparation return the call. */
-export class BillingFirm {
+export class WritingFirm {
   readonly store: Store;
   readonly tenantId: number;
   readonly clientRef: string;
@@ -165,6 +165,19 @@ export class BillingFirm {
     if (count <= mostRecords) return this.#calls.call('POST', '/api/v1/entries', body);
     const input = { path: {}, query: {}, body, bytes: undefined };
     return Reflect.apply(handlers.upsertEntries, undefined, [await this.#context('upsertEntries'), input]);
+  }
+
+  /** Creates contacts of the client in one call. */
+  async createContacts(count: number): Promise<void> {
+    const contacts = Array.from({ length: count }, () => {
+      const number = this.#next();
+      const clients = [{ clientRef: this.clientRef, roles: ['OTHER'], isPrimary: true }];
+      return { firstName: 'Noor', lastName: `Haddad ${number}`, email: `noor.haddad.${number}@example.com`, clients };
+    });
+    const { succeeded } = await this.#calls.call<{ succeeded: object[] }>('POST', '/api/v1/contacts/upsert', {
+      contacts,
+    });
+    if (succeeded.length !== count) throw new Error(`${succeeded.length} of ${count} contacts were created.`);
   }
 
   /** Prepares entries that wait for approval. */
