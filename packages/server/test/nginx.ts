@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
@@ -18,6 +18,8 @@ export async function startNginx(ports: readonly number[]): Promise<{ address: s
   if (program === undefined) throw new Error('nginx is not installed: apt-get install nginx-light.');
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-nginx-'));
+  // Its workers, which may have another user, write bodies there.
+  await chmod(folder, 0o755);
   const [first] = configuration.matchAll(server);
   const [line = '', settings = ''] = first ?? [];
   const servers = ports.map((one) => `server 127.0.0.1:${one}${settings};\n`).join('');

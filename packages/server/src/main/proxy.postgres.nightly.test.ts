@@ -117,6 +117,8 @@ test.skipIf(!isNginxInstalled)('an address with too many connections gets a prob
   expect(String(rejected)).toMatch(/^HTTP\/1.1 429 [\s\S]*\r\nRetry-After: 1\r\n[\s\S]*"code":"CONCURRENCY_LIMITED"/);
   expect(await wire(proxy.address, { path: '/healthz' })).toMatchObject({ status: 200 });
   for (const socket of sockets) socket.destroy();
+  const spooled = { method: 'POST', path: '/gql/v1/clients', headers, body: '{}'.padEnd(60_000) };
+  expect(await wire(proxy.address, spooled)).toMatchObject({ status: 200 });
   const large = { method: 'POST', path: '/gql/v1/clients', headers, body: 'x'.repeat(3_000_000) };
   expect(await wire(proxy.address, large)).toMatchObject({ status: 413, json: { code: 'PAYLOAD_TOO_LARGE' } });
 });
