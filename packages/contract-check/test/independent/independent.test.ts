@@ -50,7 +50,6 @@ const found: Readonly<Record<Suite, Readonly<Record<string, readonly string[]>>>
     'r-customer-patch-empty': ['createCustomer', 'getCustomer'],
     'order-last-line-lost': ['getOrder', 'listCustomers', 'listEvents'],
     'events-q-case-sensitive': [],
-    'r-event-status-soldOut': [],
   },
 };
 
