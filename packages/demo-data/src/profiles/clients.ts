@@ -69,7 +69,7 @@ function nameOf(kind: ClientKind, index: number, isForPeople: boolean): string {
 export function* clientSteps(clients: readonly ClientSeed[], span: Span): Generator<Step> {
   const numbers = Array.from({ length: groups }, (_, index) => index);
   yield* stepsFor('upsertRecords', numbers, (plan, index) => {
-    const fields = { name: `${inTurn(lastNames, index)} family`, description: 'A family and what it owns' };
+    const fields = { name: `${inTurn(lastNames, index)} family group`, description: 'A family and what it owns' };
     plan.create(
       entityNamed('ClientGroup'),
       { ...fields, ownerId: idOf('staff', 0) },

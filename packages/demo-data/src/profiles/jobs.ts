@@ -2,9 +2,8 @@ import { entityNamed } from '@financial-automation/server/entity/registry';
 import { planEngagement } from '@financial-automation/server/modules/engagements';
 import { dateText, monthOf, type Span, yearOf } from './calendar.ts';
 import { type ClientSeed, signerOf } from './clients.ts';
-import { inTurn } from './names.ts';
 import type { Person } from './people.ts';
-import { type BillingType, type JobKind, jobKinds, jobName, jobsOf, steps, templates } from './practice.ts';
+import { type BillingType, businessReturn, type JobKind, jobName, kindsFor, steps, templates } from './practice.ts';
 import type { Size } from './profile.ts';
 import { Random } from './random.ts';
 import { idOf, type Step, stepsFor } from './step.ts';
@@ -62,7 +61,7 @@ export function createJobs(
     const client = clientFor(due);
     // Work abroad is not by the hour: the rates of people are in dollars.
     const isAbroad = client.currency !== 'USD';
-    const kind: JobKind = isAbroad ? jobKinds.businessReturn : random.weighted(jobsOf[client.kind]);
+    const kind: JobKind = isAbroad ? businessReturn : random.weighted(kindsFor(client.kind));
     return { due, client, kind, isAbroad, hours: Math.min(600, random.logNormal(kind.hours, 0.7)) };
   });
   const hoursOf = (some: readonly { readonly hours: number }[]) => some.reduce((sum, { hours }) => sum + hours, 0);
@@ -99,24 +98,20 @@ export function createJobs(
     });
 }
 
-interface JobDraft {
-  readonly due: number;
-  readonly client: ClientSeed;
-  readonly kind: JobKind;
-  readonly isAbroad: boolean;
-  readonly hours: number;
-}
-
-function withDays(random: Random, span: Span, { due, client, kind, isAbroad, hours }: JobDraft) {
+function withDays(
+  random: Random,
+  span: Span,
+  { due, kind, hours, ...draft }: Pick<JobSeed, 'kind' | 'client' | 'hours'> & { due: number; isAbroad: boolean },
+) {
   const isRecurring = kind.schedule !== undefined;
   const length = isRecurring ? 364 : Math.round(Math.min(320, 110 + hours + random.between(0, 120)));
   const end = Math.max(isRecurring ? due + random.between(0, 182) : due, span.firstDay + 24);
   const start = Math.max(span.firstDay, end - length);
-  const isFixed = isAbroad || (!isRecurring && random.chance(kind.fixed));
+  const isFixed = draft.isAbroad || (!isRecurring && random.chance(kind.fixed));
   const workStart = isRecurring
     ? start
     : Math.max(start, Math.round(end - Math.min(14 + hours * 0.8, isFixed ? 60 : 200)));
-  return { client, kind, isAbroad, isFixed, hours, start, workStart, end };
+  return { ...draft, kind, isFixed, hours, start, workStart, end };
 }
 
 /** Returns the hours that the staff has for clients in the three years. */
@@ -183,9 +178,7 @@ export function taskOn({ start, end }: Pick<JobSeed, 'start' | 'end'>, day: numb
   return Math.max(0, Math.min(steps.length - 1, Math.floor(((day - start) * steps.length) / (end - start + 1))));
 }
 
-const roles = ['IN_CHARGE', 'MANAGER', 'PREPARER'] as const;
-
-/** Steps that write jobs with their tasks, who is assigned to them, and the engagements of most of them. */
+/** Steps that write jobs with their tasks, whose assignees the service assigns to the job, and the engagements of most of them. */
 export function* jobSteps(jobs: readonly JobSeed[]): Generator<Step> {
   yield* stepsFor('upsertRecords', jobs, (plan, job) => {
     const { id, index, client, kind, start, end, billingType, fee } = job;
@@ -229,13 +222,6 @@ export function* jobSteps(jobs: readonly JobSeed[]): Generator<Step> {
       isBillable: true,
     };
     plan.create(entityNamed('Task'), fields, { id: taskId(job, step) });
-  });
-  const assigned = jobs.flatMap((job) =>
-    job.team.map((person, place) => ({ job, person, role: inTurn(roles, place) })),
-  );
-  yield* stepsFor('upsertRecords', assigned, (plan, { job, person, role }) => {
-    const fields = { jobId: job.id, staffId: idOf('staff', person), role, allocatedHours: '8.00' };
-    plan.create(entityNamed('StaffJobAssignment'), { ...fields, startDate: dateText(job.start) });
   });
   yield* engagementSteps(jobs);
 }

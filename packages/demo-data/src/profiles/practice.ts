@@ -57,6 +57,9 @@ export type BillingType = 'TIME_AND_MATERIALS' | 'FIXED_FEE' | 'RECURRING';
 
 /** A kind of job. */
 export interface JobKind {
+  readonly client: ClientKind;
+  /** How often clients of this kind have it. */
+  readonly weight: number;
   readonly name: string;
   /** An index of `serviceLines`. */
   readonly line: number;
@@ -73,66 +76,44 @@ export interface JobKind {
 }
 
 const kind = (
+  client: ClientKind,
+  weight: number,
   name: string,
-  line: number,
-  area: number,
-  engagement: JobKind['engagement'],
+  [line, area, engagement]: readonly [number, number, JobKind['engagement']],
   hours: number,
   more: Partial<JobKind> = {},
-): JobKind => ({ name, line, area, engagement, hours, fixed: 0.1, isAfterYearEnd: line < 3, ...more });
+): JobKind => ({ client, weight, name, line, area, engagement, hours, fixed: 0.1, isAfterYearEnd: line < 3, ...more });
 
-export const jobKinds = {
-  individualReturn: kind('individual income tax return', 0, 0, 'TAX', 5.4, { fixed: 0.25 }),
-  amendedReturn: kind('amended individual return', 0, 0, 'TAX', 4),
-  projection: kind('tax projection', 0, 0, 'TAX', 3, { isAfterYearEnd: false }),
-  estatePlan: kind('retirement and estate plan', 4, 7, 'ADVISORY', 7),
-  notice: kind('response to a tax notice', 6, 2, 'OTHER', 3),
-  fiduciaryReturn: kind('fiduciary income tax return', 0, 0, 'TAX', 9),
-  trustAccounting: kind('trust accounting', 3, 5, 'CAS', 14, { isAfterYearEnd: true }),
-  businessReturn: kind('business income tax return', 1, 1, 'TAX', 32, { fixed: 0.2 }),
-  salesTax: kind('sales and use tax filings', 1, 2, 'TAX', 16),
-  multistate: kind('multistate apportionment study', 1, 2, 'TAX', 22),
-  audit: kind('audit of the financial statements', 2, 3, 'AUDIT', 130, { fixed: 0.3 }),
-  review: kind('review of the financial statements', 2, 4, 'REVIEW', 44, { fixed: 0.3 }),
-  bookkeeping: kind('monthly bookkeeping', 3, 5, 'CAS', 170, { schedule: 'MONTHLY' }),
-  close: kind('quarterly close', 3, 5, 'CAS', 80, { schedule: 'QUARTERLY' }),
-  payroll: kind('payroll', 5, 6, 'CAS', 60, { schedule: 'MONTHLY' }),
-  forecast: kind('cash flow forecast', 4, 7, 'ADVISORY', 26),
-  valuation: kind('business valuation', 4, 7, 'ADVISORY', 40),
-  registration: kind('registrations and licenses', 6, 2, 'OTHER', 9),
-} as const satisfies Readonly<Record<string, JobKind>>;
+export const businessReturn = kind('BUSINESS', 38, 'business income tax return', [1, 1, 'TAX'], 32, { fixed: 0.2 });
+const jobKinds: readonly JobKind[] = [
+  businessReturn,
+  kind('INDIVIDUAL', 78, 'individual income tax return', [0, 0, 'TAX'], 5.4, { fixed: 0.25 }),
+  kind('INDIVIDUAL', 4, 'amended individual return', [0, 0, 'TAX'], 4),
+  kind('INDIVIDUAL', 7, 'tax projection', [0, 0, 'TAX'], 3, { isAfterYearEnd: false }),
+  kind('INDIVIDUAL', 5, 'retirement and estate plan', [4, 7, 'ADVISORY'], 7),
+  kind('INDIVIDUAL', 6, 'response to a tax notice', [6, 2, 'OTHER'], 3),
+  kind('TRUST', 75, 'fiduciary income tax return', [0, 0, 'TAX'], 9),
+  kind('TRUST', 25, 'trust accounting', [3, 5, 'CAS'], 14, { isAfterYearEnd: true }),
+  kind('BUSINESS', 12, 'sales and use tax filings', [1, 2, 'TAX'], 16),
+  kind('BUSINESS', 4, 'multistate apportionment study', [1, 2, 'TAX'], 22),
+  kind('BUSINESS', 8, 'audit of the financial statements', [2, 3, 'AUDIT'], 130, { fixed: 0.3 }),
+  kind('BUSINESS', 7, 'review of the financial statements', [2, 4, 'REVIEW'], 44, { fixed: 0.3 }),
+  kind('BUSINESS', 3, 'monthly bookkeeping', [3, 5, 'CAS'], 170, { schedule: 'MONTHLY' }),
+  kind('BUSINESS', 4, 'quarterly close', [3, 5, 'CAS'], 80, { schedule: 'QUARTERLY' }),
+  kind('BUSINESS', 2, 'payroll', [5, 6, 'CAS'], 60, { schedule: 'MONTHLY' }),
+  kind('BUSINESS', 6, 'cash flow forecast', [4, 7, 'ADVISORY'], 26),
+  kind('BUSINESS', 3, 'business valuation', [4, 7, 'ADVISORY'], 40),
+  kind('BUSINESS', 5, 'registrations and licenses', [6, 2, 'OTHER'], 9),
+];
 
-/** Weights of the kinds of jobs of a client. */
-export const jobsOf: Readonly<Record<ClientKind, readonly (readonly [JobKind, number])[]>> = {
-  INDIVIDUAL: [
-    [jobKinds.individualReturn, 78],
-    [jobKinds.amendedReturn, 4],
-    [jobKinds.projection, 7],
-    [jobKinds.estatePlan, 5],
-    [jobKinds.notice, 6],
-  ],
-  TRUST: [
-    [jobKinds.fiduciaryReturn, 75],
-    [jobKinds.trustAccounting, 25],
-  ],
-  BUSINESS: [
-    [jobKinds.businessReturn, 38],
-    [jobKinds.salesTax, 12],
-    [jobKinds.multistate, 4],
-    [jobKinds.audit, 8],
-    [jobKinds.review, 7],
-    [jobKinds.bookkeeping, 3],
-    [jobKinds.close, 4],
-    [jobKinds.payroll, 2],
-    [jobKinds.forecast, 6],
-    [jobKinds.valuation, 3],
-    [jobKinds.registration, 5],
-  ],
-};
+/** The kinds of jobs of a client, with their weights. */
+export function kindsFor(client: ClientKind): (readonly [JobKind, number])[] {
+  return jobKinds.filter((one) => one.client === client).map((one) => [one, one.weight] as const);
+}
 
 /** Three templates of each kind of job. */
 export const templates = ['standard', 'first year', 'complex'].flatMap((variant) =>
-  Object.values(jobKinds).map((of: JobKind) => ({
+  jobKinds.map((of) => ({
     of,
     name: `${of.name[0]?.toUpperCase()}${of.name.slice(1)}, ${variant}`,
   })),
