@@ -91,9 +91,11 @@ function withChapters(contract: Contract, chapters: readonly Chapter[]): Contrac
 
 /** The server has a page of all codes, which would otherwise be in this page once more. */
 function withErrorsApart(contract: Contract): Contract {
-  const description =
-    'Kind of an invalid value. The page `/reference/errors` of a server describes each code, with an example.';
-  Object.assign(Object(contract.components.schemas?.ProblemErrorCode), { description });
+  for (const name of ['ProblemCode', 'ProblemErrorCode', 'ItemErrorCode']) {
+    const schema: { description?: string } = Object(contract.components.schemas?.[name]);
+    const [first = ''] = schema.description?.split('\n\n') ?? [];
+    schema.description = `${first} The page \`/reference/errors\` of a server describes each code.`;
+  }
   return contract;
 }
 

@@ -28,5 +28,5 @@ export function compressResponse(text: string, encoding: Encoding): Promise<Buff
 export function compressDocument(bytes: Buffer, encoding: Encoding): Promise<Buffer> {
   return encoding === 'br'
     ? promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } })
-    : promisify(gzip)(bytes, { level: 6 });
+    : promisify(gzip)(bytes, { level: 9 });
 }
