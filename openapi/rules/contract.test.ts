@@ -131,6 +131,50 @@ describe('the bundle', () => {
   });
 });
 
+// A client, and whatever belongs to one, has one currency.
+test('no example of an aggregate adds up amounts of several currencies', () => {
+  const { schemas } = JSON.parse(text).components;
+  const isMoney = (type: string, column: string) => /Money$/.test(schemas[type].properties[column]?.$ref ?? '');
+  const sums = operations.flatMap(({ operation }) => {
+    const { requestBody }: { requestBody?: Body } = operation;
+    const { schema, examples = {} } = requestBody?.content?.['application/json'] ?? {};
+    const type = /(\w+)AggregateRequest$/.exec(schema?.$ref ?? '')?.[1];
+    return type === undefined
+      ? []
+      : requestsIn(examples).map((request) => ({ id: operation.operationId, type, ...request }));
+  });
+  expect(sums.length).toBeGreaterThan(9);
+  const isSum = ({ type, measures }: (typeof sums)[number]) =>
+    Object.values(measures).some(({ function: name, column = '' }) => name !== 'COUNT' && isMoney(type, column));
+  const mixed = sums.filter(isSum).filter(({ groupBy, where }) => {
+    const columns = [...Object.keys(where), ...groupBy.map(({ column }) => column)];
+    return !['currency', 'clientId', 'jobId', 'engagementId'].some((one) => columns.includes(one));
+  });
+  expect(mixed.map(({ id }) => id)).toEqual([]);
+});
+
+interface SumRequest {
+  readonly where: object;
+  readonly groupBy: readonly { readonly column: string }[];
+  readonly measures: Readonly<Record<string, { readonly function: string; readonly column?: string }>>;
+}
+
+type Examples = Readonly<Record<string, { readonly $ref?: string; readonly value?: SumRequest }>>;
+interface Body {
+  readonly content?: Readonly<
+    Record<string, { readonly schema?: { readonly $ref?: string }; readonly examples?: Examples }>
+  >;
+}
+
+function requestsIn(examples: Examples): SumRequest[] {
+  const shared = JSON.parse(text).components.examples ?? {};
+  return Object.values(examples).map(({ $ref, value }) => ({
+    where: {},
+    groupBy: [],
+    ...(value ?? shared[$ref?.split('/').at(-1) ?? '']?.value),
+  }));
+}
+
 function operationsIn(document: unknown) {
   const paths = isObject(document) && isObject(document.paths) ? document.paths : {};
   return Object.entries(paths).flatMap(([path, item]) =>
