@@ -6,9 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import '@financial-automation/server/app/handlers';
+import { millisecondsOf } from '@financial-automation/server/contract/durations';
 import { ledgerEntry } from '@financial-automation/server/modules/billing';
 import { Vault } from '@financial-automation/server/platform/auth/vault';
-import { standardLimits } from '@financial-automation/server/platform/store/limits';
 import { openStore, type Store } from '@financial-automation/server/platform/store/store';
 import { aggregateReader } from '@financial-automation/server/query/aggregate';
 import type { AggregateRequest } from '@financial-automation/server/query/aggregate-request';
@@ -67,7 +67,7 @@ try {
   for (const [name, request] of Object.entries(questions)) {
     const aggregate = aggregateReader({ ...firm.scope, name }, ledgerEntry, request);
     const [times = []] = await inTurns(rounds, 2, () => firm.store.read(firm.scope.tenantId, aggregate));
-    const share = median(times) / standardLimits.read;
+    const share = median(times) / millisecondsOf('read');
     if (share > 1) process.exitCode = 1;
     figures[name] = { ms: median(times).toFixed(0), 'of the read budget': `${(share * 100).toFixed(0)} %` };
   }

@@ -15,8 +15,8 @@ import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import '@financial-automation/server/app/handlers';
 import { isMarked } from '@financial-automation/server/bulk/mark-pages';
+import { millisecondsOf } from '@financial-automation/server/contract/durations';
 import { timeEntry } from '@financial-automation/server/modules/time';
-import { standardLimits } from '@financial-automation/server/platform/store/limits';
 import type { Session } from '@financial-automation/server/platform/store/session';
 import { openStore, type Store, type StoreOptions } from '@financial-automation/server/platform/store/store';
 import { runOn } from '@financial-automation/server/test/postgres-server';
@@ -33,7 +33,7 @@ const { values } = readOptions({
 });
 const [rows, rounds] = [Number(values.rows), Number(values.rounds)];
 const mostTimesBare = 1.5;
-const longestPage = standardLimits.read / 10;
+const longestPage = millisecondsOf('read') / 10;
 const vault = new Vault(randomBytes(32));
 
 /** Aggregates of a dashboard, each beside hand-written SQL. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { allOperations, bundleFiles, type Operation } from '@financial-automation/server/contract/contract';
-import { authorize } from '@financial-automation/server/platform/auth/roles';
+import { authorize } from '@financial-automation/server/contract/roles';
 import type { Context } from '@financial-automation/server/service/context';
 import type { Service } from '@financial-automation/server/service/service';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { allOperations, contract, type Operation, type Schema } from '@financial-automation/server/contract/contract';
 import { referred } from '@financial-automation/server/contract/parameters';
-import { authorize } from '@financial-automation/server/platform/auth/roles';
+import { authorize } from '@financial-automation/server/contract/roles';
 import type { Context } from '@financial-automation/server/service/context';
 import type { Service } from '@financial-automation/server/service/service';
 import { Ajv2020 } from 'ajv/dist/2020.js';

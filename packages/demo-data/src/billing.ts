@@ -1,4 +1,3 @@
-import { parseDecimal } from '@financial-automation/server/contract/decimal';
 import type { Plan } from '@financial-automation/server/entity/plan';
 import type { RowInput } from '@financial-automation/server/entity/row';
 import {
@@ -13,6 +12,7 @@ import { job } from '@financial-automation/server/modules/projects';
 import { wipEntry } from '@financial-automation/server/modules/time';
 import { asOperator } from '@financial-automation/server/operator/tenants';
 import type { Tenant } from '@financial-automation/server/platform/auth/caller';
+import { parseDecimal } from '@financial-automation/server/platform/decimal';
 import { newId } from '@financial-automation/server/platform/store/new-id';
 import type { Transaction } from '@financial-automation/server/platform/store/store';
 import type { Service } from '@financial-automation/server/service/service';

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import '../src/app/handlers.ts';
+import { Directory } from '../src/access/directory.ts';
 import { transact } from '../src/entity/transact.ts';
 import { findAttempt } from '../src/modules/billing/pay/attempt.ts';
 import { followUp } from '../src/modules/billing/pay/reconcile.ts';
-import { Directory } from '../src/platform/auth/directory.ts';
 import { Vault } from '../src/platform/auth/vault.ts';
 import type { PaymentOrder, Progress } from '../src/platform/payments/processor.ts';
 import { SandboxProcessor } from '../src/platform/payments/sandbox.ts';

@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type Request, type Response } from 'express';
 import type { Logger } from 'pino';
+import { checkRoles } from '../contract/roles.ts';
 import { paymentRoutes } from '../modules/billing/index.ts';
 import { contentRoute } from '../modules/files/index.ts';
-import { checkRoles } from '../platform/auth/roles.ts';
 import { databaseClock } from '../platform/database-clock.ts';
 import { networkOf } from '../platform/network.ts';
 import type { Service } from '../service/service.ts';

@@ -1,7 +1,7 @@
 import type { Admitted } from '../admission/admission.ts';
 import { isBulk } from '../contract/bulk.ts';
 import type { Operation } from '../contract/contract.ts';
-import { authorize } from '../platform/auth/roles.ts';
+import { authorize } from '../contract/roles.ts';
 import type { Context } from '../service/context.ts';
 import { checkRequest, type RawRequest } from '../wire/check-request.ts';
 import { cleanParameters } from '../wire/input.ts';

@@ -1,7 +1,7 @@
 import { hasRole } from '@financial-automation/spec/roles';
+import { checkAccess } from '../access/access.ts';
 import { isRead } from '../contract/contract.ts';
 import { rehearse, transact } from '../entity/transact.ts';
-import { checkAccess } from '../platform/auth/access.ts';
 import type { Caller, Tenant } from '../platform/auth/caller.ts';
 import type { Context, PublicContext } from '../service/context.ts';
 import { readBearer } from '../wire/headers.ts';

@@ -1,5 +1,5 @@
 import { code } from 'currency-codes';
-import { type Decimal, round } from './decimal.ts';
+import { type Decimal, round } from '../platform/decimal.ts';
 
 /**
  * Returns the decimal places of amounts in a currency, as in ISO 4217: 2 in USD, 0 in JPY. Amounts of the contract have at most two. A

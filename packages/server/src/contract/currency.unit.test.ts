@@ -1,8 +1,8 @@
 import { codes } from 'currency-codes';
 import { expect, test } from 'vitest';
+import { parseDecimal } from '../platform/decimal.ts';
 import { schemaOf } from './contract.ts';
 import { isInMinorUnits, placesOf, roundMoney } from './currency.ts';
-import { parseDecimal } from './decimal.ts';
 
 const accepted = new RegExp(schemaOf('Currency').pattern ?? '');
 

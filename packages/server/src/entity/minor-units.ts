@@ -1,5 +1,5 @@
 import { isInMinorUnits } from '../contract/currency.ts';
-import { isDecimal } from '../contract/decimal.ts';
+import { isDecimal } from '../platform/decimal.ts';
 import { invalidField } from './invalid-field.ts';
 
 /**

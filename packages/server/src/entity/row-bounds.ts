@@ -1,6 +1,6 @@
-import { type Decimal, isDecimal, parseDecimal, zero } from '../contract/decimal.ts';
 import { type Field, fieldsOf, membersOf } from '../contract/fields.ts';
 import { Rejection } from '../contract/rejection.ts';
+import { type Decimal, isDecimal, parseDecimal, zero } from '../platform/decimal.ts';
 import type { AnyEntity } from './model.ts';
 import { allEntities } from './registry.ts';
 import type { AnyInput, AnyRow } from './row.ts';

@@ -1,5 +1,5 @@
-import { isDecimal } from '../contract/decimal.ts';
 import { type Field, membersOf } from '../contract/fields.ts';
+import { isDecimal } from '../platform/decimal.ts';
 import { writtenMembers } from './embed.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyRow } from './row.ts';

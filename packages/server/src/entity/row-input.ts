@@ -1,5 +1,5 @@
-import { zero } from '../contract/decimal.ts';
 import type { Field } from '../contract/fields.ts';
+import { zero } from '../platform/decimal.ts';
 import { writtenMembers } from './embed.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyInput } from './row.ts';

@@ -1,5 +1,5 @@
 import type { components, SchemasOfTypes } from '@financial-automation/spec';
-import type { Decimal } from '../contract/decimal.ts';
+import type { Decimal } from '../platform/decimal.ts';
 
 type Schemas = components['schemas'] & SchemasOfTypes;
 

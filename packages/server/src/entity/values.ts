@@ -1,5 +1,5 @@
-import { formatDecimal, isDecimal, parseDecimal } from '../contract/decimal.ts';
 import { type Field, type FieldKind, holdsField, membersOf } from '../contract/fields.ts';
+import { formatDecimal, isDecimal, parseDecimal } from '../platform/decimal.ts';
 
 /** Converts a row for calculations: every decimal string becomes a `Decimal`. */
 export function withDecimals<Row extends object>(fields: readonly Field[], row: Row): Row {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { settingSchemas } from '../access/tenant-settings.ts';
 import { schemaOf } from '../contract/contract.ts';
 import type { AuditPage } from '../operator/audit.ts';
 import type { CommandName, Commands } from '../operator/commands.ts';
@@ -8,7 +9,6 @@ import type { MoveOptions } from '../operator/moves/run-moves.ts';
 import type { RowPosition, RowsReport } from '../operator/rows.ts';
 import type { Run } from '../operator/run-commands.ts';
 import { triggerEvent, triggers } from '../operator/webhook-trigger.ts';
-import { settingSchemas } from '../platform/auth/tenant-settings.ts';
 import { pasteable } from '../platform/operator-command.ts';
 import { localUrl, readConfig } from '../service/config.ts';
 

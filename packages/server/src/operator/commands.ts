@@ -1,5 +1,5 @@
+import type { OperatorSettings } from '../access/tenant-settings.ts';
 import type { SigningKeyState } from '../platform/auth/key-ring.ts';
-import type { OperatorSettings } from '../platform/auth/tenant-settings.ts';
 import type { SharedValues } from '../service/shared-settings.ts';
 import { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys.ts';
 import { type AuditPage, type AuditRequest, exportAudit } from './audit.ts';

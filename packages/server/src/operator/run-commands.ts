@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pino } from 'pino';
-import { Directory } from '../platform/auth/directory.ts';
+import { Directory } from '../access/directory.ts';
+import { Tokens } from '../access/tokens.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
-import { Tokens } from '../platform/auth/tokens.ts';
 import { Vault } from '../platform/auth/vault.ts';
 import { pasteable } from '../platform/operator-command.ts';
 import { openProcessor } from '../platform/payments/open-processor.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type OperatorSettings, parseSetting, readTenantSettings } from '../platform/auth/tenant-settings.ts';
+import { type OperatorSettings, parseSetting, readTenantSettings } from '../access/tenant-settings.ts';
 import { DatabaseError } from '../platform/store/errors.ts';
 import { noTenant, type Operator } from './operator.ts';
 import { storeOfTenant } from './placement.ts';

@@ -1,5 +1,6 @@
 import '../app/handlers.ts';
 import { sql } from 'kysely';
+import { parseSetting, readTenantSettings } from '../access/tenant-settings.ts';
 import { jobsDue } from '../background/job-table.ts';
 import { schemaOf } from '../contract/contract.ts';
 import type { Origin } from '../entity/plan.ts';
@@ -7,7 +8,6 @@ import { transact, transactNew } from '../entity/transact.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import { org } from '../modules/reference/index.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
-import { parseSetting, readTenantSettings } from '../platform/auth/tenant-settings.ts';
 import { DatabaseUnavailable, UniqueViolation } from '../platform/store/errors.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/session.ts';

@@ -1,8 +1,8 @@
 import type { components } from '@financial-automation/spec';
-import { parseDecimal } from '../contract/decimal.ts';
 import { invalid } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 import type { AnyEntity } from '../entity/entity.ts';
+import { parseDecimal } from '../platform/decimal.ts';
 import type { Where } from './clause.ts';
 
 type Schemas = components['schemas'];

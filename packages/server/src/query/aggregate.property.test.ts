@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/database.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, contract, type Operation, type Schema } from '../contract/contract.ts';
-import { type Decimal, parseDecimal, sum, zero } from '../contract/decimal.ts';
 import { propertiesOf, resolved } from '../contract/fields.ts';
+import { type Decimal, parseDecimal, sum, zero } from '../platform/decimal.ts';
 import type { AggregateRequest, GroupBy, Measure } from './aggregate-request.ts';
 
 /**

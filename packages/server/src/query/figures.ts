@@ -1,8 +1,8 @@
 import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
-import { parseDecimal } from '../contract/decimal.ts';
 import type { Field } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
+import { parseDecimal } from '../platform/decimal.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
 
 type Row = components['schemas']['AggregateRow'];

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { cleanEnv, host, makeValidator, num, port, str, url } from 'envalid';
 import proxyAddr from 'proxy-addr';
+import { millisecondsOf } from '../contract/durations.ts';
 import type { PaymentSettings } from '../platform/payments/open-processor.ts';
 import type { S3Settings } from '../platform/storage/s3-storage.ts';
 import { standardLimits } from '../platform/store/limits.ts';
@@ -152,7 +153,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       AUDIT_LOG_YEARS: atLeast(0)({ default: undefined }),
       MIGRATE_AT_START: str({ choices: ['on', 'off'], default: 'off' }),
       POOL_SIZE: atLeast(1)({ default: 10 }),
-      READ_BUDGET_MS: atLeast(50)({ default: standardLimits.read }),
+      READ_BUDGET_MS: atLeast(50)({ default: millisecondsOf('read') }),
       MAX_CONNECTIONS: atLeast(1)({ default: 2_000 }),
       MASTER_KEY: str({ default: '' }),
       LOG_LEVEL: str({ choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], default: 'info' }),

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
+import { Directory } from '../access/directory.ts';
+import { Tokens } from '../access/tokens.ts';
 import { Admission, type AdmissionOptions } from '../admission/admission.ts';
 import { type ContractValidator, contractValidator } from '../contract/validator.ts';
 import { DeliveryAddresses } from '../platform/addresses.ts';
-import { Directory } from '../platform/auth/directory.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
-import { Tokens } from '../platform/auth/tokens.ts';
 import { Vault } from '../platform/auth/vault.ts';
 import type { Counters } from '../platform/counters.ts';
 import { openProcessor } from '../platform/payments/open-processor.ts';

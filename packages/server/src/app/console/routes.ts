@@ -1,5 +1,5 @@
 import { hasRole } from '@financial-automation/spec/roles';
-import { checkAccess } from '../../platform/auth/access.ts';
+import { checkAccess } from '../../access/access.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { Service } from '../../service/service.ts';
 import { faultOf } from '../../wire/body.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
+import { settingSchemas } from '../../access/tenant-settings.ts';
 import { allOperations } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { listKeys, revokeKey } from '../../platform/auth/api-key-store.ts';
-import { settingSchemas } from '../../platform/auth/tenant-settings.ts';
 import { databaseClock } from '../../platform/database-clock.ts';
 import { type Content, html } from '../../wire/html.ts';
 import { alert, badge, framed, keyField, table, when } from './layout.ts';

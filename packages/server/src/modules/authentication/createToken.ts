@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
+import { checkAccess } from '../../access/access.ts';
+import { tenantMismatch } from '../../access/directory.ts';
+import { accessTokenLifetime } from '../../access/tokens.ts';
 import { unauthenticated } from '../../contract/problem.ts';
-import { checkAccess } from '../../platform/auth/access.ts';
-import { tenantMismatch } from '../../platform/auth/directory.ts';
-import { accessTokenLifetime } from '../../platform/auth/tokens.ts';
 import type { Handler } from '../../service/context.ts';
 
 /** Exchanges an API key for an access token with the roles of its API user. The rate limit of the key applies. */

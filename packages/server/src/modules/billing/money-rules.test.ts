@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { testService } from '../../../test/service.ts';
 import { schemaOf } from '../../contract/contract.ts';
-import { parseDecimal } from '../../contract/decimal.ts';
+import { parseDecimal } from '../../platform/decimal.ts';
 import { amountBy, counts, due, held, owed, totalOfLines, totalSql } from './money-rules.ts';
 
 const { store, tenant } = await testService();

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Decimal, zero } from '../../contract/decimal.ts';
+import { type Decimal, zero } from '../../platform/decimal.ts';
 
 /** A sum of amounts with their signs; nothing without any. */
 type Terms<Part extends string> = Readonly<Partial<Record<Part, 1 | -1>>>;

@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { checkAncestors } from '../../entity/ancestors.ts';
 import { defineEntity, type Entity, many, one } from '../../entity/entity.ts';
@@ -9,6 +8,7 @@ import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { checkNothingUnfinished, unfinishedRows } from '../../entity/unfinished-rows.ts';
+import { zero } from '../../platform/decimal.ts';
 import { clientType, org } from '../reference/index.ts';
 
 /** Days after the invoice, if neither the client nor its type specifies them. */

@@ -1,5 +1,5 @@
 import { isInMinorUnits, placesOf } from '../../contract/currency.ts';
-import { parseDecimal } from '../../contract/decimal.ts';
+import { parseDecimal } from '../../platform/decimal.ts';
 
 /** Formats an amount with its currency, such as `USD 1,250.00` or `JPY 1,250`: as decimal text, never as floating point. */
 export function formatAmount(amount: string, currency: string): string {

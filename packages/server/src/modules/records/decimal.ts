@@ -1,4 +1,4 @@
-import { parseDecimal, zero } from '../../contract/decimal.ts';
+import { parseDecimal, zero } from '../../platform/decimal.ts';
 
 /** Compares two decimals: negative if the second is greater, positive if the first is. */
 export function compareDecimals(left: string, right: string): number {

@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely';
-import { formatDecimal } from '../../contract/decimal.ts';
 import { fieldsOf, membersOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { jsonObject } from '../../entity/embed.ts';
@@ -8,6 +7,7 @@ import type { Plan } from '../../entity/plan.ts';
 import type { ProvidedFields } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { sameValue } from '../../entity/values.ts';
+import { formatDecimal } from '../../platform/decimal.ts';
 
 const table = 'staff_rate';
 

@@ -1,6 +1,6 @@
-import { type Decimal, parseDecimal } from '../../contract/decimal.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
+import { type Decimal, parseDecimal } from '../../platform/decimal.ts';
 import { staffJobAssignment, task, taskType } from '../projects/index.ts';
 import { ratesOn, staff, staffType } from '../staff/index.ts';
 

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { command } from '../../entity/command.ts';
 import { defineEntity } from '../../entity/entity.ts';
 import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { PendingChange } from '../../entity/rules.ts';
+import { zero } from '../../platform/decimal.ts';
 import { job } from '../projects/index.ts';
 import { expenseCode } from '../reference/index.ts';
 import {

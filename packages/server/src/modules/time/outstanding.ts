@@ -1,4 +1,4 @@
-import type { Decimal } from '../../contract/decimal.ts';
+import type { Decimal } from '../../platform/decimal.ts';
 
 /**
  * The amount that is neither billed nor written off. The column of the same name is only updated when the row is stored.

@@ -1,10 +1,10 @@
-import { sum, zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Entity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
+import { sum, zero } from '../../platform/decimal.ts';
 
 type TimeChange = PendingChange<'TimeEntry'>;
 type TimeEntry = Entity<'TimeEntry'>;

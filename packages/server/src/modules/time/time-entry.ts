@@ -1,5 +1,4 @@
 import { roundMoney } from '../../contract/currency.ts';
-import { type Decimal, parseDecimal, zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { command } from '../../entity/command.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
@@ -7,6 +6,7 @@ import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
+import { type Decimal, parseDecimal, zero } from '../../platform/decimal.ts';
 import { job, task, taskType } from '../projects/index.ts';
 import { nonWorkCode, workCode } from '../reference/index.ts';
 import { staff } from '../staff/index.ts';

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { roundMoney } from '../../contract/currency.ts';
-import { type Decimal, isBetween, parseDecimal, zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
@@ -9,6 +8,7 @@ import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
+import { type Decimal, isBetween, parseDecimal, zero } from '../../platform/decimal.ts';
 import { client, reopenClient } from '../clients/index.ts';
 import { job, reopenJob, task } from '../projects/index.ts';
 import { expenseCode, recordBookChange, workCode } from '../reference/index.ts';

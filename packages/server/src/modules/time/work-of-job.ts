@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { checkNothingUnfinished, unapprovedEntries, unfinishedRows } from '../../entity/unfinished-rows.ts';
+import { zero } from '../../platform/decimal.ts';
 import { job } from '../projects/index.ts';
 import { outstandingOf } from './outstanding.ts';
 import { wipEntry } from './wip-entry.ts';

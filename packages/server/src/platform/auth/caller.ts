@@ -1,4 +1,14 @@
-import type { TenantSettings } from './tenant-settings.ts';
+/** Settings of a tenant, other than its currency and time zone. */
+export interface TenantSettings {
+  readonly hourIncrement: '0.10' | '0.25';
+  readonly timeApproval: boolean;
+  readonly selfApproval: boolean;
+  readonly reviewCompletedJobs: boolean;
+  readonly wipEvents: boolean;
+  readonly deliveryPorts: readonly number[];
+  readonly allowedAddresses: readonly string[];
+  readonly allowedClientIds: readonly string[];
+}
 
 /** The API user of a request, identified by its access token. */
 export interface Caller {

@@ -1,4 +1,4 @@
-import type { Decimal } from '../../contract/decimal.ts';
+import type { Decimal } from '../decimal.ts';
 
 export type PayMethod = 'CARD' | 'ACH';
 

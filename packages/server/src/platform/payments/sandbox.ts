@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Decimal, formatDecimal, parseDecimal, round } from '../../contract/decimal.ts';
 import { databaseClock } from '../database-clock.ts';
+import { type Decimal, formatDecimal, parseDecimal, round } from '../decimal.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { PayDetails, PaymentOrder, PaymentProcessor, Progress } from './processor.ts';
 

@@ -1,4 +1,3 @@
-import { schemaOf } from '../../contract/contract.ts';
 import { MalformedNotification, type NotifiedAttempt } from './processor.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -6,7 +5,6 @@ type Fields = Readonly<Record<string, unknown>>;
 /** What an event is about: an attempt, or a payment at Stripe that may belong to one. */
 type EventSubject = { readonly attempt: NotifiedAttempt } | { readonly intent: string };
 
-const tenantName = new RegExp(schemaOf('TenantName').pattern ?? '', 'u');
 const attemptId = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 const intentId = /^pi_\w{1,250}$/;
 
@@ -57,8 +55,7 @@ export function readMetadata(metadata: unknown): NotifiedAttempt | undefined {
   if (metadata === undefined || metadata === null) return undefined;
   const { tenant, attempt } = fieldsOf(metadata, 'metadata');
   if (tenant === undefined || attempt === undefined) return undefined;
-  if (typeof tenant !== 'string' || !tenantName.test(tenant))
-    throw new MalformedNotification('metadata.tenant is not the name of a tenant.');
+  if (typeof tenant !== 'string') throw new MalformedNotification('metadata.tenant is not a string.');
   if (typeof attempt !== 'string' || !attemptId.test(attempt))
     throw new MalformedNotification('metadata.attempt is not the ID of an attempt.');
   return { tenant, key: attempt };

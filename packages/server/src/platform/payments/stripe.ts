@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import Stripe from 'stripe';
-import { type Decimal, parseDecimal, zero } from '../../contract/decimal.ts';
 import { databaseClock } from '../database-clock.ts';
+import { type Decimal, parseDecimal, zero } from '../decimal.ts';
 import {
   MalformedNotification,
   type NotifiedAttempt,

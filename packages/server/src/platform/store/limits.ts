@@ -1,5 +1,3 @@
-import { millisecondsOf } from '../../contract/durations.ts';
-
 /** A logger for messages to the operator, compatible with pino. */
 export interface StoreLog {
   info(message: string): void;
@@ -13,7 +11,7 @@ export interface Limits {
   /** Opening the first connection: a slower server counts as unreachable. */
   readonly firstConnect: number;
   readonly lock: number;
-  /** One read, with all its statements. */
+  /** One read, with all its statements. The service has a shorter one, of the contract or of its operator. */
   readonly read: number;
   /** One statement of a transaction. */
   readonly statement: number;
@@ -27,7 +25,7 @@ export const standardLimits: Limits = {
   connect: 5_000,
   firstConnect: 5_000,
   lock: 10_000,
-  read: millisecondsOf('read'),
+  read: 30_000,
   statement: 30_000,
   idleInTransaction: 5_000,
   standby: 5,

@@ -1,6 +1,6 @@
-import { type Decimal, sum, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Row } from '../../../entity/row.ts';
+import { type Decimal, sum, zero } from '../../../platform/decimal.ts';
 import { outstandingOf } from '../../time/index.ts';
 import type { JobAmount } from '../invoice/bill-jobs.ts';
 import { type InvoiceLine, invalidLine } from '../invoice/invoice-lines.ts';

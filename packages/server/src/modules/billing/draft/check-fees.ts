@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { type Decimal, parseDecimal, sum, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
+import { type Decimal, parseDecimal, sum, zero } from '../../../platform/decimal.ts';
 import { job } from '../../projects/index.ts';
 import { wipEntry } from '../../time/index.ts';
 import { invoice } from '../invoice/invoice.ts';

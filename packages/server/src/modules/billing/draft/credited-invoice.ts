@@ -1,8 +1,8 @@
-import { zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
+import { zero } from '../../../platform/decimal.ts';
 import { isCreditNote } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
 

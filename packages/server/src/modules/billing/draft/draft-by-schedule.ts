@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { defineClockTask, type Tick } from '../../../background/clock.ts';
 import { type CandidateRow, changeDueRows, type Slice } from '../../../background/due-rows.ts';
-import { sum, zero } from '../../../contract/decimal.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
+import { sum, zero } from '../../../platform/decimal.ts';
 import { client } from '../../clients/index.ts';
 import { job } from '../../projects/index.ts';
 import { taxRegion } from '../../reference/index.ts';

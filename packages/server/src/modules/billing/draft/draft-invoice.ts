@@ -1,4 +1,3 @@
-import { zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { writtenByApprover } from '../../../entity/approver.ts';
 import { command } from '../../../entity/command.ts';
@@ -7,6 +6,7 @@ import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
+import { zero } from '../../../platform/decimal.ts';
 import { client, completeClientCurrency } from '../../clients/index.ts';
 import { job } from '../../projects/index.ts';
 import { checkNotAfterToday } from '../../reference/index.ts';

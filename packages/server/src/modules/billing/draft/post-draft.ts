@@ -1,8 +1,8 @@
-import { zero } from '../../../contract/decimal.ts';
 import { command } from '../../../entity/command.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
+import { zero } from '../../../platform/decimal.ts';
 import { outstandingOf, wipEntry } from '../../time/index.ts';
 import { planDocument } from '../document/write-invoice.ts';
 import { billJobs } from '../invoice/bill-jobs.ts';

@@ -1,5 +1,5 @@
 import { roundMoney } from '../../../contract/currency.ts';
-import { type Decimal, isBetween, sum, zero } from '../../../contract/decimal.ts';
+import { type Decimal, isBetween, sum, zero } from '../../../platform/decimal.ts';
 import type { InvoiceLine } from '../invoice/invoice-lines.ts';
 
 /** A row of work in progress that a line bills. */

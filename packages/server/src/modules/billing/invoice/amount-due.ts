@@ -1,5 +1,5 @@
-import type { Decimal } from '../../../contract/decimal.ts';
 import type { Row } from '../../../entity/row.ts';
+import type { Decimal } from '../../../platform/decimal.ts';
 import { amountBy, due } from '../money-rules.ts';
 
 type Document = Row<'Invoice'>;

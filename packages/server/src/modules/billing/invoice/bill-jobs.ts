@@ -1,6 +1,6 @@
-import { type Decimal, sum, zero } from '../../../contract/decimal.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
+import { type Decimal, sum, zero } from '../../../platform/decimal.ts';
 import { shareOf } from '../draft/relief.ts';
 import { invoice } from './invoice.ts';
 import { type InvoiceLine, isFee } from './invoice-lines.ts';

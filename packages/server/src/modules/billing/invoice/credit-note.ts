@@ -1,9 +1,9 @@
-import { zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { command } from '../../../entity/command.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
+import { zero } from '../../../platform/decimal.ts';
 import { dayOfChange, enter, entriesOf, lastOf } from '../ledger/enter.ts';
 import { payment } from '../payment/payment.ts';
 import { isCreditNote } from './amount-due.ts';

@@ -1,7 +1,7 @@
-import { type Decimal, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
+import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { job } from '../../projects/index.ts';
 import { taxRegion } from '../../reference/index.ts';
 import { lineAmounts } from '../ledger/amounts.ts';

@@ -1,10 +1,10 @@
-import { type Decimal, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import { addRules, type PendingChange } from '../../../entity/rules.ts';
+import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { checkClientCurrency, client, reopenClient } from '../../clients/index.ts';
 import { contactInfo } from '../../contacts/index.ts';
 import { job } from '../../projects/index.ts';

@@ -1,8 +1,8 @@
-import { zero } from '../../../contract/decimal.ts';
 import { command } from '../../../entity/command.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
+import { zero } from '../../../platform/decimal.ts';
 import { checkOpenDay } from '../ledger/enter.ts';
 import { enterReceivable } from '../ledger/invoice-entries.ts';
 import { dueOf, isCreditNote } from './amount-due.ts';

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import { parseDecimal, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { command } from '../../../entity/command.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
+import { parseDecimal, zero } from '../../../platform/decimal.ts';
 import { outstandingOf, wipEntry } from '../../time/index.ts';
 import { planDocument } from '../document/write-invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';

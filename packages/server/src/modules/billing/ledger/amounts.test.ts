@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { testStore } from '../../../../test/database.ts';
-import { type Decimal, parseDecimal, sum } from '../../../contract/decimal.ts';
+import { type Decimal, parseDecimal, sum } from '../../../platform/decimal.ts';
 import { reliefOf } from '../draft/relief.ts';
 import { lineAmounts, totalsOf } from './amounts.ts';
 

@@ -1,5 +1,5 @@
 import { roundMoney } from '../../../contract/currency.ts';
-import { type Decimal, parseDecimal, sum, zero } from '../../../contract/decimal.ts';
+import { type Decimal, parseDecimal, sum, zero } from '../../../platform/decimal.ts';
 import { otherLines, totalOfLines } from '../money-rules.ts';
 
 /** The values that determine the amounts of a line. */

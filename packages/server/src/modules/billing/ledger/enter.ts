@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Decimal, parseDecimal, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
+import { type Decimal, parseDecimal, zero } from '../../../platform/decimal.ts';
 import { client } from '../../clients/index.ts';
 import { org } from '../../reference/index.ts';
 import { type DayAmount, firstDayFor } from './entry-day.ts';

@@ -1,4 +1,4 @@
-import { type Decimal, zero } from '../../../contract/decimal.ts';
+import { type Decimal, zero } from '../../../platform/decimal.ts';
 
 /** A change of a balance on a day. */
 export interface DayAmount {

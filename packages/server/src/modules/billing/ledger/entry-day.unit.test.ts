@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseDecimal, sum, zero } from '../../../contract/decimal.ts';
+import { parseDecimal, sum, zero } from '../../../platform/decimal.ts';
 import { firstDayFor } from './entry-day.ts';
 
 const entry = (businessDate: string, amount: string) => ({ businessDate, amount: parseDecimal(amount) });

@@ -1,7 +1,7 @@
-import { type Decimal, zero } from '../../../contract/decimal.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
+import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { dayOfChange, enter, entriesOf, type Kind, lastOf } from './enter.ts';
 
 /** Enters the total of an invoice that counts from now on, as of its date. */

@@ -1,7 +1,7 @@
-import { type Decimal, zero } from '../../../contract/decimal.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
+import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { counts } from '../money-rules.ts';
 import { dayOfChange, enter, entriesOf, firstOpenDay, type Kind, lastOf, later } from './enter.ts';

@@ -1,7 +1,7 @@
-import { type Decimal, zero } from '../../../contract/decimal.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { addRules, type PendingChange } from '../../../entity/rules.ts';
+import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { outstandingOf, wipEntry } from '../../time/index.ts';
 import { dayOfChange, type Entry, enter, entriesOf, firstOpenDay, type Kind, lastOf, later } from './enter.ts';
 import { firstDayFor } from './entry-day.ts';

@@ -1,5 +1,4 @@
 import { isInMinorUnits } from '../../../contract/currency.ts';
-import { type Decimal, parseDecimal, sum } from '../../../contract/decimal.ts';
 import { millisecondsOf } from '../../../contract/durations.ts';
 import type { Input } from '../../../contract/handler.ts';
 import { invalid } from '../../../contract/problem.ts';
@@ -8,6 +7,7 @@ import { wholeAmountOnly } from '../../../entity/minor-units.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { checkBound } from '../../../entity/row-bounds.ts';
+import { type Decimal, parseDecimal, sum } from '../../../platform/decimal.ts';
 import { writtenRow } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { client, unknownClientRef } from '../../clients/index.ts';

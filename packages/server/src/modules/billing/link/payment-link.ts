@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { sum } from '../../../contract/decimal.ts';
 import { command } from '../../../entity/command.ts';
 import { embedValue } from '../../../entity/embed.ts';
 import { defineEntity } from '../../../entity/entity.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
+import { sum } from '../../../platform/decimal.ts';
 import { dueOf, isOpen } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { hashOf } from './link-token.ts';

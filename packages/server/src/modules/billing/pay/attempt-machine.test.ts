@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { disagreements, payingFirm } from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
-import { parseDecimal } from '../../../contract/decimal.ts';
+import { parseDecimal } from '../../../platform/decimal.ts';
 import type { Progress } from '../../../platform/payments/processor.ts';
 import { beginAttempt, findAttempt } from './attempt.ts';
 import {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { type Decimal, formatDecimal, parseDecimal } from '../../../contract/decimal.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
+import { type Decimal, formatDecimal, parseDecimal } from '../../../platform/decimal.ts';
 import type { PayMethod, PaymentOrder } from '../../../platform/payments/processor.ts';
 import { newId } from '../../../platform/store/new-id.ts';
 import type { Session, Transaction } from '../../../platform/store/store.ts';

@@ -11,7 +11,7 @@ import {
   tickOf,
 } from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
-import { parseDecimal } from '../../../contract/decimal.ts';
+import { parseDecimal } from '../../../platform/decimal.ts';
 import type { PaymentProcessor, Progress } from '../../../platform/payments/processor.ts';
 import { SandboxProcessor } from '../../../platform/payments/sandbox.ts';
 import { recordResult } from '../payment/payment-rules.ts';

@@ -1,5 +1,5 @@
 import { placesOf } from '../../../contract/currency.ts';
-import { type Decimal, parseDecimal, zero } from '../../../contract/decimal.ts';
+import { type Decimal, parseDecimal, zero } from '../../../platform/decimal.ts';
 import type { PayDetails, PayMethod } from '../../../platform/payments/processor.ts';
 import { faultOf } from '../../../wire/body.ts';
 

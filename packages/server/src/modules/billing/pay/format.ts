@@ -1,5 +1,5 @@
 import { isInMinorUnits, placesOf } from '../../../contract/currency.ts';
-import { parseDecimal } from '../../../contract/decimal.ts';
+import { parseDecimal } from '../../../platform/decimal.ts';
 
 /** An amount in the format of the United States: $1,250.00. */
 export function formatMoney(amount: string, currency: string): string {

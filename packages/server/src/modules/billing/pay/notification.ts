@@ -1,3 +1,4 @@
+import { schemaOf } from '../../../contract/contract.ts';
 import {
   MalformedNotification,
   type NotifiedAttempt,
@@ -12,6 +13,8 @@ import { shownPage, wrongMethod } from './page-results.ts';
 import { pageWrites } from './pay-link.ts';
 import { followUp } from './reconcile.ts';
 import { unknownPage } from './result-pages.ts';
+
+const tenantName = new RegExp(schemaOf('TenantName').pattern ?? '', 'u');
 
 /** Maximum size of a notification, in bytes. */
 const largestNotification = 1024 * 1024;
@@ -37,7 +40,12 @@ async function readNotification(
   const admitted = await admission.admit('', address, exchange.body(largestNotification));
   exchange.hold(admitted);
   try {
-    return await processor?.readNotification?.(admitted.bytes ?? Buffer.alloc(0), exchange.header('stripe-signature'));
+    const about = await processor?.readNotification?.(
+      admitted.bytes ?? Buffer.alloc(0),
+      exchange.header('stripe-signature'),
+    );
+    if (about === undefined || tenantName.test(about.tenant)) return about;
+    throw new MalformedNotification('metadata.tenant is not the name of a tenant.');
   } catch (error) {
     if (error instanceof MalformedNotification) {
       log.warn({ reason: error.message }, 'A notification of the payment processor is malformed.');

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { parseDecimal } from '../../../contract/decimal.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
+import { parseDecimal } from '../../../platform/decimal.ts';
 import type { Progress } from '../../../platform/payments/processor.ts';
 import { dueOf, isOpen } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';

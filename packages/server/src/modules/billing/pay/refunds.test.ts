@@ -12,8 +12,8 @@ import {
   WatchedSandbox,
 } from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
-import { parseDecimal } from '../../../contract/decimal.ts';
 import { asOperator } from '../../../operator/tenants.ts';
+import { parseDecimal } from '../../../platform/decimal.ts';
 import { receivePayment } from '../payment/payment-rules.ts';
 import { findAttempt } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';

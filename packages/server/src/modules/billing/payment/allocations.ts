@@ -1,4 +1,4 @@
-import { type Decimal, sum, zero } from '../../../contract/decimal.ts';
+import { type Decimal, sum, zero } from '../../../platform/decimal.ts';
 
 /** The part of a payment that is allocated to an invoice. */
 export interface Allocation {

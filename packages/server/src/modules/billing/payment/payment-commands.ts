@@ -1,7 +1,7 @@
-import { type Decimal, zero } from '../../../contract/decimal.ts';
 import { command } from '../../../entity/command.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
+import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { dueOf } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { checkOpenDay, entriesOf, lastDayOf } from '../ledger/enter.ts';

@@ -1,5 +1,4 @@
 import { isInMinorUnits } from '../../../contract/currency.ts';
-import { type Decimal, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import { checkMinorUnits, wholeAmountOnly } from '../../../entity/minor-units.ts';
@@ -7,6 +6,7 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { Row, RowInput } from '../../../entity/row.ts';
 import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import { addRules, type PendingChange } from '../../../entity/rules.ts';
+import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { checkClientCurrency, client, reopenClient } from '../../clients/index.ts';
 import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../../reference/index.ts';
 import { dueOf, isCreditNote, isOpen } from '../invoice/amount-due.ts';

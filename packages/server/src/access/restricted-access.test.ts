@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { filesOf } from '../../../test/modules/files.ts';
-import { payingFirm } from '../../../test/modules/pay.ts';
-import { testService } from '../../../test/service.ts';
-import { allOperations } from '../../contract/contract.ts';
-import { createApiKey, revokeApiKey } from '../../operator/api-keys.ts';
-import { setTenantSetting } from '../../operator/tenant-settings.ts';
+import { filesOf } from '../../test/modules/files.ts';
+import { payingFirm } from '../../test/modules/pay.ts';
+import { testService } from '../../test/service.ts';
+import { allOperations } from '../contract/contract.ts';
+import { createApiKey, revokeApiKey } from '../operator/api-keys.ts';
+import { setTenantSetting } from '../operator/tenant-settings.ts';
 import { Directory } from './directory.ts';
 
 /** Fake time in milliseconds; the directory caches settings for five seconds. */

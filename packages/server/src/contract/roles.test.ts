@@ -1,9 +1,9 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { v7 as uuidv7 } from 'uuid';
 import { describe, expect, test } from 'vitest';
-import { testService } from '../../../test/service.ts';
-import { allOperations, type Operation, schemaOf } from '../../contract/contract.ts';
-import { createApiKey } from '../../operator/api-keys.ts';
+import { testService } from '../../test/service.ts';
+import { createApiKey } from '../operator/api-keys.ts';
+import { allOperations, type Operation, schemaOf } from './contract.ts';
 
 // Only authorization is tested: compiling every operation's schemas would take most of the time.
 const { call, service, tenant, token } = await testService({

@@ -1,6 +1,6 @@
 import { anyToken, hasRole, noToken } from '@financial-automation/spec/roles';
-import { allOperations, type Operation } from '../../contract/contract.ts';
-import { Rejection } from '../../contract/rejection.ts';
+import { allOperations, type Operation } from './contract.ts';
+import { Rejection } from './rejection.ts';
 
 /** @throws Rejection `FORBIDDEN` if the roles do not include one that the operation requires. */
 export function authorize(operation: Operation, held: ReadonlySet<string>): void {

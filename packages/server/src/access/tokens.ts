@@ -1,11 +1,11 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { numberOf } from '../../contract/contract.ts';
-import { unauthenticated } from '../../contract/problem.ts';
-import type { Rejection } from '../../contract/rejection.ts';
-import { databaseClock } from '../database-clock.ts';
-import { algorithm, type KeyRing } from './key-ring.ts';
-import type { Vault } from './vault.ts';
+import { numberOf } from '../contract/contract.ts';
+import { unauthenticated } from '../contract/problem.ts';
+import type { Rejection } from '../contract/rejection.ts';
+import { algorithm, type KeyRing } from '../platform/auth/key-ring.ts';
+import type { Vault } from '../platform/auth/vault.ts';
+import { databaseClock } from '../platform/database-clock.ts';
 
 /** Lifetime of an access token, in seconds: the maximum that the contract allows. */
 export const accessTokenLifetime = numberOf('AccessToken', 'expires_in', 'maximum');

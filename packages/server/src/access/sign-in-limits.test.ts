@@ -1,7 +1,7 @@
 import { operations } from '@financial-automation/spec';
 import { describe, expect, test, vi } from 'vitest';
-import { testService } from '../../../test/service.ts';
-import { createApiKey } from '../../operator/api-keys.ts';
+import { testService } from '../../test/service.ts';
+import { createApiKey } from '../operator/api-keys.ts';
 
 const { limit, window } = operations.createToken.rateLimit;
 // One proxy in front of the service appends the address that it sees.

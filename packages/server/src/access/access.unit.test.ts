@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Tenant } from '../platform/auth/caller.ts';
 import { checkAccess, type Origin } from './access.ts';
-import type { Tenant } from './caller.ts';
 import { readTenantSettings } from './tenant-settings.ts';
 
 /** Whether a tenant with these settings accepts a call from the origin. */

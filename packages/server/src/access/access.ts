@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
-import { Rejection } from '../../contract/rejection.ts';
-import type { Tenant } from './caller.ts';
+import { Rejection } from '../contract/rejection.ts';
+import type { Tenant } from '../platform/auth/caller.ts';
 
 /** Origin of a request. */
 export interface Origin {

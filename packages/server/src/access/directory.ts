@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { unauthenticated } from '../../contract/problem.ts';
-import { Rejection } from '../../contract/rejection.ts';
-import { databaseClock } from '../database-clock.ts';
-import { Cells } from '../store/cells.ts';
-import type { Store } from '../store/store.ts';
-import type { Caller, Tenant } from './caller.ts';
+import { unauthenticated } from '../contract/problem.ts';
+import { Rejection } from '../contract/rejection.ts';
+import type { Caller, Tenant } from '../platform/auth/caller.ts';
+import { databaseClock } from '../platform/database-clock.ts';
+import { Cells } from '../platform/store/cells.ts';
+import type { Store } from '../platform/store/store.ts';
 import { readTenantSettings } from './tenant-settings.ts';
 import type { AccessClaims } from './tokens.ts';
 

@@ -1,18 +1,7 @@
 import { isIP } from 'node:net';
 import { Ajv, type JSONSchemaType } from 'ajv';
-import { schemaOf } from '../../contract/contract.ts';
-
-/** Settings of a tenant, other than its currency and time zone. */
-export interface TenantSettings {
-  readonly hourIncrement: '0.10' | '0.25';
-  readonly timeApproval: boolean;
-  readonly selfApproval: boolean;
-  readonly reviewCompletedJobs: boolean;
-  readonly wipEvents: boolean;
-  readonly deliveryPorts: readonly number[];
-  readonly allowedAddresses: readonly string[];
-  readonly allowedClientIds: readonly string[];
-}
+import { schemaOf } from '../contract/contract.ts';
+import type { TenantSettings } from '../platform/auth/caller.ts';
 
 /**
  * All settings that `tenant set` changes. Currency and time zone have their own columns; the others are in

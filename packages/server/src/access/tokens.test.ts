@@ -1,11 +1,11 @@
 import { decodeProtectedHeader, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { testStore } from '../../../test/database.ts';
-import { testService } from '../../../test/service.ts';
-import { wire } from '../../../test/wire.ts';
-import { createApiKey } from '../../operator/api-keys.ts';
-import type { Store } from '../store/store.ts';
-import { KeyRing } from './key-ring.ts';
+import { testStore } from '../../test/database.ts';
+import { testService } from '../../test/service.ts';
+import { wire } from '../../test/wire.ts';
+import { createApiKey } from '../operator/api-keys.ts';
+import { KeyRing } from '../platform/auth/key-ring.ts';
+import type { Store } from '../platform/store/store.ts';
 import { Tokens } from './tokens.ts';
 
 const { service, store, token, address, tenant, call, addTenant } = await testService();

@@ -2,11 +2,11 @@ import { Writable } from 'node:stream';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { type TestCaller, testService } from '../../../test/service.ts';
-import { withReads } from '../../../test/with-reads.ts';
-import { createApiKey, revokeApiKey } from '../../operator/api-keys.ts';
-import { logOptions } from '../../service/log.ts';
-import { DatabaseError, DatabaseUnavailable } from '../store/errors.ts';
+import { type TestCaller, testService } from '../../test/service.ts';
+import { withReads } from '../../test/with-reads.ts';
+import { createApiKey, revokeApiKey } from '../operator/api-keys.ts';
+import { DatabaseError, DatabaseUnavailable } from '../platform/store/errors.ts';
+import { logOptions } from '../service/log.ts';
 import { Directory } from './directory.ts';
 
 let written = '';
