@@ -92,8 +92,13 @@ function inJson(value: unknown): string {
 /** Redocly runs in a separate folder, because the lint rules of our configuration do not apply here. */
 async function rendered(shown: Contract, searched: string, folder: string): Promise<string> {
   const { pageScript } = await import('./reference/in-page.ts');
-  const withoutOthers = (key: string, value: unknown) =>
-    key.startsWith('x-') && !shownExtensions.has(key) ? undefined : value;
+  // Readers need no formats of integers, whose bounds are shown, no largest integer of JSON, and no pattern beside a minimum length.
+  const isOther = (key: string, value: unknown) =>
+    (key.startsWith('x-') && !shownExtensions.has(key)) ||
+    (key === 'format' && (value === 'int32' || value === 'int64')) ||
+    (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
+    (key === 'pattern' && value === '\\S');
+  const withoutOthers = (key: string, value: unknown) => (isOther(key, value) ? undefined : value);
   await writeFile(join(folder, 'openapi.json'), JSON.stringify(shown, withoutOthers));
   // An argument cannot be as long as the entries.
   const template = await readFile(join(root, 'scripts/reference/page.hbs'), 'utf8');

@@ -116,11 +116,8 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
   const target = texts.get(name);
   const relatedRoles = rolesToFilter(name, texts);
   const { 'x-read-roles': readRoles, 'x-write-roles': writeRoles, 'x-on-create': onCreate } = schema;
-  const hasOwnText = schema.description !== undefined;
   const sentences = [
-    ...(schema['x-open-enum'] === true || (hasOwnText && target?.['x-open-enum'] === true)
-      ? ['Values can be added in any release.']
-      : []),
+    ...(schema['x-open-enum'] === true ? ['Values can be added in any release.'] : []),
     ...(onCreate === undefined || isOnlyState(onCreate.value, target) ? [] : [onCreationInWords(onCreate)]),
     ...(relatedRoles === undefined ? [] : [`Requires the ${either(relatedRoles)} role.`]),
     ...(readRoles === undefined ? [] : [`Null without the ${either(readRoles)} role.`]),

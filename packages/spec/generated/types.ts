@@ -6620,7 +6620,7 @@ export interface components {
             _in?: components["schemas"]["ContactRole"][][];
             /** @description Equal to none of these lists. Rows without a value do not match. */
             _nin?: components["schemas"]["ContactRole"][][];
-            /** @description Contains this element. Values can be added in any release. */
+            /** @description Contains this element. */
             _contains?: components["schemas"]["ContactRole"];
             /** @description Whether the column has no value. */
             _is_null?: boolean;
@@ -16677,7 +16677,7 @@ export interface components {
          * @description Fields of work in progress that a caller can write. Rows for time and expenses are created by the service. A new record requires `wipType`, `clientId`, `jobId`, `workDate`, `amount`.
          */
         WipEntryFields: {
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. Values can be added in any release. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
             wipType?: components["schemas"]["WipType"];
             /**
              * @description Client, the same as that of the job.
@@ -16836,7 +16836,7 @@ export interface components {
              * @description Number that increases by one with every update; the basis of the `ETag`.
              */
             version: number;
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. Values can be added in any release. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
             wipType: components["schemas"]["WipType"];
             /**
              * UUID
@@ -18900,7 +18900,7 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
-            /** @description Role of the staff member. Values can be added in any release. */
+            /** @description Role of the staff member. */
             role: components["schemas"]["StaffAssignmentRole"];
         };
         /**
@@ -19662,7 +19662,7 @@ export interface components {
              */
             templateId?: string | null;
             /**
-             * @description Type of work. `OTHER` if omitted. Values can be added in any release.
+             * @description Type of work. `OTHER` if omitted.
              * @default OTHER
              */
             type?: components["schemas"]["EngagementType"];
@@ -22135,7 +22135,7 @@ export interface components {
              * @description Number that increases by one with every update; the basis of the `ETag`.
              */
             version: number;
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. Values can be added in any release. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
             wipType: components["schemas"]["WipType"];
             /**
              * UUID
@@ -24308,7 +24308,7 @@ export interface components {
          * @description Attributes of a `WipEntry` in responses.
          */
         WipEntryAttributes: {
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. Values can be added in any release. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
             wipType: components["schemas"]["WipType"];
             /**
              * UUID
@@ -34361,7 +34361,7 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
-            /** @description Role of the staff member. Values can be added in any release. */
+            /** @description Role of the staff member. */
             role: components["schemas"]["StaffAssignmentRole"];
         };
     };
