@@ -128,7 +128,7 @@ export async function fillDemoTenant(operator: { readonly service: Service }, na
 export async function addYears({ service }: { readonly service: Service }, signal: AbortSignal): Promise<boolean> {
   const place = { service, tenant: await tenantNamed({ service }, tenant) };
   // A call uses the database several times, and would otherwise wait for a step each time.
-  const found = await loadProfile(place, 'tiny', { isForPeople: true, signal, pauseShare: 0.5 });
+  const found = await loadProfile(place, 'demo', { isForPeople: true, signal, pauseShare: 0.5 });
   return found === undefined;
 }
 
