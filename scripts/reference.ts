@@ -92,11 +92,13 @@ function inJson(value: unknown): string {
 /** Redocly runs in a separate folder, because the lint rules of our configuration do not apply here. */
 async function rendered(shown: Contract, searched: string, folder: string): Promise<string> {
   const { pageScript } = await import('./reference/in-page.ts');
-  // Readers need no formats of integers, whose bounds are shown, no largest integer of JSON, and no pattern beside a minimum length.
+  // Readers need no formats of integers, whose bounds are shown, no largest integers, no pattern beside a minimum length, and not for each
+  // request that unknown properties are rejected.
   const isOther = (key: string, value: unknown) =>
     (key.startsWith('x-') && !shownExtensions.has(key)) ||
     (key === 'format' && (value === 'int32' || value === 'int64')) ||
-    (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
+    (key === 'maximum' && (value === Number.MAX_SAFE_INTEGER || value === 2 ** 31 - 1)) ||
+    (key === 'additionalProperties' && value === false) ||
     (key === 'pattern' && value === '\\S');
   const withoutOthers = (key: string, value: unknown) => (isOther(key, value) ? undefined : value);
   await writeFile(join(folder, 'openapi.json'), JSON.stringify(shown, withoutOthers));

@@ -435,8 +435,7 @@ export interface paths {
          * @description Returns the contact infos that match `where`, sorted by `orderBy`: the addresses of a client are those with its ID as `ownerId`.
          *     Without `where`, all contact infos match.
          *
-         *     A `where` clause that is too deep or has too many conditions returns 400 (`SEARCH_TOO_COMPLEX`); so does a cursor of another
-         *     query (`INVALID_CURSOR`).
+         *     A `where` clause that is too complex returns 400 (`SEARCH_TOO_COMPLEX`).
          *
          *     **Access and limits**
          *
@@ -1825,8 +1824,7 @@ export interface paths {
          * @description Returns the quick payment links that match `where`, sorted by `orderBy`, whatever their status. Anyone who has the `url` of an active
          *     link can pay. Without `where`, all links match.
          *
-         *     A `where` clause that is too deep or has too many conditions returns 400 (`SEARCH_TOO_COMPLEX`); so does a cursor of another
-         *     query (`INVALID_CURSOR`).
+         *     A `where` clause that is too complex returns 400 (`SEARCH_TOO_COMPLEX`).
          *
          *     **Access and limits**
          *
