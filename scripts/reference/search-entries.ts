@@ -122,7 +122,7 @@ function withPhrases(entries: readonly SearchEntry[]): SearchEntry[] {
 
 /** Removes words that the other fields of an entry have, and those of so many entries that they distinguish none. */
 function withRareWords(entries: readonly SearchEntry[]): SearchEntry[] {
-  const most = 8;
+  const most = 5;
   const uses = new Map<string, number>();
   for (const { text } of entries) for (const word of text.split(' ')) uses.set(word, (uses.get(word) ?? 0) + 1);
   return entries.map((entry) => {
