@@ -203,7 +203,7 @@ describe('the reference', () => {
     ['an operation by its path', 'link/payment', '#/billing/createquickpaymentlink'],
     ['a field of a response', 'overdueBalance', '#/clients/getclient'],
     ['a field of a request', 'billingAddress', '#/clients/onboardclient'],
-    ['an operation by its role', 'WHSEC_R', '#/events/getwebhooksecret'],
+    ['an operation by its role', 'PAYLNK_C', '#/billing/createquickpaymentlink'],
     ['the permissions of a role', 'DINVC_APRV', '#/authentication/role'],
     ['a topic', 'idempotency', '#/section/idempotency'],
     ['an event', 'a task was updated', '#/webhooks/taskupdated'],
