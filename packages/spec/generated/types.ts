@@ -5351,7 +5351,7 @@ export interface components {
          *     | `FIELD_IN_USE` | records use what the change removes | change the records first | The field stage is missing. |
          *     | `CLIENT` | the rows belong to another client | send rows of one client | The invoice belongs to another client. |
          *     | `CURRENCY` | the amount is not in minor units of the currency, or the currencies differ | round the amount, or send one currency | All invoices of a link must have the same currency. |
-         *     | `EVENT_NOT_ENABLED` | the event is disabled for the tenant | enable it in the settings, or subscribe to others | There are no events of the type WipEntry. |
+         *     | `EVENT_NOT_ENABLED` | the event is disabled for the tenant | enable it in the settings, or subscribe to others | This tenant has no events of the type WipEntry. The catalog lists those that are enabled. |
          *     | `NOT_HTTPS` | the URL does not start with `https://` | use HTTPS | deliveryUrl must start with https://. |
          *     | `CREDENTIALS` | the URL has a user name or a password | remove them | deliveryUrl must not contain a user name or a password. Verify the signature instead. |
          *     | `PORT_NOT_ALLOWED` | events are not delivered to this port | use another port | Port 8443 is not allowed. Use port 443, or ask the operator to allow this one. |

@@ -35,7 +35,7 @@ function definitionOf(field: Field, rank: number): FieldDefinition {
     minimum: bound(schema.minimum),
     maximum: bound(schema.maximum),
     scale: type === 'DECIMAL' ? (schema['x-scale'] ?? null) : null,
-    enumValues: schema.enum?.filter((one) => one !== null) ?? [],
+    enumValues: type === 'ENUM' ? (schema.enum?.filter((one) => one !== null) ?? []) : [],
     referencedEntityType: field.references ?? null,
     referenceKeys: field.references === undefined ? [] : referenceKeysOf(field.references),
     rank,
@@ -50,7 +50,8 @@ export function referenceKeysOf(type: string): FieldDefinition['referenceKeys'] 
 
 function typeOf({ kind, schema }: Field, references: string | undefined): FieldDefinition['type'] {
   if (references !== undefined) return 'REFERENCE';
-  if (schema.enum !== undefined) return 'ENUM';
+  // A boolean with one value is still one.
+  if (schema.enum !== undefined && kind !== 'boolean') return 'ENUM';
   if (kind === 'decimal') return 'DECIMAL';
   if (kind === 'integer') return 'INTEGER';
   if (kind === 'boolean') return 'BOOLEAN';

@@ -76,7 +76,7 @@ describe.each(entities.map((entity) => [entity.type, entity] as const))('%s', (_
   test('accepts exactly the values of its enums', () => {
     for (const field of stored) {
       const values = valuesOf(field);
-      if (values === undefined) continue;
+      if (values === undefined || field.kind === 'boolean') continue;
       const check = checks.find(({ name }) => name === `${entity.table}_${field.column}_enum`);
       const taken = [...(check?.text ?? '').matchAll(/'([^']*)'/g)].map(([, value]) => value);
       expect({ field: field.name, taken: taken.toSorted() }).toEqual({ field: field.name, taken: [...values].sort() });
