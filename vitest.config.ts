@@ -32,10 +32,9 @@ const databaseTests = '{packages/server/{src,test},packages/demo-data/src}/**/*.
  */
 const engineTests = [
   'packages/server/src/platform/store/{baseline,errors,isolation,owner-statements,result-types,schema,statement,store,tenant-day,trace}.test.ts',
-  'packages/server/src/query/{where,aggregate,page-bytes}.test.ts',
+  'packages/server/src/query/{where,aggregate}.test.ts',
   'packages/server/src/entity/statements.test.ts',
   'packages/server/src/background/clock.test.ts',
-  'packages/server/test/commands/commands.test.ts',
   'packages/server/src/modules/events/feed/feed.test.ts',
   'packages/server/src/**/*.pglite.test.ts',
   'packages/server/src/**/*.pglite.nightly.test.ts',

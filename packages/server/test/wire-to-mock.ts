@@ -5,7 +5,7 @@ import { type WireResponse, wire } from './wire.ts';
 
 let started: Promise<RunningMock> | undefined;
 
-/** Starts the mock for this file, once. @returns its URL */
+/** Starts the mock, for the whole file if that calls it before its tests. @returns its URL */
 export async function mockUrl(): Promise<string> {
   if (started === undefined) {
     started = startMock({ port: 0 });

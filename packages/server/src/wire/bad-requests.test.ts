@@ -18,6 +18,7 @@ import { checkRequest, type RawRequest } from './check-request.ts';
 const snapshot = fileURLToPath(new URL('bad-requests.txt', import.meta.url));
 
 const { address, token } = await testService({ isJudgedNightly: true });
+await mockUrl();
 const validator = await contractValidator();
 const uuid = '0199a1c2-0a05-7c01-8a4f-5d2e9b60f101';
 /** Their values differ from one response to the next. */
