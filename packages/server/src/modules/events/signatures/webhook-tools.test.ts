@@ -148,7 +148,9 @@ describe('getWebhookSecret', () => {
     expect((await read()).body.secret).toBe(rotated.secret);
     expect(await valid()).toEqual([rotated.secret, before]);
     await store.write(tenant.id, (transaction) =>
-      transaction.all(sql`update webhook_secret set expires_at = now() where expires_at is not null`),
+      transaction.all(
+        sql`update webhook_secret set expires_at = now() - interval '1 second' where expires_at is not null`,
+      ),
     );
     expect(await valid()).toEqual([rotated.secret]);
   });
