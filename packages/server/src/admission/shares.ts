@@ -150,8 +150,13 @@ export class Shares {
   #heavyEnded(tenant: Holder, user: Holder, tookMs: number): void {
     this.#heavyUnits -= this.limits.heavy;
     if (user.queues.heavy.length === 0 || !this.#all.hasOthers(tenant)) return;
-    user.restsUntil = performance.now() + tookMs;
-    setTimeout(() => this.#startNext(), tookMs + 1).unref();
+    const until = performance.now() + tookMs;
+    user.restsUntil = until;
+    // A timer can fire before the time that `performance.now()` says, and nothing else would start those that wait.
+    setTimeout(() => {
+      if (user.restsUntil === until) user.restsUntil = Number.NEGATIVE_INFINITY;
+      this.#startNext();
+    }, tookMs + 1).unref();
   }
 
   #queue(tenant: Holder, user: Holder, weight: Weight): Promise<void> {
@@ -175,7 +180,7 @@ export class Shares {
       const waiting: Waiting = { weight, start };
       queue.push(waiting);
       // Others may be gone by then.
-      setTimeout(() => this.#startNext(), activeMs + 1).unref();
+      setTimeout(() => this.#startNext(), activeMs + 20).unref();
       this.#add(tenant, user, 0, 1);
     });
   }

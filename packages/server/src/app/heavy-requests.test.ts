@@ -72,10 +72,7 @@ describe.each([
     await expect.poll(() => running).toBe(2);
     next.finish();
     expect(await quick).toMatchObject({ status: 200 });
-    // The user rests for as long as its first request took, so that later ones can have waited too long on a slow machine.
-    const [served, ...later] = await Promise.all(second);
-    expect(served).toMatchObject({ status: 200 });
-    for (const { status } of later) expect([200, 429, 503]).toContain(status);
+    for (const response of await Promise.all(second)) expect(JSON.stringify(response.body)).toMatch(/data|summary/);
     expect(shares.usage()).toMatchObject({ units: 0, waiting: 0 });
   });
 });
