@@ -1,4 +1,4 @@
-/** Figures of measurements that are made in turns, so that a slow minute of the machine affects both sides of a ratio. */
+/** Figures of measurements that alternate, so that a slow minute of the machine affects both sides of a ratio. */
 import { loadavg } from 'node:os';
 
 /** The middle of the values, unrounded; NaN if there are none. */

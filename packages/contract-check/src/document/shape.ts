@@ -226,7 +226,7 @@ function collect(
   if (found.has(schema)) return;
   found.add(schema);
   const dependent = isObject(schema.dependentSchemas) ? Object.values(schema.dependentSchemas) : [];
-  // A parent with a discriminator stands for the schemas that its mapping names.
+  // A parent with a discriminator means the schemas that its mapping names.
   const isParent = keywords.length > 1 && isObject(schema.discriminator) && !schema.oneOf && !schema.anyOf;
   const children = isParent
     ? discriminatorOf(document, schema).flatMap(({ values }) => values.map(([, one]) => one))

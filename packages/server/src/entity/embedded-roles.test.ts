@@ -107,7 +107,7 @@ async function seenBy(caller: TestCaller, role: string): Promise<Map<string, unk
       // The engagement that is created has no job, which other engagements can have.
       if (operation !== 'createEngagement')
         seen.set(`${operation} ${type}`, valuesFor(role, entity.shown, rowsOf(response.body)));
-      // What is deleted is made active again.
+      // A deleted row becomes active again.
       if (operation === 'deleteRecords') await service.call('POST', '/api/v1/records', write({}));
     }
   return seen;

@@ -46,7 +46,7 @@ export function readerOf({ tenant, holds }: Context): Reader {
 /**
  * The scope of the requested page.
  *
- * @param filter what filters the list besides its `where`.
+ * @param filter what filters the list in addition to its `where`.
  */
 export function pageScope(context: Context, filter?: unknown): PageScope {
   const { operation, service } = context;

@@ -8,7 +8,7 @@ const moreComponents = 0x0020;
 const hasTwoScales = 0x0040;
 const hasTransformation = 0x0080;
 
-/** What a PDF requires of a TrueType font, besides the tables that depend on its glyphs (PDF 32000-1, 9.9). */
+/** What a PDF requires of a TrueType font, in addition to the tables that depend on its glyphs (PDF 32000-1, 9.9). */
 const copied = ['cvt ', 'fpgm', 'prep'];
 
 /** Where the tables of a font are read. */
