@@ -6,7 +6,7 @@ import type { Oas3Rule } from '@redocly/openapi-core';
 import { nameOf, operationsOf, Place, reporter } from './contract.ts';
 import { isCondition, partsOf } from './schemas.ts';
 
-const longestSummary = 60;
+const maxSummaryLength = 60;
 
 export const descriptions: Oas3Rule = () => ({
   Root(node, context) {
@@ -15,8 +15,11 @@ export const descriptions: Oas3Rule = () => ({
     for (const { place } of operationsOf(root)) {
       const summary = place.text('summary') ?? '';
       if (summary === '') report(place, 'Add a `summary` to the operation.');
-      else if (summary.length > longestSummary || summary.endsWith('.')) {
-        report(place.get('summary') ?? place, `Shorten the summary to ${longestSummary} characters, without a period.`);
+      else if (summary.length > maxSummaryLength || summary.endsWith('.')) {
+        report(
+          place.get('summary') ?? place,
+          `Shorten the summary to ${maxSummaryLength} characters, without a period.`,
+        );
       }
       if (!isDescribed(place)) report(place, 'Add a `description` to the operation.');
     }

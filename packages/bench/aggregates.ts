@@ -32,8 +32,8 @@ const { values } = readOptions({
   },
 });
 const [rows, rounds] = [Number(values.rows), Number(values.rounds)];
-const mostTimesBare = 1.5;
-const longestPage = millisecondsOf('read') / 10;
+const maxTimesBare = 1.5;
+const maxPageMs = millisecondsOf('read') / 10;
 const vault = new Vault(randomBytes(32));
 
 /** Aggregates of a dashboard, each beside hand-written SQL. */
@@ -111,7 +111,7 @@ async function measureEngine(engine: string, options: StoreOptions): Promise<voi
         () => store.system((session) => session.all(text)),
       );
       const ratio = median(service.map((time, index) => time / (raw[index] ?? Number.NaN)));
-      isSlow ||= ratio > mostTimesBare;
+      isSlow ||= ratio > maxTimesBare;
       figures[name] = {
         'service, ms': median(service).toFixed(1),
         'bare SQL, ms': median(raw).toFixed(1),
@@ -123,7 +123,7 @@ async function measureEngine(engine: string, options: StoreOptions): Promise<voi
       const scope = { tenantId, holds: () => true, vault, name: 'page', paging: 'number', place: 'body' } as const;
       const { run } = anyPageReader(scope, timeEntry, { page, pageSize: 100 });
       const [times = []] = await inTurns(rounds, 2, () => store.read(tenantId, run));
-      isSlow ||= median(times) > longestPage;
+      isSlow ||= median(times) > maxPageMs;
       figures[`page ${page} of 100 entries`] = { 'service, ms': median(times).toFixed(1) };
     }
     console.log(`\n${engine}: ${rows} time entries`);

@@ -21,7 +21,7 @@ const pending = 100_000;
 /** Time in which connections, caches, compiled code and the heap reach their size, in seconds. */
 const warmUp = 20;
 /** More growth than this after the warm-up is a leak, in MB. RSS also depends on when garbage is collected. */
-const mostGrowth = { rss: 50, live: 10 };
+const maxGrowth = { rss: 50, live: 10 };
 
 const receiver = await startReceiver();
 printLoad();
@@ -62,7 +62,7 @@ async function measureMemory(databaseUrl: string) {
   const [use] = (await once(child, 'message')) as [MemoryUse];
   const [rss, heap] = [sizesOf(use, 'rss'), sizesOf(use, 'heapUsed')];
   const [before, after] = [inMegabytes(use.live.before), inMegabytes(use.live.after)];
-  if (rss.end - rss.warm > mostGrowth.rss || after - before > mostGrowth.live) {
+  if (rss.end - rss.warm > maxGrowth.rss || after - before > maxGrowth.live) {
     console.error(
       `The memory grew: RSS from ${rss.warm} to ${rss.end} MB, the live heap from ${before} to ${after} MB.`,
     );

@@ -36,7 +36,7 @@ const settledAfter = 64;
 const cycle = 32;
 if (!(rounds >= settledAfter + cycle)) throw new Error(`--rounds must be at least ${settledAfter + cycle}.`);
 /** The sizes must not grow by more than this factor between the first of these cycles and the last one. */
-const mostGrowth = 1.1;
+const maxGrowth = 1.1;
 const tables = ['recorded_event', 'event_position', 'delivery_attempt'] as const;
 const monthly = ['delivery_attempt'] as const;
 /** How long statements took, in milliseconds. */
@@ -169,7 +169,7 @@ async function sizesOf(databaseUrl: string): Promise<Record<string, number>> {
 function failIfGrown(sizes: readonly Record<string, number>[]): void {
   const [early, last] = [largest(sizes.slice(0, cycle)), largest(sizes.slice(-cycle))];
   for (const [name, size] of Object.entries(last)) {
-    if (size <= (early[name] ?? 0) * mostGrowth) continue;
+    if (size <= (early[name] ?? 0) * maxGrowth) continue;
     console.error(`${name} grew from ${early[name]} to ${size}.`);
     process.exitCode = 1;
   }

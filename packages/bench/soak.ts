@@ -46,7 +46,7 @@ const interval = 5;
 /** The heap is full of garbage between two collections, so the smallest of so many samples counts. */
 const samplesOfMinimum = 6;
 /** More growth than this, as far as it is certain, is a leak, in MB per hour. */
-const mostGrowth = 30;
+const maxGrowth = 30;
 
 /** Memory in MB at a time in seconds since the start. */
 interface Sample {
@@ -242,7 +242,7 @@ async function sampleOf(pool: Pool, pid: number, databaseUrl: string | undefined
 function printReport(engine: string, samples: readonly Sample[], statuses: ReadonlyMap<number, number>): void {
   const warm = samples.filter(({ at }) => at >= warmUp * minutes * 60);
   const rows: Record<string, object> = {};
-  const add = (name: string, of: (sample: Sample) => number, smallestOf = 1, limit = mostGrowth) => {
+  const add = (name: string, of: (sample: Sample) => number, smallestOf = 1, limit = maxGrowth) => {
     const counted = warm.flatMap((_, index) => {
       if ((index + 1) % smallestOf !== 0) return [];
       const group = warm.slice(index + 1 - smallestOf, index + 1);

@@ -35,7 +35,7 @@ interface Parties {
 }
 
 /** Most records that one call can have. */
-const mostRecords = 100;
+const maxRecords = 100;
 const json = { 'Content-Type': 'application/json' };
 const line = { description: 'Work', quantity: '1', unitAmount: '95.00', taxable: false };
 
@@ -91,8 +91,8 @@ class Calls {
   /** Writes records in as few calls as possible. */
   async records(method: 'POST' | 'PUT', items: readonly object[], by = this.preparer): Promise<Item[]> {
     const all: Item[] = [];
-    for (let from = 0; from < items.length; from += mostRecords) {
-      const body = { records: items.slice(from, from + mostRecords) };
+    for (let from = 0; from < items.length; from += maxRecords) {
+      const body = { records: items.slice(from, from + maxRecords) };
       const { records: written } = await this.call<{ records: Item[] }>(method, '/api/v1/records', body, by);
       const failed = written.find(({ status }) => status === 'FAILED');
       if (failed !== undefined) throw new Error(JSON.stringify(failed));
@@ -162,7 +162,7 @@ export class WritingFirm {
   /** Upserts entries in one call; more than the contract allows in one by the handler, without HTTP. */
   async upsertEntries(count: number): Promise<unknown> {
     const body = { records: this.#newEntries(count) };
-    if (count <= mostRecords) return this.#calls.call('POST', '/api/v1/entries', body);
+    if (count <= maxRecords) return this.#calls.call('POST', '/api/v1/entries', body);
     const input = { path: {}, query: {}, body, bytes: undefined };
     return Reflect.apply(handlers.upsertEntries, undefined, [await this.#context('upsertEntries'), input]);
   }

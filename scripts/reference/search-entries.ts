@@ -123,7 +123,7 @@ function withPhrases(entries: readonly SearchEntry[]): SearchEntry[] {
 /** Removes words that the other fields of an entry have, and those of so many entries that they distinguish none. */
 function withRareWords(entries: readonly SearchEntry[]): SearchEntry[] {
   // Readers search for roles, which many operations have.
-  const mostOf = (word: string) => (/^[A-Z]+_[A-Z_]+$/.test(word) ? 20 : 5);
+  const maxOf = (word: string) => (/^[A-Z]+_[A-Z_]+$/.test(word) ? 20 : 5);
   const uses = new Map<string, number>();
   for (const { text } of entries) for (const word of text.split(' ')) uses.set(word, (uses.get(word) ?? 0) + 1);
   return entries.map((entry) => {
@@ -133,7 +133,7 @@ function withRareWords(entries: readonly SearchEntry[]): SearchEntry[] {
       ...entry,
       text: text
         .split(' ')
-        .filter((word) => !own.has(word) && (uses.get(word) ?? 0) < mostOf(word))
+        .filter((word) => !own.has(word) && (uses.get(word) ?? 0) < maxOf(word))
         .join(' '),
     };
   });

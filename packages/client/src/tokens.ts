@@ -4,7 +4,7 @@ import type { Schema } from './types.ts';
 export type AccessToken = Schema<'AccessToken'>;
 
 /** How long before its expiry a token is renewed, so that it does not expire in transit; a short-lived one in its last fifth. */
-const longestMargin = 60_000;
+const maxMarginMs = 60_000;
 
 /** Caches one access token, and never runs more than one exchange at a time. */
 export class TokenSource {
@@ -34,7 +34,7 @@ export class TokenSource {
         const lifetime = token.expires_in * 1000;
         this.#current = {
           value: token.access_token,
-          renewAt: Date.now() + lifetime - Math.min(longestMargin, lifetime / 5),
+          renewAt: Date.now() + lifetime - Math.min(maxMarginMs, lifetime / 5),
         };
         return token.access_token;
       })

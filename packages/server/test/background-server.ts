@@ -15,7 +15,7 @@ const work = defineJob({
   data: { key: 'string', milliseconds: 'number' },
   leaseSeconds: 10,
   retryDelaySeconds: 1,
-  longestRetryDelaySeconds: 1,
+  maxRetryDelaySeconds: 1,
   run: async ({ tenant, data, attempt, signal, write, finish }) => {
     await write(({ transaction }) => transaction.all(count(tenant.id, `begun ${data.key}`)));
     console.log(`begun ${data.key} ${attempt}`);

@@ -57,12 +57,12 @@ export interface TestProcess {
 }
 
 /** A command that has not ended after this time, in milliseconds, is killed, and has no exit code. */
-const longestCommand = 60_000;
+const maxCommandMs = 60_000;
 
 /** Runs a command of the operator, and waits for its end. */
 export async function runCli(environment: Environment, ...args: string[]): Promise<Finished> {
   const child = start(environment, [cli, ...args]);
-  const hanging = setTimeout(() => child.kill('SIGKILL'), longestCommand);
+  const hanging = setTimeout(() => child.kill('SIGKILL'), maxCommandMs);
   return finish(child).finally(() => clearTimeout(hanging));
 }
 

@@ -175,11 +175,11 @@ function canBeParameter(session: Session, parameter: Parameter, value: unknown):
   return texts.every((text) => canCarry(parameter, text));
 }
 
-const longestParameter = 4000;
+const maxParameterLength = 4000;
 
 function canCarry({ in: place }: Parameter, text: string): boolean {
   // An unpaired surrogate cannot be encoded in a URL.
-  if (!text.isWellFormed() || text.length >= longestParameter) return false;
+  if (!text.isWellFormed() || text.length >= maxParameterLength) return false;
   if (place === 'path') return !/^\.{0,2}$|[\0/\\]/.test(text);
   const isVisible = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text);
   return place === 'query' || (isVisible && (place === 'header' || !/[;,"\\ ]/.test(text)));

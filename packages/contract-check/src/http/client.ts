@@ -10,12 +10,12 @@ import { beginningOf, isStream } from './stream.ts';
 export const noResponse = 0;
 
 /** In bytes. */
-const largestBody = 128 * 1024 * 1024;
-const largestHead = 1024 * 1024;
+const maxBodyBytes = 128 * 1024 * 1024;
+const maxHeadBytes = 1024 * 1024;
 /** A server that rejects a longer body can close the connection before it is sent, which loses the response. */
-const longestCertain = 65_536;
+const maxCertainBytes = 65_536;
 /** In milliseconds. */
-const longestIdle = 1000;
+const maxIdleMs = 1000;
 
 /** Connects to the server under test, with a pool of connections. Sends only what its gate admits. */
 export class HttpClient {
@@ -32,11 +32,11 @@ export class HttpClient {
     this.#pool = new Pool(this.#base.origin, {
       connections,
       connect: { timeout: milliseconds },
-      maxResponseSize: largestBody,
-      maxHeaderSize: largestHead,
+      maxResponseSize: maxBodyBytes,
+      maxHeaderSize: maxHeadBytes,
       // A server may close a connection that is idle for long, and a request on its way is then lost.
-      keepAliveTimeout: longestIdle,
-      keepAliveMaxTimeout: longestIdle,
+      keepAliveTimeout: maxIdleMs,
+      keepAliveMaxTimeout: maxIdleMs,
     });
   }
 
@@ -73,7 +73,7 @@ export class HttpClient {
       // The next connection shows whether the request is at fault.
       const got = await attempt().catch((error: unknown) => {
         if (!isClosed(error)) throw error;
-        if (Buffer.byteLength(wire.body ?? '') <= longestCertain) lost = reasonOf(error);
+        if (Buffer.byteLength(wire.body ?? '') <= maxCertainBytes) lost = reasonOf(error);
         return attempt();
       });
       const text = await this.#textOf(got, milliseconds);

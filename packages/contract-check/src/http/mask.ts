@@ -20,7 +20,7 @@ interface Span {
 }
 
 /** Shorter values are not searched for in texts: they would match ordinary words, such as a tenant named `demo`. */
-const shortestLiteral = 6;
+const minLiteralLength = 6;
 
 const secretWords =
   /authorization|cookie|passw(or)?d|passphrase|passcode|secret(?!ar)|api_?key|access_?key|private_?key|credential|assertion|session_?id|jwt|bearer|token/;
@@ -102,7 +102,7 @@ export class Mask {
   #add(value: string, variable: string, isSearched: boolean): string {
     for (const form of [value, encoded(value), JSON.stringify(value).slice(1, -1)]) {
       if (!this.#variables.has(form)) this.#variables.set(form, variable);
-      if (isSearched && value.length >= shortestLiteral && !this.#literals.has(form))
+      if (isSearched && value.length >= minLiteralLength && !this.#literals.has(form))
         this.#literals.set(form, variable);
     }
     return variable;

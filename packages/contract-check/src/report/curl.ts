@@ -5,7 +5,7 @@ import { Mask, type Piece } from '../http/mask.ts';
 /** Headers that curl sends itself. */
 const ownHeaders = new Set(['content-length', 'connection', 'transfer-encoding', 'keep-alive']);
 /** Linux limits an argument to 128 KiB. Builtins such as `printf` have no limit. */
-const longestArgument = 100_000;
+const maxArgumentLength = 100_000;
 /** Control and invisible characters, for `printf`. Line breaks and tabs are safe within quotes. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
 const unseen = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/;
@@ -70,7 +70,7 @@ function headerWord(name: string, value: readonly Piece[]): string {
 
 function isPiped(body: readonly Piece[]): boolean {
   const text = body.filter((piece) => typeof piece === 'string').join('');
-  return text.length > longestArgument || unseen.test(text);
+  return text.length > maxArgumentLength || unseen.test(text);
 }
 
 /** Quotes one word for the shell. */

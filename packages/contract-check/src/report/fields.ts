@@ -56,7 +56,7 @@ function headersOf({ title, expected, actual }: MaskedFinding, { response }: Mas
 }
 
 const maxLines = 10;
-const longestLine = 160;
+const maxLineLength = 160;
 
 /** The part of a body that a finding is about, with its pointer, or the beginning of the body. */
 function excerptOf({ pointer = '' }: MaskedFinding, { response }: MaskedExchange): string[] {
@@ -68,7 +68,7 @@ function excerptOf({ pointer = '' }: MaskedFinding, { response }: MaskedExchange
   const part = body === undefined ? response.body : JSON.stringify(at(body, place), exactly, 2);
   const lines = part === '' ? [] : `${place === '' ? '' : `${place}: `}${part}`.split('\n');
   const shown = lines.slice(0, maxLines).map((line) => {
-    return line.length > longestLine ? `${line.slice(0, longestLine)}… (${line.length} characters)` : line;
+    return line.length > maxLineLength ? `${line.slice(0, maxLineLength)}… (${line.length} characters)` : line;
   });
   return lines.length > maxLines ? [...shown, `… ${lines.length - maxLines} more lines`] : shown;
 }

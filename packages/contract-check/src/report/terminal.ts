@@ -25,7 +25,7 @@ type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 const maxFindings = 50;
 /** Maximum number of fields of one finding. */
 const maxFields = 24;
-const longestCurl = 2_000;
+const maxCurlLength = 2_000;
 /** Maximum number of names to list. */
 const maxNames = 10;
 
@@ -104,8 +104,8 @@ function fieldLines({ label, text, isCommand, lines = [] }: Field, paint: Paint)
 }
 
 function shortCurl(line: string): string {
-  if (line.length <= longestCurl) return line;
-  return `${line.slice(0, longestCurl)}… (${line.length.toLocaleString('en')} characters; --json FILE has all)`;
+  if (line.length <= maxCurlLength) return line;
+  return `${line.slice(0, maxCurlLength)}… (${line.length.toLocaleString('en')} characters; --json FILE has all)`;
 }
 
 function list({ title, entries }: Section, paint: Paint): string[] {

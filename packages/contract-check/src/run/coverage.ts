@@ -129,13 +129,13 @@ function isCausedByRequests({ status }: DeclaredResponse): boolean {
 }
 
 /** Longer parameters do not reach a server: Node accepts 16 KiB of headers. */
-const longestParameter = 8_192;
+const maxParameterLength = 8_192;
 
 /** Whether a parameter cannot violate a constraint: all are text, and an empty header is no header. */
 function isKeptByAnyText(node: JsonObject, keyword: string): boolean {
   if (keyword === 'type') return [node.type].flat().includes('string');
   if (keyword === 'minLength') return Number(node.minLength) <= 1;
-  return keyword === 'maxLength' && Number(node.maxLength) > longestParameter;
+  return keyword === 'maxLength' && Number(node.maxLength) > maxParameterLength;
 }
 
 const reasons: Readonly<Record<CoverageKind, string>> = {

@@ -51,18 +51,18 @@ export async function ifSent<Value>(work: () => Promise<Value>): Promise<Value |
 }
 
 /** The longest pause that a request waits for. */
-const longestPause = 10_000;
+const maxPauseMs = 10_000;
 /** The longest time that the requests of one operation wait in total. */
-const longestWait = 30_000;
+const maxWaitMs = 30_000;
 /** The longest time that a run waits at the end of a phase for operations with longer pauses. */
-const longestDelay = 60_000;
+const maxDelayMs = 60_000;
 
 /** When each operation can be called again, according to `Retry-After`. */
 export class RateLimits {
   readonly #until = new Map<string, number>();
   readonly #waited = new Map<string, number>();
   readonly #signal: AbortSignal;
-  readonly #longestDelay: number;
+  readonly #maxDelayMs: number;
   #delayed = 0;
 
   /**
@@ -71,7 +71,7 @@ export class RateLimits {
    */
   constructor(signal: AbortSignal, time: number) {
     this.#signal = signal;
-    this.#longestDelay = Math.min(longestDelay, time / 10);
+    this.#maxDelayMs = Math.min(maxDelayMs, time / 10);
   }
 
   /** Notes that an operation must not be called for some seconds. */
@@ -88,7 +88,7 @@ export class RateLimits {
     const left = this.#left(operation);
     if (left <= 0) return;
     const waited = this.#waited.get(operation) ?? 0;
-    if (left > longestPause || waited + left > longestWait)
+    if (left > maxPauseMs || waited + left > maxWaitMs)
       throw new RateLimited(`${operation} is limited for ${Math.ceil(left / 1000)} s.`, () => this.#outwait(operation));
     this.#waited.set(operation, waited + left);
     await this.#pause(left);
@@ -96,7 +96,7 @@ export class RateLimits {
 
   async #outwait(operation: string): Promise<boolean> {
     const left = Math.max(0, this.#left(operation));
-    if (this.#delayed + left > this.#longestDelay || this.#signal.aborted) return false;
+    if (this.#delayed + left > this.#maxDelayMs || this.#signal.aborted) return false;
     this.#delayed += left;
     await this.#pause(left);
     return true;

@@ -14,7 +14,7 @@ import type { Stopped } from './report.ts';
 
 /** The share of the time limit that is kept for cleaning up, and the most that it can be. */
 const cleaningShare = 0.1;
-const longestCleaning = 10_000;
+const maxCleaningMs = 10_000;
 /** How often a request is repeated whose rate is limited. */
 const maxRepeats = 5;
 /** The number of requests of an operation that may time out. */
@@ -72,7 +72,7 @@ export class Transport {
     this.#client = new HttpClient(url, options.concurrency ?? 8, this.#timeout / 1000, gate);
     const milliseconds = options.time === undefined ? Number.POSITIVE_INFINITY : options.time * 1000;
     this.#limits = new RateLimits(this.#ending.signal, milliseconds);
-    const cleaning = Math.min(longestCleaning, milliseconds * cleaningShare);
+    const cleaning = Math.min(maxCleaningMs, milliseconds * cleaningShare);
     const stop = () => this.#stop(options.signal?.aborted === true ? 'interrupted' : 'time');
     const end = AbortSignal.any([after(milliseconds - cleaning), ...(options.signal ? [options.signal] : [])]);
     if (end.aborted) stop();

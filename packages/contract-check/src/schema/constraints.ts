@@ -10,7 +10,7 @@ import { fits, lengthOf } from './texts.ts';
 import type { Values } from './values.ts';
 
 /** Longer valid texts test the server's limit on bodies instead of the constraint. */
-const longestBound = 200_000;
+const maxBound = 200_000;
 
 /** For every constraint of a place: values that violate it, and values at its boundary. */
 export function* candidatesAt(values: Values, spot: Spot): Generator<Candidate> {
@@ -106,7 +106,7 @@ function* sizes(values: Values, { value, shape, name }: Spot, source: JsonObject
     const limit = source[keyword];
     if (typeof limit !== 'number' || limit >= longest || (limit === 0 && step < 0)) continue;
     yield breaking(keyword, sized(limit + step), { source });
-    if (limit > 0 && limit <= longestBound) yield bounding(keyword, sized(limit), { source });
+    if (limit > 0 && limit <= maxBound) yield bounding(keyword, sized(limit), { source });
   }
 }
 
@@ -114,7 +114,7 @@ function* texts({ shape }: Spot, text: string): Generator<Candidate> {
   const { minLength, maxLength, format } = shape;
   if (minLength === 0) yield bounding('type', [''], { detail: 'empty' });
   // Each character has two UTF-16 units.
-  if (maxLength <= longestBound && maxLength > 0 && shape.patterns.length === 0 && format === undefined)
+  if (maxLength <= maxBound && maxLength > 0 && shape.patterns.length === 0 && format === undefined)
     yield bounding('maxLength', ['😀'.repeat(maxLength)], {
       source: sourceOf(shape, 'maxLength', maxLength),
       detail: 'astral',

@@ -54,12 +54,12 @@ const oddTimes: Texts = {
   ],
 };
 
-const longestText = 100_000;
-const longestList = 10_000;
+const maxTextLength = 100_000;
+const maxListLength = 10_000;
 const deepest = 50;
 
 /** Number of the first unusual texts that each place of a body gets by itself. */
-const mostHarmful = 3;
+const maxHarmful = 3;
 /** What is handled badly by C, SQL, LIKE, patterns, templates, HTML, shells, headers, encodings and numbers. */
 const oddTexts: readonly string[] = [
   ...['\u0000', 'a\u0000b', "' OR '1'='1'; --", '\u202eabc\u202c', '\ud800', '%', '50% off', '../../../../etc/passwd'],
@@ -108,8 +108,8 @@ function hostile(keyword: string, part: unknown): Candidate {
 function* texts({ shape, pointer }: Spot, value: string): Generator<Candidate> {
   for (const part of oddTimes[shape.format ?? ''] ?? []) yield hostile('format', part);
   // All places of a body get the others at once, where one place that is rejected can hide what another does.
-  for (const part of oddTexts.slice(0, pointer === '' ? oddTexts.length : mostHarmful)) yield hostile('type', part);
-  const length = Math.min(shape.maxLength, longestText);
+  for (const part of oddTexts.slice(0, pointer === '' ? oddTexts.length : maxHarmful)) yield hostile('type', part);
+  const length = Math.min(shape.maxLength, maxTextLength);
   const part = length > 1000 ? stretch(value === '' ? 'a' : value, length, shape) : undefined;
   if (part !== undefined) yield hostile('maxLength', part);
 }
@@ -120,7 +120,7 @@ function* numbers(shape: Shape): Generator<Candidate> {
 }
 
 function* lists(values: Values, { shape, name }: Spot, list: readonly unknown[]): Generator<Candidate> {
-  const most = Math.min(shape.maxItems, longestList);
+  const most = Math.min(shape.maxItems, maxListLength);
   const length = [most, 1000, 100].find((one) => one <= most && !isTooLarge(list, one)) ?? 0;
   const [long] = length > 10 ? values.lists(shape, list, length, name) : [];
   if (long !== undefined) yield hostile('maxItems', long);

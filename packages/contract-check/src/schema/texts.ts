@@ -9,7 +9,7 @@ export function lengthOf(text: string): number {
   return length;
 }
 
-const longestText = 1_000_000;
+const maxTextLength = 1_000_000;
 
 /** Texts are drawn from regular expressions, of which these are parts. */
 const word = '(?:Amber|Birch|Cedar|Delta|Ember|Fjord|Grove|Harbor|Iris|Juniper|Kestrel|Laurel)';
@@ -100,7 +100,9 @@ export function textOf(shape: Shape, name: string, roll: () => number, like = ''
   if (best !== undefined) return best;
   const all = shape.patterns.length === 0 ? [drawn(`^${usual}$`, roll) ?? ''] : own;
   const lengths = [shape.minLength, Math.min(shape.maxLength, shape.minLength + 2)];
-  const stretched = all.flatMap((text) => lengths.map((length) => stretch(text, Math.min(length, longestText), shape)));
+  const stretched = all.flatMap((text) =>
+    lengths.map((length) => stretch(text, Math.min(length, maxTextLength), shape)),
+  );
   return stretched.find((text) => text !== undefined) ?? all[0] ?? '';
 }
 

@@ -42,7 +42,7 @@ interface Generation {
 
 /** Deeper levels get only required parts. */
 const [deepest, bottom, largest] = [6, 40, 1500] as const;
-const largestObject = 20_000;
+const maxObjectProperties = 20_000;
 
 /** Whether a list of this length is too large to send: it reveals nothing more and exhausts the server's memory. */
 export function isTooLarge(list: readonly unknown[], length: number): boolean {
@@ -169,7 +169,7 @@ export class Values {
       if (!isForeign(shapeOf(this.document, ...schemas), 'request'))
         members.set(name, this.generate(schemas, 'least', members.size, name));
     };
-    if (size > largestObject) return;
+    if (size > maxObjectProperties) return;
     for (const name of shape.properties.keys()) add(name);
     const pattern = shape.closed ? shape.patternProperties[0]?.[0] : undefined;
     const most = shape.closed && pattern === undefined ? 0 : 2 * size + 20;

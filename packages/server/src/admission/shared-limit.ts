@@ -26,7 +26,7 @@ interface Entry {
 }
 
 /** More keys than this indicate an attack, and the oldest are dropped. */
-const mostKeys = 100_000;
+const maxKeys = 100_000;
 /** Shares of the limit, of what is left of it, and of what a process uses itself, that it reserves at a time at most. */
 const shareOfLimit = 1 / 20;
 const shareOfRest = 1 / 8;
@@ -58,7 +58,7 @@ export class SharedLimit {
     this.#seconds = seconds;
     this.#clock = clock;
     // By size, because it would allocate `max` entries at once, for each limit.
-    this.#entries = new LRUCache({ maxSize: mostKeys, sizeCalculation: () => 1 });
+    this.#entries = new LRUCache({ maxSize: maxKeys, sizeCalculation: () => 1 });
   }
 
   /** Uses one point. */

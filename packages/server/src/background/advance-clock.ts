@@ -10,7 +10,7 @@ import type { BackgroundService } from './job.ts';
 const leaseSeconds = 60;
 const renewSeconds = 15;
 /** How far the clock can be advanced at once, and in all, in milliseconds. */
-const longestAdvance = millisecondsOf('clockAdvance');
+const maxAdvanceMs = millisecondsOf('clockAdvance');
 const furthest = millisecondsOf('clock');
 /** How long a step waits for jobs of the tenant, which run in any process, and for the next of them to start, in milliseconds. */
 const waitsForJobs = 20_000;
@@ -90,9 +90,9 @@ const days = (milliseconds: number) => (milliseconds / 86_400_000).toLocaleStrin
 
 /** @throws ClockOutOfRange */
 function checkRange(offset: number, endOffset: number): void {
-  if (endOffset <= offset || endOffset - offset > longestAdvance || endOffset > furthest)
+  if (endOffset <= offset || endOffset - offset > maxAdvanceMs || endOffset > furthest)
     throw new ClockOutOfRange(
-      `The clock only goes forward, by at most ${days(longestAdvance)} days in a call and ${days(furthest)} days in all.`,
+      `The clock only goes forward, by at most ${days(maxAdvanceMs)} days in a call and ${days(furthest)} days in all.`,
     );
 }
 

@@ -206,7 +206,7 @@ export class JobTable {
 
 /** Seconds until the next run after this many earlier failures. Doubles each time, with jitter, up to the maximum. */
 function retryDelay({ settings }: Job, failures: number): number {
-  const { retryDelaySeconds, longestRetryDelaySeconds } = settings;
+  const { retryDelaySeconds, maxRetryDelaySeconds } = settings;
   const delay = retryDelaySeconds * 2 ** Math.min(failures, 30);
-  return Math.min(longestRetryDelaySeconds, delay) * (0.75 + Math.random() / 4);
+  return Math.min(maxRetryDelaySeconds, delay) * (0.75 + Math.random() / 4);
 }

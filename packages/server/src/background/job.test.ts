@@ -41,7 +41,7 @@ const failing = defineJob({
   data: { key: 'string', times: 'number' },
   retries: 2,
   retryDelaySeconds: 1,
-  longestRetryDelaySeconds: 1,
+  maxRetryDelaySeconds: 1,
   run: async ({ tenant, data, attempt, write }) => {
     await write(({ transaction }) => transaction.all(count(tenant.id, `failing ${data.key} ${attempt}`)));
     if (attempt <= data.times) throw new Error(`Attempt ${attempt} failed.`);
@@ -55,7 +55,7 @@ const gated = defineJob({
   concurrencyPerTenant: 2,
   leaseSeconds: 10,
   retryDelaySeconds: 1,
-  longestRetryDelaySeconds: 1,
+  maxRetryDelaySeconds: 1,
   run: async ({ tenant, data, attempt, write, finish }) => {
     await write(({ transaction }) => transaction.all(count(tenant.id, `gated ${data.key} begun`)));
     await gate(`${data.key} ${attempt}`).promise;

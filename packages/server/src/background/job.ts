@@ -22,7 +22,7 @@ export interface JobSettings {
   readonly retries: number;
   /** The delay of the first retry. It doubles with each further one, with jitter, up to the maximum. */
   readonly retryDelaySeconds: number;
-  readonly longestRetryDelaySeconds: number;
+  readonly maxRetryDelaySeconds: number;
   /** A run that takes longer fails: its signal is aborted, and it can no longer write. At most 24 hours. */
   readonly timeoutSeconds: number;
   /** A run fails if its process has sent no heartbeat for this long. At least 10. */
@@ -33,7 +33,7 @@ const defaults: Omit<JobSettings, 'concurrencyPerTenant'> = {
   concurrency: 4,
   retries: 5,
   retryDelaySeconds: 5,
-  longestRetryDelaySeconds: 3_600,
+  maxRetryDelaySeconds: 3_600,
   timeoutSeconds: 900,
   leaseSeconds: 20,
 };

@@ -5,8 +5,8 @@ import type { Worker } from './worker.ts';
 /**
  * Maximum pause between two checks, in milliseconds. A job whose notification was missed starts late by up to this much.
  */
-const longestPause = 5_000;
-const shortestPause = 100;
+const maxPauseMs = 5_000;
+const minPauseMs = 100;
 /** Interval at which old jobs are deleted, in milliseconds. */
 const upkeepEvery = 3_600_000;
 
@@ -51,7 +51,7 @@ export class Watch {
 
   /** Call this when a job may be due before the next check. */
   lookSoon(): void {
-    this.#lookIn(shortestPause);
+    this.#lookIn(minPauseMs);
   }
 
   async stop(): Promise<void> {
@@ -68,7 +68,7 @@ export class Watch {
     this.#timer = setTimeout(() => {
       this.#looking = this.#look().then((pause) => {
         this.#looking = undefined;
-        this.#lookIn(this.#hurried ? shortestPause : pause);
+        this.#lookIn(this.#hurried ? minPauseMs : pause);
       });
     }, milliseconds);
   }
@@ -80,7 +80,7 @@ export class Watch {
       return await this.#act(await this.#table.due([...this.#workers.keys()]));
     } catch (error) {
       this.#log.warn({ err: error }, 'The job queue is unavailable. It is read again in seconds.');
-      return longestPause;
+      return maxPauseMs;
     }
   }
 
@@ -101,7 +101,7 @@ export class Watch {
       this.#upkeepAt = performance.now() + upkeepEvery;
     }
     const dueIn = jobs.flatMap((job) => (job.dueIn !== null && job.dueIn > 0 ? [job.dueIn] : []));
-    const untilMinute = this.#everyMinute === undefined ? longestPause : (minute + 1) * 60_000 - now;
-    return Math.max(shortestPause, Math.min(longestPause, untilMinute, ...dueIn));
+    const untilMinute = this.#everyMinute === undefined ? maxPauseMs : (minute + 1) * 60_000 - now;
+    return Math.max(minPauseMs, Math.min(maxPauseMs, untilMinute, ...dueIn));
   }
 }

@@ -3,7 +3,7 @@ import { referenceKeysAmong } from '../entity/attributes.ts';
 import type { FieldDefinition } from './record-type.ts';
 
 /** Texts with a greater maximum length can have several lines. */
-const longestLine = 500;
+const maxLineLength = 500;
 
 /** Converts fields of the contract to the field definitions of a record type, in their order. */
 export function definitionsOf(fields: readonly Field[]): FieldDefinition[] {
@@ -61,7 +61,7 @@ function typeOf({ kind, schema }: Field, references: string | undefined): FieldD
   if (kind === 'list') return 'JSON';
   if (schema.format === 'email') return 'EMAIL';
   if (schema.format === 'uri') return 'URL';
-  return (schema.maxLength ?? 0) > longestLine ? 'TEXT' : 'STRING';
+  return (schema.maxLength ?? 0) > maxLineLength ? 'TEXT' : 'STRING';
 }
 
 /** The members of an object with its `required` list applied. */

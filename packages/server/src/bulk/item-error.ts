@@ -6,15 +6,15 @@ import type { ItemRejection } from '../contract/rejection.ts';
 export type ItemErrors = components['schemas']['RecordItemError'];
 
 const most = numberOf('RecordItemError', 'errors', 'maxItems');
-const longestDetail = numberOf('ItemError', 'detail', 'maxLength');
-const longestPointer = numberOf('ItemError', 'pointer', 'maxLength');
+const maxDetailLength = numberOf('ItemError', 'detail', 'maxLength');
+const maxPointerLength = numberOf('ItemError', 'pointer', 'maxLength');
 
 /** Describes the rejection of an item to the caller: its first error, and all of them. */
 export function itemErrorOf(rejection: ItemRejection): ItemErrors {
   const errors = [rejection, ...rejection.others].slice(0, most).map(({ code, errorCode, message, pointer }) => ({
     code,
     errorCode,
-    detail: message.length > longestDetail ? `${message.slice(0, longestDetail - 1).toWellFormed()}…` : message,
+    detail: message.length > maxDetailLength ? `${message.slice(0, maxDetailLength - 1).toWellFormed()}…` : message,
     pointer: pointer === undefined ? null : shortened(pointer),
   }));
   const [{ code, detail, pointer } = errorless] = errors;
@@ -30,5 +30,5 @@ const errorless = { code: 'VALIDATION_ERROR', detail: 'The item is invalid.', po
 
 /** Shortens a pointer that is too long to the object that contains the value. */
 function shortened(pointer: string): string {
-  return pointer.length <= longestPointer ? pointer : shortened(pointer.slice(0, pointer.lastIndexOf('/')));
+  return pointer.length <= maxPointerLength ? pointer : shortened(pointer.slice(0, pointer.lastIndexOf('/')));
 }

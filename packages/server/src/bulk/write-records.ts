@@ -132,12 +132,12 @@ function namesOf(item: unknown): ItemNames {
     typeof item === 'object' && item !== null ? { type: null, systemRef: null, ...item } : nameless;
   return {
     type: typeof type === 'string' && isTypeName.test(type) ? type : null,
-    systemRef: typeof systemRef === 'string' && systemRef !== '' && systemRef.length <= longestRef ? systemRef : null,
+    systemRef: typeof systemRef === 'string' && systemRef !== '' && systemRef.length <= maxRefLength ? systemRef : null,
   };
 }
 
 const nameless: ItemNames = { type: null, systemRef: null };
-const longestRef = schemaOf('SystemRef').maxLength ?? 0;
+const maxRefLength = schemaOf('SystemRef').maxLength ?? 0;
 
 /** Returns the type of an item. @throws Rejection if the item cannot be processed, whatever its row is. */
 function typeFor(

@@ -5,7 +5,7 @@ import type { Schema } from './contract.ts';
 import { propertiesOf, resolved } from './fields.ts';
 
 /** A longer list of names would not fit into a detail. */
-const longestList = 900;
+const maxListLength = 900;
 
 /** Every text of a request that must not be empty has this pattern, unless it has another one. */
 const notBlank = '\\S';
@@ -163,7 +163,7 @@ function oneOf(allowed: unknown): string {
 }
 
 function fits(names: readonly unknown[]): boolean {
-  return names.join(', ').length <= longestList;
+  return names.join(', ').length <= maxListLength;
 }
 
 function either(words: readonly string[]): string {

@@ -5,7 +5,7 @@ import type { EntityType, Row } from './row.ts';
 import type { PendingChange } from './rules.ts';
 
 /** Maximum nesting depth of rows. */
-const mostLevels = 50;
+const maxLevels = 50;
 
 /**
  * Checks that a row is not its own ancestor. Its ancestors are locked until the transaction ends, so that no concurrent
@@ -26,7 +26,7 @@ export function checkAncestors<Type extends EntityType>(
   for (let level = 1; typeof ancestor === 'string'; level++) {
     if (ancestor === id)
       throw invalidField(field, `${field} must not be the ${entity.type} itself or one of its descendants.`);
-    if (level > mostLevels) throw invalidField(field, `The rows are nested more than ${mostLevels} levels deep.`);
+    if (level > maxLevels) throw invalidField(field, `The rows are nested more than ${maxLevels} levels deep.`);
     ancestor = parentOf(plan.getForShare(entity, ancestor));
   }
 }

@@ -10,10 +10,10 @@ import { distinct } from '../contract/wording.ts';
 export type ItemCheck = (value: unknown) => readonly ItemRejection[];
 
 /** The most errors of an item in a response. */
-const mostErrors = numberOf('RecordItemError', 'errors', 'maxItems');
+const maxErrors = numberOf('RecordItemError', 'errors', 'maxItems');
 
 /** A value with several forms has several errors in Ajv. */
-const mostFound = 3 * mostErrors;
+const maxFindings = 3 * maxErrors;
 
 /**
  * Creates a check from two validations with the option `verbose`, which are compiled when they are first used.
@@ -29,10 +29,10 @@ export function itemCheck(first: () => ValidateFunction, all: () => ValidateFunc
     const found = validate(value) ? [] : (validate.errors ?? []);
     // One error of each value is enough to correct it.
     const byPlace = new Map<string, ItemRejection>();
-    for (const { error, detail } of distinct(found.slice(0, mostFound))) {
+    for (const { error, detail } of distinct(found.slice(0, maxFindings))) {
       const pointer = placeOf(error);
       const errorCode = codeOfKeyword(error.keyword);
-      if (!byPlace.has(pointer) && byPlace.size < mostErrors)
+      if (!byPlace.has(pointer) && byPlace.size < maxErrors)
         byPlace.set(pointer, new Rejection('VALIDATION_ERROR', detail, { pointer, errorCode }));
     }
     return byPlace.size > 0 ? [...byPlace.values()] : [new Rejection('VALIDATION_ERROR', 'The item is invalid.', '')];

@@ -96,17 +96,17 @@ function rangeOf(field: Field): Range | undefined {
 }
 
 /** More digits than any decimal of the contract has. */
-const mostDigits = 30;
+const maxDigits = 30;
 
 /** Finds the range by probes with as many digits as the pattern accepts. */
 function rangeOfPattern({ schema: { pattern, 'x-scale': scale = 0 } }: Field): Range | undefined {
   if (pattern === undefined) return undefined;
   const accepts = new RegExp(pattern);
-  const nines = Array.from({ length: mostDigits }, (_, index) => '9'.repeat(index + 1));
+  const nines = Array.from({ length: maxDigits }, (_, index) => '9'.repeat(index + 1));
   const probes = [...nines, '100'].flatMap((digits) => [digits, `${digits}.${'9'.repeat(scale)}`]);
   const accepted = probes.filter((text) => accepts.test(text)).map(parseDecimal);
   const maximum = accepted.reduce((largest, one) => (one.gt(largest) ? one : largest), zero);
-  if (maximum.eq(zero) || maximum.gt(`1e${mostDigits - 1}`)) return undefined;
+  if (maximum.eq(zero) || maximum.gt(`1e${maxDigits - 1}`)) return undefined;
   if (accepts.test(`-${maximum.toFixed()}`)) return { minimum: zero.minus(maximum), maximum };
   const smallest = ['0', `0.${'0'.repeat(scale)}`].some((text) => accepts.test(text))
     ? zero

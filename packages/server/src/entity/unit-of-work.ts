@@ -53,9 +53,9 @@ function isDuplicate(outcome: ItemOutcome<unknown>): boolean {
 const finishedPlans = channel('financial-automation:plan');
 
 /** A plan that still requests rows after this many runs is a defect. `docs/plans.md` explains the runs. */
-const mostRuns = 100;
+const maxRuns = 100;
 /** Maximum number of times that locks are acquired again because a plan requires more of them out of order. */
-const mostAttempts = 20;
+const maxAttempts = 20;
 
 /**
  * One transaction of changes to entities. They are planned in memory, then applied with one statement per table. Before
@@ -208,7 +208,7 @@ export class UnitOfWork {
         this.#keys.forget();
         if (error instanceof RejectedItems) return error.outcomes as ItemOutcome<Result>[];
         if (error instanceof RejectedRows) inParts = true;
-        else if (!(error instanceof LockOrderViolation) || attempt === mostAttempts) throw error;
+        else if (!(error instanceof LockOrderViolation) || attempt === maxAttempts) throw error;
       }
     }
   }
@@ -285,7 +285,7 @@ export class UnitOfWork {
 
   /** Runs the plan until it has read all rows that it requires. */
   async #settle<Input, Result>({ items, plan: work }: Work<Input, Result>) {
-    for (let run = 1; run <= mostRuns; run++) {
+    for (let run = 1; run <= maxRuns; run++) {
       const pending = new PendingRows();
       this.#keys.restart();
       const transaction = { origin: this.origin, now: this.now, trackedRow: (id: string) => this.#tracked.get(id) };

@@ -47,7 +47,7 @@ const privateSuffixes = [
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** Characters of a host name without the dot that may end it (RFC 1035). */
-const longestName = 253;
+const maxHostLength = 253;
 
 /** Services of cloud providers that every machine there reaches at these addresses, public as they look. */
 const platformAddresses: ReadonlySet<string> = new Set(['168.63.129.16']);
@@ -153,7 +153,7 @@ function hostOf({ hostname }: URL): string {
 }
 
 function isHostName(host: string): boolean {
-  if (host.length > longestName || !host.split('.').every((part) => label.test(part))) return false;
+  if (host.length > maxHostLength || !host.split('.').every((part) => label.test(part))) return false;
   // A label that is not valid Punycode remains as it is.
   return !domainToUnicode(host)
     .split('.')

@@ -4,7 +4,7 @@
  */
 
 /** A process whose clock differs from that of the database by more does not serve, in milliseconds. */
-const largestDifference = 5_000;
+const maxDifferenceMs = 5_000;
 
 /** The time that a database reported. The other times are of `performance.now()`, which nobody sets. In milliseconds. */
 export interface ClockReading {
@@ -54,7 +54,7 @@ function faultOf(subject: string, other: string, origin: number, reading: ClockR
   // At least, and 0 if the reading cannot tell: a response may have taken long.
   const ahead = Math.max(0, origin + reading.requestedAt - reading.database);
   const behind = Math.max(0, reading.database - reading.arrivedAt - origin);
-  if (ahead + behind <= largestDifference) return undefined;
+  if (ahead + behind <= maxDifferenceMs) return undefined;
   const difference = `${lengthOf(ahead + behind)} ${ahead > 0 ? 'ahead of' : 'behind'} that of ${other}`;
   return `${subject} is ${difference}. Correct the one that is wrong, such as by NTP.`;
 }

@@ -9,7 +9,7 @@ const { weights } = limits;
 /**
  * The maximum number of parts of a clause with the most predicates at the greatest depth, unless some parts are empty.
  */
-const mostParts = limits.depth * limits.predicates;
+const maxParts = limits.depth * limits.predicates;
 
 const patterns = new Set(['_like', '_nlike', '_ilike', '_nilike']);
 const advice =
@@ -30,7 +30,7 @@ export function checkWhere(entity: Searchable, where: Where, holds: (roles: read
   function countClause(of: Searchable, clause: Where, pointer: string, depth: number, negated: boolean): void {
     count.parts += 1;
     if (depth > limits.depth) throw tooComplex(`is nested more than ${limits.depth} levels deep`, pointer);
-    if (count.parts > mostParts) throw tooComplex(`has more than ${mostParts} parts`, pointer);
+    if (count.parts > maxParts) throw tooComplex(`has more than ${maxParts} parts`, pointer);
     for (const [key, value] of Object.entries(clause)) {
       countPart(of, key, value, `${pointer}/${escapePointer(key)}`, depth, negated);
     }

@@ -269,12 +269,12 @@ function s3Settings(bucket: string, region: string, endpoint: string): S3Setting
  * Operating systems limit the path of a socket to about a hundred bytes, and the server listens on one in the data
  * directory.
  */
-const longestDataDir = 90;
+const maxDataDirLength = 90;
 
 function prepareDataDirectory(dataDir: string): void {
-  if (Buffer.byteLength(dataDir) > longestDataDir) {
+  if (Buffer.byteLength(dataDir) > maxDataDirLength) {
     throw new Error(
-      `DATA_DIR is too long: ${dataDir} has more than ${longestDataDir} bytes. Set a shorter path, or a symbolic link to it.`,
+      `DATA_DIR is too long: ${dataDir} has more than ${maxDataDirLength} bytes. Set a shorter path, or a symbolic link to it.`,
     );
   }
   try {

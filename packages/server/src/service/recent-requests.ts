@@ -23,16 +23,16 @@ export interface RecentProblem {
 
 const requestsOfTenant = 200;
 /** Tenants without recent requests make room for others. */
-const mostTenants = 500;
-const mostErrors = 5;
-const longestText = 300;
+const maxTenants = 500;
+const maxErrors = 5;
+const maxTextLength = 300;
 
 /**
  * The latest requests of each tenant, in memory: a write for each request would cost more than most requests. Each process has its
  * own, which end with it.
  */
 export class RecentRequests {
-  readonly #tenants = new LRUCache<string, RecentRequest[]>({ max: mostTenants });
+  readonly #tenants = new LRUCache<string, RecentRequest[]>({ max: maxTenants });
 
   record(tenant: string, request: Omit<RecentRequest, 'problem'>, body: unknown): void {
     let requests = this.#tenants.get(tenant);
@@ -41,7 +41,7 @@ export class RecentRequests {
       this.#tenants.set(tenant, requests);
     }
     const problem = request.status >= 400 ? problemIn(body) : undefined;
-    requests.push({ ...request, path: request.path.slice(0, longestText), problem });
+    requests.push({ ...request, path: request.path.slice(0, maxTextLength), problem });
     // All at once, because removing the first one moves all others.
     if (requests.length >= requestsOfTenant * 2) requests.splice(0, requestsOfTenant);
   }
@@ -54,7 +54,7 @@ export class RecentRequests {
 
 function problemIn(body: unknown): RecentProblem | undefined {
   if (typeof body !== 'object' || body === null || !('code' in body)) return undefined;
-  const errors = 'errors' in body && Array.isArray(body.errors) ? body.errors.slice(0, mostErrors) : [];
+  const errors = 'errors' in body && Array.isArray(body.errors) ? body.errors.slice(0, maxErrors) : [];
   return {
     code: String(body.code),
     detail: 'detail' in body ? cut(body.detail) : '',
@@ -67,6 +67,6 @@ function problemIn(body: unknown): RecentProblem | undefined {
 
 function cut(text: unknown): string {
   return String(text ?? '')
-    .slice(0, longestText)
+    .slice(0, maxTextLength)
     .toWellFormed();
 }

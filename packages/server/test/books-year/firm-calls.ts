@@ -24,7 +24,7 @@ interface Group {
   readonly values: Readonly<Record<string, string | null>>;
 }
 
-const largestPage = 1_000;
+const maxPageSize = 1_000;
 
 /** The calls of a firm: one API user prepares, another one approves. */
 export class FirmCalls {
@@ -66,7 +66,7 @@ export class FirmCalls {
   async #all<Found>(path: string, request: object): Promise<Found[]> {
     const found: Found[] = [];
     for (let cursor: string | null = null; ; ) {
-      const sent: object = { ...request, pageSize: largestPage, ...(cursor === null ? {} : { cursor }) };
+      const sent: object = { ...request, pageSize: maxPageSize, ...(cursor === null ? {} : { cursor }) };
       const page: { data: Found[]; nextCursor: string | null } = await this.call('POST', path, sent);
       found.push(...page.data);
       cursor = page.nextCursor;

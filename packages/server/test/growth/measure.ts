@@ -31,7 +31,7 @@ export type Send = (request: GrownRequest) => Promise<{ readonly status: number;
 /** An input is this many times as long as the one that it is compared with. */
 const growth = 16;
 /** Between linear, 16, and quadratic, 256. */
-const mostGrowth = 64;
+const maxGrowth = 64;
 
 export interface Thresholds {
   /** Processor time below which nothing is compared, in milliseconds. */
@@ -61,7 +61,7 @@ export async function findGrowth(
     const short = request(create(Math.max(1, Math.round(size / growth))));
     if (first.time > 10 * most) return found(`n = ${size}: ${first.time.toFixed(0)} ms`);
     const times = { long: first.time, short: Number.POSITIVE_INFINITY };
-    const isSuspicious = () => times.long >= ignored && (times.long > most || times.long > mostGrowth * times.short);
+    const isSuspicious = () => times.long >= ignored && (times.long > most || times.long > maxGrowth * times.short);
     // One short time that something else added to would hide a fault, and it costs little to repeat.
     for (let repeats = 0; repeats < 5; repeats++) times.short = Math.min(times.short, (await timed(short, send)).time);
     for (let repeats = 0; repeats < 3 && isSuspicious(); repeats++) {

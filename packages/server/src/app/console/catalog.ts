@@ -81,7 +81,7 @@ function rowsOf(operation: Operation): string | undefined {
 }
 
 const baseFields = new Set(['id', 'systemRef', 'sysRefs', 'active', 'createdAt', 'updatedAt', 'version']);
-const mostColumns = 6;
+const maxColumns = 6;
 
 /** Names and numbers first, then states, amounts and days; no references, texts or lists. */
 function columnsOf(properties: ReadonlyMap<string, Schema>): string[] {
@@ -98,7 +98,7 @@ function columnsOf(properties: ReadonlyMap<string, Schema>): string[] {
   const ranked = [...properties].map(([name, schema], position) => ({ name, position, rank: rank(name, schema) }));
   const best = ranked.filter((column) => column.rank > 0).sort((a, b) => b.rank - a.rank || a.position - b.position);
   return best
-    .slice(0, mostColumns)
+    .slice(0, maxColumns)
     .sort((a, b) => Number(b.rank === 5) - Number(a.rank === 5) || a.position - b.position)
     .map(({ name }) => name);
 }
@@ -195,7 +195,7 @@ export function customList(definition: Readonly<Record<string, unknown>>): DataL
         typeof field.referencedEntityType === 'string' ? { 'x-references': field.referencedEntityType } : {},
       ]),
     ),
-    columns: ['systemRef', ...own.map((field) => field.name)].slice(0, mostColumns),
+    columns: ['systemRef', ...own.map((field) => field.name)].slice(0, maxColumns),
     filters: [],
     byId: undefined,
   };

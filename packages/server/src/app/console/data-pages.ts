@@ -9,9 +9,9 @@ import { callOperation, contextIn, operationOf, rowsIn, type Visit } from './vis
 
 const pageSize = 25;
 /** A list without a filter is read up to here to find one row. */
-const mostScanned = 1_000;
-const mostEvents = 20;
-const mostEntries = 50;
+const maxScanned = 1_000;
+const maxEvents = 20;
+const maxEntries = 50;
 
 /** All lists: those of the contract, and those of the tenant's own types. */
 export async function dataPage(visit: Visit): Promise<string> {
@@ -136,10 +136,10 @@ export async function rowPage(visit: Visit, type: string, id: string): Promise<s
       ? []
       : rowsIn(
           await callOperation(visit, ledger.list.operation, {
-            ...listInput(ledger.list, { ...ledger, value: id }, undefined, mostEntries),
+            ...listInput(ledger.list, { ...ledger, value: id }, undefined, maxEntries),
           }),
         );
-  const events = await eventsOfRow(contextIn(visit, operationOf('listEvents')), type, id, mostEvents);
+  const events = await eventsOfRow(contextIn(visit, operationOf('listEvents')), type, id, maxEvents);
   const label = list.columns.map((name) => row[name]).find((value) => typeof value === 'string');
   return framed(visit.frame, {
     title: `${list.title}: ${String(label ?? row.systemRef ?? id)}`,
@@ -156,7 +156,7 @@ ${
           ['Entry', ...ledger.list.columns.slice(1)],
           entries.map((entry) => rowCells(base, ledger.list, entry, ledger.list.columns)),
         )
-  }${entries.length === mostEntries && html`<p><a href="${listUrl(base, ledger.list, { ...ledger, value: id })}">All entries</a></p>`}</section>`
+  }${entries.length === maxEntries && html`<p><a href="${listUrl(base, ledger.list, { ...ledger, value: id })}">All entries</a></p>`}</section>`
 }
 <section class="card"><h2>Events</h2>${shownEvents(events)}</section>
 ${
@@ -201,6 +201,6 @@ async function readRow(visit: Visit, list: DataList, id: string): Promise<Row> {
     if (row !== undefined) return row;
     scanned += rows.length;
     cursor = nextPage(body);
-  } while (cursor !== undefined && scanned < mostScanned);
+  } while (cursor !== undefined && scanned < maxScanned);
   throw new Rejection('NOT_FOUND', `There is no ${list.type} with this ID among the first ${scanned} rows.`);
 }

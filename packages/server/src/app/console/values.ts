@@ -4,7 +4,7 @@ import { type DataList, dataLists, merged } from './catalog.ts';
 import { when } from './layout.ts';
 
 /** Embedded lists end here; their own lists have all rows. */
-const mostItems = 20;
+const maxItems = 20;
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -25,8 +25,8 @@ export function shownValue(base: string, value: unknown, schema: Schema | undefi
     if (value.every((one) => typeof one === 'string' && schema?.['x-references'] === undefined))
       return value.join(', ');
     const item = itemSchema(schema);
-    const rest = value.length - mostItems;
-    return html`<ol>${value.slice(0, mostItems).map((one) => html`<li>${shownValue(base, one, item)}</li>`)}${rest > 0 && html`<li>${rest} more</li>`}</ol>`;
+    const rest = value.length - maxItems;
+    return html`<ol>${value.slice(0, maxItems).map((one) => html`<li>${shownValue(base, one, item)}</li>`)}${rest > 0 && html`<li>${rest} more</li>`}</ol>`;
   }
   if (typeof value === 'object') return fields(base, Object(value), new Map(Object.entries(schema?.properties ?? {})));
   const text = String(value);

@@ -44,13 +44,13 @@ function referencedEntity(type: string): AnyEntity {
   let entity = referenced.get(type);
   if (entity === undefined) {
     entity = createEntity('CustomRecordRow', { table: 'custom_record' }, placeOf(type));
-    if (referenced.size < mostReferencedTypes) referenced.set(type, entity);
+    if (referenced.size < maxReferencedTypes) referenced.set(type, entity);
   }
   return entity;
 }
 
 /** Those of all tenants; the ones beyond this number are created again each time. */
-const mostReferencedTypes = 1_000;
+const maxReferencedTypes = 1_000;
 
 function placeOf(name: string) {
   return { name, only: (row: string) => sql<boolean>`${sql.ref(`${row}.type`)} = ${name}` };

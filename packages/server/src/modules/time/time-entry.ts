@@ -34,7 +34,7 @@ type TimeChange = PendingChange<'TimeEntry'>;
 /** The fields that callers write and the amount follows from. */
 const pricedFields = ['staffId', 'jobId', 'taskId', 'workDate', 'hours', 'isBillable', 'reversesSystemRef'];
 
-const longestDay = parseDecimal('24');
+const maxHoursPerDay = parseDecimal('24');
 
 const enterTime = command('timeEntered', (plan, taskId: string) => plan.set(task, taskId, { status: 'IN_PROGRESS' }));
 
@@ -160,7 +160,7 @@ function checkHours({ values, previous }: TimeChange, plan: Plan): void {
   if (!hours.mod(increment).eq(zero)) throw invalidField('hours', `hours must be a multiple of ${increment}.`);
   if (reversesSystemRef !== null) {
     if (!hours.lt(zero)) throw invalidField('hours', 'hours of a reversal must be negative.');
-  } else if (!hours.gt(zero) || hours.gt(longestDay)) {
+  } else if (!hours.gt(zero) || hours.gt(maxHoursPerDay)) {
     throw invalidField('hours', 'hours must be more than 0 and at most 24.');
   }
 }

@@ -22,7 +22,7 @@ export interface OpenFile {
 }
 
 /** A line must fit into memory. No row is nearly as long. */
-const longestLine = 256 << 20;
+const maxLineBytes = 256 << 20;
 
 /**
  * Opens a file that was exported, compressed or not.
@@ -155,7 +155,7 @@ async function* linesOf(source: Readable): AsyncGenerator<Buffer> {
       if (from === chunk.length) continue;
       pieces.push(chunk.subarray(from));
       length += chunk.length - from;
-      if (length > longestLine) throw new Error('A line is too long: the file was not exported by this program.');
+      if (length > maxLineBytes) throw new Error('A line is too long: the file was not exported by this program.');
     }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -43,13 +43,13 @@ export type MoveStep = 'claim' | 'watch' | 'copy' | 'catch up' | 'verify' | 'sto
 export type BeforeStep = (step: MoveStep) => Promise<void> | void;
 
 /** How long writes are rejected at most, in milliseconds: the database itself admits them again afterwards. */
-const longestStop = 5_000;
+const maxStopMs = 5_000;
 /** How long transactions that have begun before the stop may take to end, in milliseconds. */
-const longestDrain = 2_000;
+const maxDrainMs = 2_000;
 /** Writes are stopped when a round of catching up takes no longer than this, in milliseconds. */
 const shortRound = 1_000;
-const mostRounds = 100;
-const mostStops = 10;
+const maxRounds = 100;
+const maxStops = 10;
 /** Connections that were bound to the tenant before the move began check from then on whether it is still here. */
 const untilNoticed = zoneFreshness + 1_000;
 
@@ -326,7 +326,7 @@ class Move {
       await this.#forget(seen);
       this.#show('catch up: rows changed meanwhile', seen.ids.length);
       if (performance.now() - started <= shortRound) return;
-      if (round === mostRounds)
+      if (round === maxRounds)
         throw new Error(
           'The tenant changes faster than it is copied. Move it when it has less to do, or closer to the database.',
         );
@@ -372,7 +372,7 @@ class Move {
 
   /** Stops writes, copies what is left, and switches. @returns how long writes were stopped, in milliseconds */
   async #switch(): Promise<number> {
-    for (let attempt = 1; attempt <= mostStops; attempt++) {
+    for (let attempt = 1; attempt <= maxStops; attempt++) {
       const started = performance.now();
       try {
         if (await this.#step('stop', () => this.#stop())) {
@@ -389,7 +389,7 @@ class Move {
       await this.#catchUp();
     }
     throw new Error(
-      `Transactions of the tenant took longer than ${longestDrain / 1_000} seconds each time its writes were to be stopped. Move it when it has no long work, such as bulk imports.`,
+      `Transactions of the tenant took longer than ${maxDrainMs / 1_000} seconds each time its writes were to be stopped. Move it when it has no long work, such as bulk imports.`,
     );
   }
 
@@ -398,11 +398,11 @@ class Move {
     const { id } = this.#tenant;
     const stopped = await this.#source.system((transaction) =>
       transaction.first(sql`
-        update tenant_move set phase = 'STOPPED', stopped_until = clock_timestamp() + ${longestStop} * interval '1 millisecond'
+        update tenant_move set phase = 'STOPPED', stopped_until = clock_timestamp() + ${maxStopMs} * interval '1 millisecond'
         where tenant = ${id} and mover = ${this.#mover} and phase in ('LEAVING', 'STOPPED') returning tenant`),
     );
     if (stopped === undefined) throw new Error('Another process goes on with the move.');
-    for (const end = performance.now() + longestDrain; performance.now() < end; await pause(10))
+    for (const end = performance.now() + maxDrainMs; performance.now() < end; await pause(10))
       if (await this.#source.system((transaction) => lockWrites(transaction, id))) return true;
     return false;
   }

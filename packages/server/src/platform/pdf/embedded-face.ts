@@ -3,7 +3,7 @@ import { FontSubset } from './font-subset.ts';
 import type { Glyph, GlyphRun } from './shaping.ts';
 
 /** From here on, a glyph is embedded once, whatever text it shows: PDFKit numbers the glyphs of a font with 16 bits. */
-const mostTexts = 40_000;
+const maxTexts = 40_000;
 
 /**
  * A face in one document, in the shape of a font of fontkit, which is what PDFKit reads. It sets glyphs that are shaped
@@ -58,7 +58,7 @@ export class EmbeddedFace {
     return {
       includeGlyph({ parts, text, width }: Glyph): number {
         const shape = parts.map(({ glyph, x, y }) => `${glyph} ${x} ${y}`).join();
-        const key = numbers.size < mostTexts ? `${shape} ${width} ${text}` : `${shape} ${width}`;
+        const key = numbers.size < maxTexts ? `${shape} ${width} ${text}` : `${shape} ${width}`;
         const number = numbers.get(key) ?? subset.add(parts, width);
         numbers.set(key, number);
         return number;

@@ -28,7 +28,7 @@ export interface GlyphRun {
 }
 
 /** Beyond these, a letter with its accents remains several glyphs: a font measures lengths with 16 bits. */
-const mostParts = 12;
+const maxParts = 12;
 const widestGlyph = 8_000;
 
 const buffer = new ShapingBuffer();
@@ -77,7 +77,7 @@ function shapeAnew(face: Face, text: string, isRightToLeft: boolean): GlyphRun {
       };
     });
     const width = items.reduce((sum, { xAdvance }) => sum + xAdvance, 0);
-    if (items.length === 1 || items.length > mostParts || width > widestGlyph) return single;
+    if (items.length === 1 || items.length > maxParts || width > widestGlyph) return single;
     let advance = 0;
     const parts = items.map(({ glyph, xAdvance, xOffset, yOffset }) => {
       const part = { glyph, x: advance + xOffset, y: yOffset };

@@ -14,7 +14,7 @@ import {
 } from './storage.ts';
 
 /** Unfinished files of killed processes are deleted at this age, in milliseconds. */
-const longestWrite = 24 * 3_600_000;
+const maxWriteMs = 24 * 3_600_000;
 
 /**
  * Content on the disk of this machine. It is written to a temporary file, flushed, and then renamed, so that files under
@@ -86,7 +86,7 @@ export class LocalStorage implements ContentStorage {
         ({ mtimeMs }) => now - mtimeMs,
         () => 0,
       );
-      if (age > longestWrite) await rm(path, { force: true });
+      if (age > maxWriteMs) await rm(path, { force: true });
     }
   }
 }

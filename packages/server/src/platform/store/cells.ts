@@ -25,7 +25,7 @@ export interface CellsOptions {
 }
 
 /** How often work for a tenant follows it to another database. */
-const mostMoves = 3;
+const maxMoves = 3;
 
 /** How often the directory is read, and databases are checked, in milliseconds. */
 const lookEvery = 4_000;
@@ -117,7 +117,7 @@ export class Cells implements Store {
       try {
         return await work(this.cell(number));
       } catch (error) {
-        if (!(error instanceof TenantMoving) || move > mostMoves) throw error;
+        if (!(error instanceof TenantMoving) || move > maxMoves) throw error;
         if (this.numberOf(tenantId) === number && !(await this.follow(tenantId, number))) throw error;
       }
     }

@@ -5,7 +5,7 @@ import type { Store, Transaction } from './store.ts';
 export type MonthlyTable = 'audit_log' | 'delivery_attempt';
 
 /** How long no partition is dropped because a tenant moves, in days: its rows in two databases are compared. A move takes hours at most. */
-const longestMove = 7;
+const maxMoveDays = 7;
 /** How long a change of partitions waits for a lock, in milliseconds: whoever needs the table waits behind it. */
 const lockTimeout = 500;
 
@@ -47,7 +47,7 @@ export async function keepPartitions(
       const old = await transaction.first<{ partition: string }>(sql`
         select partition from partitions_of(${table})
         where ends_at <= now() - ${kept}::interval and not exists (select from tenant_move
-          where phase in ('LEAVING', 'STOPPED', 'ARRIVING') and started_at > now() - interval '1 day' * ${longestMove}::integer)
+          where phase in ('LEAVING', 'STOPPED', 'ARRIVING') and started_at > now() - interval '1 day' * ${maxMoveDays}::integer)
         order by ends_at limit 1`);
       if (old !== undefined) await transaction.all(sql`drop table ${sql.id(old.partition)}`);
       return old?.partition;

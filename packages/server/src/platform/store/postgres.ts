@@ -16,8 +16,8 @@ const applicationName = 'financial-automation-api';
 const clockReadEvery = 4_000;
 
 /** How many connections run statements beside open transactions, and how long one may wait for a lock, in milliseconds. */
-const mostAsides = 2;
-const longestAside = 1_000;
+const maxSideConnections = 2;
+const maxSideQueryMs = 1_000;
 
 /** A server that has not ended a statement within this time after its limit is unreachable, in milliseconds. */
 const grace = 5_000;
@@ -53,7 +53,7 @@ export async function openPostgres(options: PostgresOptions, limits: Limits, log
   const pool = openPool(databaseUrl, poolSize, limits, log);
   // Checks have a connection of their own, so that they do not queue behind requests.
   const probe = openPool(databaseUrl, 1, limits, log);
-  const asides = openPool(databaseUrl, mostAsides, limits, log);
+  const asides = openPool(databaseUrl, maxSideConnections, limits, log);
   const standbys = standbyUrls.length === 0 ? undefined : openStandbys(options, standbyUrls, limits, log);
   // Those that do not respond are left out, which must not delay the start.
   void standbys?.start();
@@ -104,7 +104,7 @@ function openStandbys(
  * before a later one is, and does not wait for anybody who keeps its row.
  */
 function runAside(pool: pg.Pool, limits: Limits, tenantId: number, statement: string) {
-  const settings = `set local synchronous_commit = off; set local lock_timeout = ${longestAside}`;
+  const settings = `set local synchronous_commit = off; set local lock_timeout = ${maxSideQueryMs}`;
   return withConnection(pool, async (connection) => {
     try {
       const results = await bindTransactions(limits).begin(

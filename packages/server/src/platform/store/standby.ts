@@ -20,7 +20,7 @@ const lookEvery = 1;
 const impatience = 100;
 /** How often a standby is probed, and the longest interval for one that is left out, in milliseconds. */
 const probeEvery = 1_000;
-const longestBackOff = 30_000;
+const maxBackOffMs = 30_000;
 /** What the standbys of a store report, for metrics and readiness. */
 export interface StandbyState {
   /** Number of the standby in the order of the settings, from 1. Its address is not for callers. */
@@ -187,7 +187,7 @@ export class Standby {
     if (this.#leftOut === undefined) {
       this.#log.warn(`Standby ${this.number} is left out, and the primary reads instead: ${reason}`);
       this.#interval = probeEvery;
-    } else this.#interval = Math.min(this.#interval * 2, longestBackOff);
+    } else this.#interval = Math.min(this.#interval * 2, maxBackOffMs);
     this.#leftOut = reason;
   }
 

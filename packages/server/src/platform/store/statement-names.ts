@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
 /** Longer texts are searches with long lists, which are unlikely to be repeated and would only use up memory. */
-const longestText = 8_000;
+const maxTextLength = 8_000;
 
 /**
  * Determines which statements are prepared under a name, so that the server parses and plans them once per connection.
@@ -33,7 +33,7 @@ export class StatementNames {
     // case after a few uses of a named statement: then each row is compared with each value.
     if (text.includes('<> all(')) return undefined;
     const name = this.#names.get(text);
-    if (name !== undefined || this.#names.size >= this.#most || text.length > longestText) return name;
+    if (name !== undefined || this.#names.size >= this.#most || text.length > maxTextLength) return name;
     const uses = (this.#uses.get(text) ?? 0) + 1;
     if (uses < this.#repeats) {
       this.#uses.set(text, uses);

@@ -191,7 +191,7 @@ export async function asOwner(engine: Engine, work: (client: PoolClient) => Prom
 export const migrationsRequireSessions =
   'Migrations require a connection to the PostgreSQL server itself: run "operator migrate" with its address in DATABASE_URL, and without DATABASE_POOLER.';
 
-const mostAttempts = 8;
+const maxAttempts = 8;
 
 /** Time during which notifications for other processes are collected, in milliseconds. */
 const notifyDelay = 5;
@@ -262,7 +262,7 @@ class EngineStore implements Store {
       try {
         return await this.#withConnection((connection) => this.#transact(connection, { tenantId }, work));
       } catch (error) {
-        if (!(error instanceof TransactionConflict) || attempt === mostAttempts) throw error;
+        if (!(error instanceof TransactionConflict) || attempt === maxAttempts) throw error;
         // A random delay prevents the same conflict again.
         await pause(Math.random() * 20 * 2 ** attempt);
       }

@@ -9,7 +9,7 @@ import type { ResourceHarness, Shown } from './resource.ts';
 import { declares } from './resource-types.ts';
 
 /** How long a job is waited for, in milliseconds. */
-const longestJob = 10_000;
+const maxJobMs = 10_000;
 /** How often a job that is done is read again. */
 const laterReads = 4;
 
@@ -58,7 +58,7 @@ export const jobStates: BehaviorCheck<ResourceHarness> = {
           between.exchange,
           exchange,
         );
-    const end = performance.now() + longestJob;
+    const end = performance.now() + maxJobMs;
     while (isOpen(need(seen.at(-1))) && performance.now() < end && !harness.session.isOver) {
       await harness.settled(resource, 20);
       await look();
@@ -71,7 +71,7 @@ export const jobStates: BehaviorCheck<ResourceHarness> = {
           'job-status',
           read,
           'end',
-          ['a job that ends, or advances', `nothing changes in ${longestJob / 1000} s`],
+          ['a job that ends, or advances', `nothing changes in ${maxJobMs / 1000} s`],
           last.exchange,
         );
       return found;

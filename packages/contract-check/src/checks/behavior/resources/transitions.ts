@@ -17,7 +17,7 @@ import { isWritable, keptTimes, Updating } from './update.ts';
 const maxAttempts = 80;
 const maxStates = 10;
 /** How long a state that changes by itself is waited for, in milliseconds. */
-const longestWait = 3000;
+const maxWaitMs = 3000;
 
 /** An operation on a resource that depends on its state, or changes it. */
 interface Move {
@@ -157,7 +157,7 @@ class Walk {
   }
 
   async #waited(current: Created): Promise<Created> {
-    const last = await this.#harness.settled(current.resource, longestWait);
+    const last = await this.#harness.settled(current.resource, maxWaitMs);
     return last === undefined ? current : { ...current, ...last };
   }
 

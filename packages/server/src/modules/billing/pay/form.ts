@@ -84,7 +84,7 @@ class Mistake {
 type Check = <T>(field: FieldName, result: T | Mistake) => T | undefined;
 
 /** The largest amount that a payer can enter, which is the maximum of processors. */
-const largestAmount = parseDecimal('999999.99');
+const maxAmount = parseDecimal('999999.99');
 
 /** Parses an amount in common notations: 1250, 1250.5, 1,250.50, $1,250.50, with surrounding spaces. */
 export function readAmount(text: string, currency: string): Decimal | Mistake {
@@ -101,7 +101,7 @@ export function readAmount(text: string, currency: string): Decimal | Mistake {
         : 'Enter the amount with at most two decimals.',
     );
   if (!value.gt(zero)) return new Mistake('Enter an amount above zero.');
-  if (value.gt(largestAmount)) return new Mistake('Enter at most 999,999.99. Pay more in several parts.');
+  if (value.gt(maxAmount)) return new Mistake('Enter at most 999,999.99. Pay more in several parts.');
   return value;
 }
 

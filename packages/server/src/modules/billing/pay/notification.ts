@@ -17,7 +17,7 @@ import { unknownPage } from './result-pages.ts';
 const tenantName = new RegExp(schemaOf('TenantName').pattern ?? '', 'u');
 
 /** Maximum size of a notification, in bytes. */
-const largestNotification = 1024 * 1024;
+const maxNotificationBytes = 1024 * 1024;
 
 /** Handles a notification of a processor. The state itself is queried at the processor. */
 export async function handleNotification(service: Service, limits: PayLimits, exchange: Exchange): Promise<PageResult> {
@@ -37,7 +37,7 @@ async function readNotification(
 ): Promise<NotifiedAttempt | 'rejected' | undefined> {
   const { log } = exchange;
   const address = addressKey(exchange.address);
-  const admitted = await admission.admit('', address, exchange.body(largestNotification));
+  const admitted = await admission.admit('', address, exchange.body(maxNotificationBytes));
   exchange.hold(admitted);
   try {
     const about = await processor?.readNotification?.(

@@ -23,7 +23,7 @@ import type { Attempt } from './attempt.ts';
 import type { AttemptStatus } from './attempt-machine.ts';
 
 /** Maximum number of invoices that one payment covers. */
-const mostInvoices = 1_000;
+const maxInvoices = 1_000;
 
 /** Why a payment is refunded without a request of the firm. */
 const noLongerDue = {
@@ -123,7 +123,7 @@ function openInvoices(currency: string, amount: string): Lookup<readonly string[
     name: 'oldest open invoices',
     async load(transaction, tenantId, clientIds) {
       const rows = await transaction.all<{ clientId: string; ids: readonly string[] }>(sql`
-        select client_id as "clientId", (array_agg(id::text order by due_date, id))[1:${sql.lit(mostInvoices)}] as ids
+        select client_id as "clientId", (array_agg(id::text order by due_date, id))[1:${sql.lit(maxInvoices)}] as ids
         from (
           select client_id, id, due_date, amount_due - amount_pending as payable,
             sum(amount_due - amount_pending) over (partition by client_id order by due_date, id) as through

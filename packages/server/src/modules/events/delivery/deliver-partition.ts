@@ -9,7 +9,7 @@ import {
   breaksAfter,
   type Destination,
   deactivatesAfter,
-  mostAttempts,
+  maxAttempts,
   pauseAfter,
   retryDelay,
   type Sender,
@@ -19,8 +19,8 @@ import {
 /** How many events are sent to one subscription at the same time. */
 const concurrency = 8;
 /** How many events are read at once, at first and at most. What a process that dies was sending is sent again. */
-const leastAtOnce = concurrency;
-const mostAtOnce = 256;
+const minBatchSize = concurrency;
+const maxBatchSize = 256;
 /**
  * The next batch is as large as is sent in the first of these times; after one that took the second, it is smaller. In
  * milliseconds.
@@ -30,7 +30,7 @@ const longBatch = 1_000;
 /** So many bytes in a batch make the next one smaller. */
 const largeBatch = 500_000;
 /** After this time the process leases another partition, in milliseconds. */
-export const longestLease = 2_000;
+export const maxLeaseMs = 2_000;
 
 /** Why a subscription is deactivated. */
 export type EndReason = 'gone' | 'failing';
@@ -55,7 +55,7 @@ export async function deliverPartition(partition: Partition, services: Partition
   const { subscriptionId } = partition;
   const began = performance.now();
   let health: Health = { failures: partition.failures, failingSince: partition.failingSince };
-  let most = leastAtOnce;
+  let most = minBatchSize;
   let ahead: Promise<Work> | undefined;
   let acknowledged = Promise.resolve(true);
   for (;;) {
@@ -67,7 +67,7 @@ export async function deliverPartition(partition: Partition, services: Partition
     const batch = new Batch(tenant, work, health, isProbe, services);
     const milliseconds = await timed(() => batch.send());
     health = batch.health;
-    const isOver = !batch.isOpen || performance.now() - began > longestLease;
+    const isOver = !batch.isOpen || performance.now() - began > maxLeaseMs;
     const hasMore = work.hasMore || batch.hasUnsent || (isProbe && work.due.length > 0);
     const release = !hasMore || tenant === undefined ? 'done' : isOver ? 'more' : 'keep';
     if (!(await acknowledged)) return;
@@ -80,9 +80,9 @@ export async function deliverPartition(partition: Partition, services: Partition
       if (tenant !== undefined && batch.end !== undefined) await services.deactivate(tenant, subscriptionId, batch.end);
       if (release !== 'keep') return;
     }
-    if (milliseconds > longBatch || batch.bytes > largeBatch) most = Math.max(leastAtOnce, Math.floor(most / 2));
+    if (milliseconds > longBatch || batch.bytes > largeBatch) most = Math.max(minBatchSize, Math.floor(most / 2));
     else if (milliseconds < shortBatch)
-      most = Math.min(mostAtOnce, Math.max(most * 2, Math.floor((most * shortBatch) / milliseconds)));
+      most = Math.min(maxBatchSize, Math.max(most * 2, Math.floor((most * shortBatch) / milliseconds)));
   }
 }
 
@@ -235,7 +235,7 @@ class Batch {
   }
 
   #defer({ id, entityId, position }: DueEvent, attempts: number, dueIn: number | undefined): void {
-    this.#retries.push({ eventId: id, entityId, position, attempts: Math.min(attempts, mostAttempts - 1), dueIn });
+    this.#retries.push({ eventId: id, entityId, position, attempts: Math.min(attempts, maxAttempts - 1), dueIn });
   }
 }
 

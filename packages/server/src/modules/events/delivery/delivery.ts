@@ -9,7 +9,7 @@ import type { Service } from '../../../service/service.ts';
 import { currentSecret } from '../signatures/webhook-secret.ts';
 import { eventSubscription } from '../subscriptions/event-subscription.ts';
 import { type AttemptRecord, acknowledge, type Progress } from './acknowledge.ts';
-import { deliverPartition, type EndReason, longestLease, type PartitionServices } from './deliver-partition.ts';
+import { deliverPartition, type EndReason, maxLeaseMs, type PartitionServices } from './deliver-partition.ts';
 import { loadWork, Messages, type PartitionRequest, type Work } from './load.ts';
 import { type Partition, Partitions, type Places, PositionAssigner, renewEvery } from './partitions.ts';
 import { Batches, Slots } from './queues.ts';
@@ -31,7 +31,7 @@ const maxWorking = 128;
 const maxFailing = 32;
 const maxLeased = 1_024;
 /** How many statements of deliveries are under way at the same time. The other connections are left to requests. */
-const mostStatements = 3;
+const maxStatements = 3;
 /**
  * How many attempts begin at the same time; half of them of a tenant that is alone. More of them would only make each other
  * late.
@@ -40,14 +40,14 @@ const maxBeginning = 128;
 /** After this time an attempt waits for its receiver, and no longer keeps others from beginning, in milliseconds. */
 const beginsFor = 1_000;
 /** How many partitions share a statement. */
-const mostInBatch = 32;
+const maxBatchSize = 32;
 /**
  * The longest time between two looks for partitions that are due, in milliseconds: while a process works on one, which may die or
  * leave some to others, and otherwise. Notifications come in between.
  */
-const longestPause = 1_000;
-const longestIdlePause = 5_000;
-const shortestPause = 25;
+const maxPauseMs = 1_000;
+const maxIdlePauseMs = 5_000;
+const minPauseMs = 25;
 /** How often a process that cannot lease everything calls others, in milliseconds. */
 const callsEvery = 1_000;
 /** How often events are looked for of which no notification came, in milliseconds. */
@@ -80,7 +80,7 @@ class Runner implements Delivery {
   readonly #positions: PositionAssigner;
   readonly #sender: Sender;
   readonly #messages = new Messages();
-  readonly #statements = pLimit(mostStatements);
+  readonly #statements = pLimit(maxStatements);
   readonly #beginning = new Slots(maxBeginning, beginsFor);
   readonly #tenants = new Map<number, TenantBatches>();
   readonly #running = new Map<Promise<void>, { readonly partition: Partition; readonly since: number }>();
@@ -157,22 +157,22 @@ class Runner implements Delivery {
       const working = this.#places(maxWorking, false);
       const failing = this.#places(maxFailing, true);
       if (working.free === 0 || working.fullTenants.length > 0) await this.#callOthers();
-      if (working.free === 0 && failing.free === 0) return longestPause;
+      if (working.free === 0 && failing.free === 0) return maxPauseMs;
       const partitions = await this.#partitions.lease(working, failing);
       for (const partition of partitions) this.#run(partition);
       if (partitions.length > 0) return 0;
-      const { dueIn = longestIdlePause, isLeased } = await this.#partitions.next();
+      const { dueIn = maxIdlePauseMs, isLeased } = await this.#partitions.next();
       this.#service.metrics.deliveriesWait(Math.max(0, -dueIn / 1000));
-      return Math.max(shortestPause, Math.min(dueIn, isLeased ? longestPause : longestIdlePause));
+      return Math.max(minPauseMs, Math.min(dueIn, isLeased ? maxPauseMs : maxIdlePauseMs));
     } catch (error) {
       this.#unavailable(error);
-      return longestPause;
+      return maxPauseMs;
     }
   }
 
   /** The places for partitions that work, or for those that fail. */
   #places(max: number, isFailing: boolean): Places {
-    const since = performance.now() - longestLease;
+    const since = performance.now() - maxLeaseMs;
     const taken = new Map<number, number>();
     for (const { partition, since: began } of this.#running.values())
       if (began > since && partition.failures > 0 === isFailing)
@@ -247,8 +247,8 @@ class Runner implements Delivery {
         return leased.map((isLeased) => ({ isLeased }));
       };
       batches = {
-        load: new Batches(mostInBatch, (requests) => this.#statements(() => load(requests))),
-        acknowledge: new Batches(mostInBatch, (progress) => this.#statements(() => write(progress))),
+        load: new Batches(maxBatchSize, (requests) => this.#statements(() => load(requests))),
+        acknowledge: new Batches(maxBatchSize, (progress) => this.#statements(() => write(progress))),
         partitions: 0,
       };
       this.#tenants.set(id, batches);

@@ -46,7 +46,7 @@ export interface Work {
 }
 
 /** No more events wait for their retry than this. Then new ones wait in the feed, where they cost nothing. */
-const mostRetries = 10_000;
+const maxRetries = 10_000;
 
 interface SubscriptionRow extends Omit<Subscriber, 'roles'> {
   readonly id: string;
@@ -129,7 +129,7 @@ export async function loadWork(
           where retry.tenant_id = ${tenant.id} and retry.subscription_id = partition.subscription_id) as has_retries,
         exists (select from delivery_retry retry
           where retry.tenant_id = ${tenant.id} and retry.subscription_id = partition.subscription_id
-          order by due_at offset ${mostRetries}) as is_full
+          order by due_at offset ${maxRetries}) as is_full
       from jsonb_to_recordset(${partitions}::jsonb) as requested (request integer, id uuid, most integer, after bigint)
       join delivery_partition partition on partition.tenant_id = ${tenant.id} and partition.subscription_id = requested.id
       join event_subscription subscription

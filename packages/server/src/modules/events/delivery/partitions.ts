@@ -182,7 +182,7 @@ export class Partitions {
 }
 
 /** How many events get their positions in one transaction. It locks nothing that a write of the tenant needs. */
-const mostAtOnce = 500;
+const maxEvents = 500;
 
 /** Gives recorded events their positions in the feed of their tenant, which makes the partitions due that they concern. */
 export class PositionAssigner {
@@ -230,11 +230,11 @@ export class PositionAssigner {
         this.#tenants.set(tenantId, false);
         const result = await this.#store.write(tenantId, (transaction) =>
           transaction.first(
-            sql<{ assigned: number; partitions: number }>`select * from assign_event_positions(${mostAtOnce})`,
+            sql<{ assigned: number; partitions: number }>`select * from assign_event_positions(${maxEvents})`,
           ),
         );
         if (result !== undefined && result.partitions > 0) this.#onDue();
-        again = result?.assigned === mostAtOnce || this.#tenants.get(tenantId) === true;
+        again = result?.assigned === maxEvents || this.#tenants.get(tenantId) === true;
       }
     } catch (error) {
       // The events stay where they are, and are found by the next look.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mostAttempts, parseRetryAfter, pauseAfter, retryDelay } from './sender.ts';
+import { maxAttempts, parseRetryAfter, pauseAfter, retryDelay } from './sender.ts';
 
 const hour = 3_600_000;
 
@@ -10,7 +10,7 @@ describe('retryDelay', () => {
       expect(retryDelay(index + 1, 0, 0)).toBe(wanted * 60_000);
       expect(retryDelay(index + 1, 0, 1)).toBe(Math.round(wanted * 60_000 * 1.1));
     }
-    expect(mostAttempts).toBe(10);
+    expect(maxAttempts).toBe(10);
     expect(retryDelay(10)).toBeUndefined();
   });
 

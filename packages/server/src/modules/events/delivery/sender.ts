@@ -242,16 +242,16 @@ function reasonOf(error: unknown): string {
 }
 
 /** How often an event is sent to a subscription before it is given up. */
-export const mostAttempts = eventRetries.length + 1;
+export const maxAttempts = eventRetries.length + 1;
 
 /** The longest pause that a receiver can ask for, in milliseconds. */
-const longestRetryAfter = millisecondsOf('retryAfter');
+const maxRetryAfterMs = millisecondsOf('retryAfter');
 
 /** After so many failed attempts in a row, nothing is sent for a while. */
 export const breaksAfter = 5;
 /** In milliseconds. */
-const shortestPause = 5_000;
-const longestPause = 300_000;
+const minPauseMs = 5_000;
+const maxPauseMs = 300_000;
 
 /** A subscription whose attempts have all failed for so long is deactivated, in milliseconds. */
 export const deactivatesAfter = millisecondsOf('failingSubscription');
@@ -270,7 +270,7 @@ function withJitter(milliseconds: number, random: number): number {
  */
 export function retryDelay(attempt: number, retryAfter = 0, random = Math.random()): number | undefined {
   const delay = eventRetries[attempt - 1];
-  return delay === undefined ? undefined : Math.max(withJitter(delay, random), Math.min(retryAfter, longestRetryAfter));
+  return delay === undefined ? undefined : Math.max(withJitter(delay, random), Math.min(retryAfter, maxRetryAfterMs));
 }
 
 /**
@@ -282,9 +282,9 @@ export function retryDelay(attempt: number, retryAfter = 0, random = Math.random
  * @param random from 0 to 1.
  */
 export function pauseAfter(failures: number, retryAfter = 0, random = Math.random()): number {
-  const requested = Math.min(retryAfter, longestRetryAfter);
+  const requested = Math.min(retryAfter, maxRetryAfterMs);
   if (failures < breaksAfter) return requested;
-  const pause = Math.min(shortestPause * 2 ** (failures - breaksAfter), longestPause);
+  const pause = Math.min(minPauseMs * 2 ** (failures - breaksAfter), maxPauseMs);
   return Math.max(withJitter(pause, random), requested);
 }
 

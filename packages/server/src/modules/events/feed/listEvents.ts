@@ -19,9 +19,9 @@ type Query = Parameters<typeof listEvents>[1]['query'];
 const limited = withinPageBytes({ names: ['position', ...storedNames], sized: ['data', 'changedFields'], key: 'id' });
 const standardPageSize = 100;
 /** How many events without a position get one before a page is read: more than a page has. */
-const mostAssigned = 1_000;
+const maxAssigned = 1_000;
 /** How many positions a page goes through at most to find events that the caller wants. */
-const mostScanned = 20_000;
+const maxScanned = 20_000;
 
 /** The events that are kept. */
 interface Kept {
@@ -49,7 +49,7 @@ export const listEvents: Handler<'listEvents'> = async (context, { query }) => {
   const start = await context.read((session) => startOf(session, context, query.after));
   // Where the page is full without them, they can wait.
   const isNearEnd = start.kept.newest - start.position <= pageSize;
-  const hasWaiting = start.kept.hasWaiting && (!isNearEnd || (await assignPositions(context)) === mostAssigned);
+  const hasWaiting = start.kept.hasWaiting && (!isNearEnd || (await assignPositions(context)) === maxAssigned);
   const page = await context.read((session) => pageAfter(session, context, query, start.position, pageSize));
   return {
     status: 200,
@@ -74,7 +74,7 @@ function cursorOf({ tenant, operation }: Context) {
 async function assignPositions({ service: { store }, tenant }: Context): Promise<number> {
   const result = await store.write(tenant.id, (transaction) =>
     transaction.first(
-      sql<{ assigned: number; partitions: number }>`select * from assign_event_positions(${mostAssigned})`,
+      sql<{ assigned: number; partitions: number }>`select * from assign_event_positions(${maxAssigned})`,
     ),
   );
   if (result !== undefined && result.partitions > 0) store.cellOf(tenant.id).notify(partitionsDue, '');
@@ -173,7 +173,7 @@ async function pageAfter(session: Session, context: Context, query: Query, after
     mayReceive(subscriberOf(type)) && (filterExpression !== undefined || !isFiltered(type));
   // Before the events: those that get a position in between are on the next page.
   const { newest } = await keptEvents(session, tenant.id);
-  const end = entityType !== undefined && operation === undefined ? newest : Math.min(newest, after + mostScanned);
+  const end = entityType !== undefined && operation === undefined ? newest : Math.min(newest, after + maxScanned);
   const types = entityType === undefined ? typeCondition(isListed) : sql`entity_type = ${entityType}`;
   const kind = operation === undefined ? sql`` : sql`and operation = ${operation}`;
   const isEmpty = entityType !== undefined && !isListed(entityType);

@@ -12,7 +12,7 @@ import { rotateSecret } from './webhook-secret.ts';
 /** A machine may lack Python; then these tests are listed as not run. */
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 /** For what takes less than a millisecond, but not on a machine that has stopped for a while. */
-const longestAnswer = 60_000;
+const maxResponseMs = 60_000;
 const verifier = hasPython ? startVerifier() : undefined;
 const { call, groups, secret, service, start, store, subscribe, tenant } = await deliveringService();
 
@@ -216,7 +216,7 @@ function startVerifier(): (question: object) => Promise<Record<string, unknown>>
   return async (question) => {
     if (failure !== undefined) throw failure;
     const answer = Promise.withResolvers<Record<string, unknown>>();
-    const timer = setTimeout(() => fail(`did not respond within ${longestAnswer} ms`), longestAnswer);
+    const timer = setTimeout(() => fail(`did not respond within ${maxResponseMs} ms`), maxResponseMs);
     waiting.push(answer);
     child.stdin.write(`${JSON.stringify(question)}\n`);
     return answer.promise.finally(() => clearTimeout(timer));

@@ -11,7 +11,7 @@ import { type ActiveSubscription, activeSubscription } from './active-subscripti
 import { checkReader } from './check-subscription.ts';
 
 /** How many events one call sends at most. */
-const mostEvents = propertiesOf(schemaOf('EventRecovery')).events?.maximum ?? 0;
+const maxEvents = propertiesOf(schemaOf('EventRecovery')).events?.maximum ?? 0;
 
 /** Sends all events since an instant again that have not been delivered. */
 export const recoverEvents: Handler<'recoverEvents'> = async (context, { path: { id }, body: { since } }) => {
@@ -50,13 +50,13 @@ async function undelivered(
         and not exists (select from delivery_attempt attempt
           where attempt.tenant_id = ${tenantId} and attempt.subscription_id = ${id} and attempt.attempted_at >= ${since}
             and attempt.event_id = event.id and attempt.outcome = 'SUCCESS')
-      order by positioned.position limit ${mostEvents}`);
+      order by positioned.position limit ${maxEvents}`);
     for (const { source, linkCreator, ...event } of page) {
       if (passesFilter(subscription, { event: { source, linkCreator } })) found.push(event);
-      if (found.length === mostEvents) return found;
+      if (found.length === maxEvents) return found;
     }
     const last = page.at(-1);
-    if (last === undefined || page.length < mostEvents) return found;
+    if (last === undefined || page.length < maxEvents) return found;
     after = last.position;
   }
 }
