@@ -109,7 +109,7 @@ test('a text without a table is rejected', () => {
   expect(() => rulesOfLayers('src/', '`src` has no layers.')).toThrow('No table of layers follows `src/`.');
 });
 
-test('a module is imported through its index.ts, by other modules and by those above', async () => {
+test('a room is imported through its index.ts, by other rooms and by those above', async () => {
   const modules = {
     'src/pay/cards/index.ts': `export type { One } from './card.ts';\n`,
     'src/pay/cards/card.ts': empty,
@@ -117,9 +117,9 @@ test('a module is imported through its index.ts, by other modules and by those a
     'src/main.ts': `import './pay/cards/index.ts';\nimport './pay/banks/bank.ts';\n`,
     'src/main.test.ts': `import './pay/cards/card.ts';\n`,
   };
-  const rule = 'modules are imported through their index.ts';
-  expect(await violated(modules, rulesOfFaces('src/', 'src/pay/'))).toEqual([
-    `${rule}: src/main.ts → src/pay/banks/bank.ts`,
-    `${rule}: src/pay/banks/bank.ts → src/pay/cards/card.ts`,
+  const rule = 'is imported through its index.ts';
+  expect(await violated(modules, rulesOfFaces('src/', ['src/pay/banks/', 'src/pay/cards/']))).toEqual([
+    `src/pay/banks/ ${rule}: src/main.ts → src/pay/banks/bank.ts`,
+    `src/pay/cards/ ${rule}: src/pay/banks/bank.ts → src/pay/cards/card.ts`,
   ]);
 });

@@ -51,19 +51,14 @@ export function rulesOfLayers(directory: string, markdown: string): LayerRules {
   };
 }
 
-/** Rules for a directory of modules in sources: what is outside of a module imports it through its `index.ts`. */
-export function rulesOfFaces(sources: string, directory: string): readonly IForbiddenRuleType[] {
-  const modules = `^${directory}`;
-  const inner = String.raw`${modules}[^/]+/(?!index\.ts$)`;
-  const rule = { name: 'modules are imported through their index.ts', severity: 'error' } as const;
-  return [
-    { ...rule, from: { path: `^${sources}`, pathNot: [modules, tests] }, to: { path: inner } },
-    {
-      ...rule,
-      from: { path: `${modules}([^/]+)/`, pathNot: tests },
-      to: { path: inner, pathNot: `${modules}$1/` },
-    },
-  ];
+/** Rules for rooms, which are directories with an `index.ts`: what is outside of one imports it through that file. */
+export function rulesOfFaces(sources: string, rooms: readonly string[]): readonly IForbiddenRuleType[] {
+  return rooms.map((room) => ({
+    name: `${room} is imported through its index.ts`,
+    severity: 'error',
+    from: { path: `^${sources}`, pathNot: [`^${room}`, tests] },
+    to: { path: String.raw`^${room}(?!index\.ts$)` },
+  }));
 }
 
 function layersOf(directory: string, markdown: string): Layer[] {

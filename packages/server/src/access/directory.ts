@@ -4,7 +4,7 @@ import { unauthenticated } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 import type { Caller, Tenant } from '../platform/auth/caller.ts';
 import { databaseClock } from '../platform/database-clock.ts';
-import { Cells } from '../platform/store/cells.ts';
+import { Cells } from '../platform/store/databases/index.ts';
 import type { Store } from '../platform/store/store.ts';
 import { readTenantSettings } from './tenant-settings.ts';
 import type { AccessClaims } from './tokens.ts';

@@ -1,4 +1,4 @@
-import { Cells } from '../platform/store/cells.ts';
+import { Cells } from '../platform/store/databases/index.ts';
 import type { Store } from '../platform/store/store.ts';
 
 /** The clock of a sandbox. */

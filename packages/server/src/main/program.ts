@@ -5,9 +5,9 @@ import { schemaOf } from '../contract/contract.ts';
 import type { AuditPage } from '../operator/audit.ts';
 import type { CommandName, Commands } from '../operator/commands.ts';
 import type { ImportOptions } from '../operator/import-folder.ts';
-import type { MoveOptions } from '../operator/moves/run-moves.ts';
 import type { RowPosition, RowsReport } from '../operator/rows.ts';
 import type { Run } from '../operator/run-commands.ts';
+import type { MoveOptions } from '../operator/run-moves.ts';
 import { triggerEvent, triggers } from '../operator/webhook-trigger.ts';
 import { pasteable } from '../platform/operator-command.ts';
 import { localUrl, readConfig } from '../service/config.ts';
@@ -119,7 +119,7 @@ tenant
   .argument('<name>', 'the tenant')
   .requiredOption('--to <file>', 'a new file, compressed if its name ends in .gz, or - for standard output')
   .action(async (name: string, { to }: { to: string }) => {
-    const { exportToFile } = await import('../operator/copies/run-copies.ts');
+    const { exportToFile } = await import('../operator/run-copies.ts');
     await exportToFile(name, to, process.env);
   });
 tenant
@@ -132,7 +132,7 @@ tenant
   .option('--cell <name>', 'the database that gets it; the one of DATABASE_URL by default')
   .option('--closed', 'do not serve it, and do not work for it, before "tenant open"', false)
   .action(async (file: string, options: { name?: string; closed: boolean; cell?: string }) => {
-    const { importFromFile } = await import('../operator/copies/run-copies.ts');
+    const { importFromFile } = await import('../operator/run-copies.ts');
     await importFromFile(file, options, process.env);
   });
 tenant
@@ -145,7 +145,7 @@ tenant
   .option('--cancel', 'give up a move that has not ended, and remove the copy', false)
   .option('--remove-old', 'remove the old copy after a move', false)
   .action(async (name: string, options: MoveOptions) => {
-    const { runMove } = await import('../operator/moves/run-moves.ts');
+    const { runMove } = await import('../operator/run-moves.ts');
     await runMove(name, options);
   });
 

@@ -4,15 +4,20 @@ import type { SharedValues } from '../service/shared-settings.ts';
 import { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys.ts';
 import { type AuditPage, type AuditRequest, exportAudit } from './audit.ts';
 import { type BooksReport, type BooksRequest, checkBooks } from './books.ts';
-import { addCell, type CellRequest, type CellSummary, listCells } from './cells.ts';
 import { advanceTenantClock } from './clock.ts';
-import { type ExportRequest, type ExportSummary, exportTenant } from './copies/export-tenant.ts';
-import { type ImportRequest, type ImportSummary, importTenant } from './copies/import-tenant.ts';
+import {
+  type ExportRequest,
+  type ExportSummary,
+  exportTenant,
+  type ImportRequest,
+  type ImportSummary,
+  importTenant,
+} from './copies/index.ts';
+import { addCell, type CellRequest, type CellSummary, listCells } from './databases/index.ts';
 import { type ReplayRequest, replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
 import { type ImportedFiles, type ImportResult, importFiles } from './import-files.ts';
 import { type JobOverview, listJobs, retryJob } from './jobs.ts';
-import { cancelMove, removeOldCopies } from './moves/end-move.ts';
-import { type MoveRequest, type MoveSummary, moveTenant } from './moves/move-tenant.ts';
+import { cancelMove, type MoveRequest, type MoveSummary, moveTenant, removeOldCopies } from './moves/index.ts';
 import type { Operator } from './operator.ts';
 import { checkRows, type RowsReport, type RowsRequest } from './rows.ts';
 import { listSharedSettings, type SharedSettingChange, setSharedSetting } from './shared-settings.ts';

@@ -1,7 +1,7 @@
 import { Vault } from '../platform/auth/vault.ts';
 import { type PlannedMigration, type UpgradeReport, upgradeDatabase } from '../platform/store/upgrade.ts';
 import { type Config, databaseOf } from '../service/config.ts';
-import { cellsIn } from './cells.ts';
+import { cellsIn } from './databases/index.ts';
 
 /**
  * Applies the migrations that the database of a server lacks, and then the other databases of its directory, and prints what it does.

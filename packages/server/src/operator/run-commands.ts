@@ -12,8 +12,8 @@ import type { Limits } from '../platform/store/limits.ts';
 import { openStore } from '../platform/store/store.ts';
 import { type Config, databaseOf, readConfig } from '../service/config.ts';
 import { createMetrics } from '../service/metrics.ts';
-import { openCells } from './cells.ts';
 import { type CommandName, type Commands, runCommand } from './commands.ts';
+import { openCells } from './databases/index.ts';
 import type { Operator } from './operator.ts';
 import { callServer, isServing } from './socket.ts';
 

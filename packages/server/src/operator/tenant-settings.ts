@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { type OperatorSettings, parseSetting, readTenantSettings } from '../access/tenant-settings.ts';
 import { DatabaseError } from '../platform/store/errors.ts';
+import { storeOfTenant } from './databases/index.ts';
 import { noTenant, type Operator } from './operator.ts';
-import { storeOfTenant } from './placement.ts';
 
 export interface SettingChange {
   readonly tenant: string;

@@ -13,8 +13,8 @@ import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/session.ts';
 import type { Cell, Store } from '../platform/store/store.ts';
 import { partitionsDue } from '../platform/store/trace.ts';
+import { inCell, storeOfTenant } from './databases/index.ts';
 import { noTenant, type Operator } from './operator.ts';
-import { inCell, storeOfTenant } from './placement.ts';
 
 export interface NewTenant {
   /** The name in the `Tenant` header of requests. */

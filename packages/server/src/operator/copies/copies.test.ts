@@ -16,12 +16,12 @@ import { allOperations } from '../../contract/contract.ts';
 import { currentSecret } from '../../modules/events/signatures/webhook-secret.ts';
 import { newId } from '../../platform/store/new-id.ts';
 import { checkBooks } from '../books.ts';
+import { showProgress } from '../show-progress.ts';
 import { setTenantOpen, tenantNamed } from '../tenants.ts';
 import { type ExportSummary, exportTenant } from './export-tenant.ts';
 import { encryptedColumns } from './file-key.ts';
 import { importTenant } from './import-tenant.ts';
 import { removeInterruptedImports } from './interrupted-imports.ts';
-import { showProgress } from './show-progress.ts';
 
 const masterKey = Buffer.alloc(32, 7);
 const source = await testService({ config: { masterKey } });

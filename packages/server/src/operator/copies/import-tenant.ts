@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { schemaOf } from '../../contract/contract.ts';
-import { insertCopiedRows } from '../../platform/store/copied-rows.ts';
 import {
   DatabaseError,
   DatabaseUnavailable,
@@ -14,15 +13,16 @@ import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { serviceRole } from '../../platform/store/role.ts';
 import type { Transaction } from '../../platform/store/session.ts';
 import type { Store } from '../../platform/store/store.ts';
-import { newestMigration, type TenantTable, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { eventsRecorded, partitionsDue } from '../../platform/store/trace.ts';
 import { booksOf } from '../books.ts';
+import { inCell } from '../databases/index.ts';
 import type { Operator } from '../operator.ts';
-import { inCell } from '../placement.ts';
+import { insertCopiedRows } from './copied-rows.ts';
 import type { ContentPart, FileEnd, FileHeader, FileRow } from './file-format.ts';
 import { FileKey } from './file-key.ts';
 import { holdImport, removeImport, reserveImport } from './interrupted-imports.ts';
 import { type OpenFile, openFile, verifyFile } from './read-file.ts';
+import { newestMigration, type TenantTable, tenantColumns, tenantTables } from './tenant-tables.ts';
 
 export interface ImportRequest {
   /** An absolute path. */

@@ -1,4 +1,7 @@
 import { sql } from 'kysely';
+import { UniqueViolation } from '../../platform/store/errors.ts';
+import type { Transaction } from '../../platform/store/session.ts';
+import type { TenantTable } from '../copies/index.ts';
 import {
   deleteRowsByKey,
   insertCopiedRows,
@@ -6,10 +9,7 @@ import {
   readCopiedRows,
   readRowsByKey,
   replaceCopiedRows,
-} from '../../platform/store/copied-rows.ts';
-import { UniqueViolation } from '../../platform/store/errors.ts';
-import type { Transaction } from '../../platform/store/session.ts';
-import type { TenantTable } from '../../platform/store/tenant-tables.ts';
+} from '../copies/index.ts';
 
 /** Rows that have changed, by table. */
 export type ChangedRows = ReadonlyMap<string, readonly RowKey[]>;

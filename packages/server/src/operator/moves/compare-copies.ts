@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { type RowKey, readRowsByKey } from '../../platform/store/copied-rows.ts';
 import { plannedForValues, type Transaction } from '../../platform/store/session.ts';
-import type { TenantTable } from '../../platform/store/tenant-tables.ts';
+import type { TenantTable } from '../copies/index.ts';
+import { type RowKey, readRowsByKey } from '../copies/index.ts';
 
 type Reader = Pick<Transaction, 'all'>;
 

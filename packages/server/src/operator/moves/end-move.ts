@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Cells } from '../../platform/store/cells.ts';
+import type { Cells } from '../../platform/store/databases/index.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import type { Operator } from '../operator.ts';
 import { nameOf, placeOf } from './place.ts';

@@ -5,8 +5,8 @@ import { atEnd } from '../../../test/at-end.ts';
 import { testDatabase } from '../../../test/database.ts';
 import { payerDetails, stripeFirm } from '../../../test/modules/pay.ts';
 import { Vault } from '../../platform/auth/vault.ts';
-import { Cells } from '../../platform/store/cells.ts';
-import { addCell, openCells } from '../cells.ts';
+import { Cells } from '../../platform/store/databases/cells.ts';
+import { addCell, openCells } from '../databases/cells.ts';
 import { moveTenant } from './move-tenant.ts';
 
 test('a payment that began before a move is recorded by the notification of the processor after it', async () => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { Cells } from '../../platform/store/cells.ts';
+import { Cells } from '../../platform/store/databases/index.ts';
 import { noTenant, type Operator } from '../operator.ts';
 
 interface Place {

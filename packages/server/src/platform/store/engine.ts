@@ -3,7 +3,7 @@ import type { Binding } from './binding.ts';
 import type { Limits } from './limits.ts';
 import type { Listener } from './listener.ts';
 import type { Aside } from './session.ts';
-import type { Standbys } from './standbys.ts';
+import type { Standbys } from './standbys/index.ts';
 
 /** The interface of the two databases to the store. Only modules of this folder use it. */
 export interface Engine {

@@ -7,7 +7,7 @@ import { DatabaseError, DatabaseUnavailable, reasonOf, ServerAway, WrongClock } 
 import type { Limits, StoreLog } from './limits.ts';
 import { listenOnOwnConnection } from './listener.ts';
 import { resultTypes } from './result-types.ts';
-import { Standbys } from './standbys.ts';
+import { Standbys } from './standbys/index.ts';
 
 const oldestVersion = 15;
 const applicationName = 'financial-automation-api';

@@ -14,7 +14,7 @@ import { openPostgres } from './postgres.ts';
 import { ensureServiceRole } from './role.ts';
 import { SchemaCheck } from './schema-check.ts';
 import { firstSavepoint, OpenSession, OpenTransaction, type Session, type Transaction } from './session.ts';
-import type { Standbys } from './standbys.ts';
+import type { Standbys } from './standbys/index.ts';
 import { StatementNames } from './statement-names.ts';
 
 export interface StoreOptions {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { Cells } from '../../../platform/store/cells.ts';
+import { Cells } from '../../../platform/store/databases/index.ts';
 import type { Session, Store } from '../../../platform/store/store.ts';
 import { hashOf } from '../link/link-token.ts';
 import { type Attempt, latestAttempt } from './attempt.ts';

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
-import { Coalesced } from './coalesced.ts';
-import { type Connection, withConnection } from './connection.ts';
-import { DatabaseError, DatabaseUnavailable, TimeBudgetExceeded } from './errors.ts';
-import type { StoreLog } from './limits.ts';
+import { Coalesced } from '../coalesced.ts';
+import { type Connection, withConnection } from '../connection.ts';
+import { DatabaseError, DatabaseUnavailable, TimeBudgetExceeded } from '../errors.ts';
+import type { StoreLog } from '../limits.ts';
 import { type Position, positionOf, Standby, type StandbyPools, type StandbyState } from './standby.ts';
 
 /** Where a read ran that may run on a standby: all but `served` ran on the primary. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { plannedForValues } from './session.ts';
-import type { Transaction } from './store.ts';
+import { plannedForValues } from '../../platform/store/session.ts';
+import type { Transaction } from '../../platform/store/store.ts';
 import type { CopiedColumn, TenantTable } from './tenant-tables.ts';
 
 /** The row as JSON text, and the columns that were left out of it, in hexadecimal. */

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { pasteable } from '../../platform/operator-command.ts';
-import { withOperator } from '../run-commands.ts';
+import { pasteable } from '../platform/operator-command.ts';
+import { standardOutput } from './copies/index.ts';
+import { withOperator } from './run-commands.ts';
 import { showProgress } from './show-progress.ts';
-import { standardOutput } from './write-file.ts';
 
 /** Exports a tenant, and prints what happens to standard error: the rows may go to standard output. */
 export async function exportToFile(tenant: string, to: string, { TRANSFER_KEY }: NodeJS.ProcessEnv): Promise<void> {

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
-import { addTenant } from '../../../test/database.ts';
-import { patientLimits } from '../../../test/patient-limits.ts';
-import { embeddedBinaries, PostgresProcess } from '../../../test/postgres-process.ts';
-import { runOn } from '../../../test/postgres-server.ts';
-import { openStore, type Session, type Store } from './store.ts';
+import { addTenant } from '../../../../test/database.ts';
+import { patientLimits } from '../../../../test/patient-limits.ts';
+import { embeddedBinaries, PostgresProcess } from '../../../../test/postgres-process.ts';
+import { runOn } from '../../../../test/postgres-server.ts';
+import { openStore, type Session, type Store } from '../store.ts';
 
 const primary = await PostgresProcess.create(embeddedBinaries(), ['max_wal_senders=4']);
 afterAll(() => primary.remove());

@@ -1,5 +1,5 @@
 import type { WriteStream } from 'node:tty';
-import type { Progress } from '../operator.ts';
+import type { Progress } from './operator.ts';
 
 /** How often a line is shown, in milliseconds: over the one before in a terminal, below it elsewhere. */
 const intervals = { terminal: 200, elsewhere: 10_000 };

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Store, Transaction } from './store.ts';
+import type { Store, Transaction } from '../store.ts';
 
 /** Lets a transaction of the owner access the rows of one tenant as they are: triggers neither derive, check nor note them. */
 export async function actAsMover(transaction: Transaction, tenantId: number): Promise<void> {

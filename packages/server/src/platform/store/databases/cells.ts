@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { DatabaseUnavailable, reasonOf, TenantMoving } from './errors.ts';
+import { DatabaseUnavailable, reasonOf, TenantMoving } from '../errors.ts';
+import type { StoreLog } from '../limits.ts';
+import { type Cell, homeCell, type Store } from '../store.ts';
 import { finishMove } from './finish-move.ts';
-import type { StoreLog } from './limits.ts';
-import { type Cell, homeCell, type Store } from './store.ts';
 
 /**
  * IDs of tenants start at the number of the database that creates them times this, so an ID leads to its database. Tenants that have

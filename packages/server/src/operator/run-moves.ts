@@ -1,6 +1,6 @@
-import { pasteable } from '../../platform/operator-command.ts';
-import { showProgress } from '../copies/show-progress.ts';
-import { withOperator } from '../run-commands.ts';
+import { pasteable } from '../platform/operator-command.ts';
+import { withOperator } from './run-commands.ts';
+import { showProgress } from './show-progress.ts';
 
 export interface MoveOptions {
   readonly to?: string;

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { Coalesced } from './coalesced.ts';
-import { type Connection, withConnection } from './connection.ts';
-import { reasonOf } from './errors.ts';
-import type { StoreLog } from './limits.ts';
+import { Coalesced } from '../coalesced.ts';
+import { type Connection, withConnection } from '../connection.ts';
+import { reasonOf } from '../errors.ts';
+import type { StoreLog } from '../limits.ts';
 
 /** A position in the write-ahead log, in bytes: exact up to 9 petabytes. */
 export type Position = number;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { homeCell, type Store } from '../platform/store/store.ts';
-import { noTenant, type Operator } from './operator.ts';
+import { homeCell, type Store } from '../../platform/store/store.ts';
+import { noTenant, type Operator } from '../operator.ts';
 
 /** Returns the database that has the tenant, open or closed. @throws Error with a sentence if it does not exist */
 export async function storeOfTenant(

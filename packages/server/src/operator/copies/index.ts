@@ -1,0 +1,14 @@
+/** Tenants as files: `tenant export` and `tenant import`. Moves read and write the same rows. */
+export {
+  deleteRowsByKey,
+  insertCopiedRows,
+  type RowKey,
+  readCopiedRows,
+  readRowsByKey,
+  replaceCopiedRows,
+} from './copied-rows.ts';
+export { type ExportRequest, type ExportSummary, exportTenant } from './export-tenant.ts';
+export { type ImportRequest, type ImportSummary, importTenant } from './import-tenant.ts';
+export { removeInterruptedImports } from './interrupted-imports.ts';
+export { newestMigration, type TenantTable, tenantColumns, tenantTables } from './tenant-tables.ts';
+export { standardOutput } from './write-file.ts';

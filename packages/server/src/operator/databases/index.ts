@@ -1,0 +1,3 @@
+/** The directory of databases: which there are, and in which one a tenant is. */
+export { addCell, type CellRequest, type CellSummary, cellsIn, listCells, openCells } from './cells.ts';
+export { inCell, storeOfTenant } from './placement.ts';

@@ -1,0 +1,3 @@
+/** Tenants that move from one database of the directory to another: `tenant move`. */
+export { cancelMove, removeOldCopies } from './end-move.ts';
+export { type MoveRequest, type MoveSummary, moveTenant } from './move-tenant.ts';

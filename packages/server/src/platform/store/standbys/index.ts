@@ -1,0 +1,2 @@
+/** Reads on standby servers of PostgreSQL. Without `READ_DATABASE_URL`, nothing of this is used. */
+export { Standbys } from './standbys.ts';
