@@ -120,7 +120,7 @@ async function measureEngine(engine: string, options: StoreOptions): Promise<voi
     }
     for (const share of [0, 0.5, 1]) {
       const page = Math.max(0, Math.floor((rows * share) / 100) - 1);
-      const scope = { tenantId, holds: () => true, vault, name: 'page', paging: 'number', place: 'body' } as const;
+      const scope = { tenantId, holds: () => true, vault, name: 'page', paging: 'number', location: 'body' } as const;
       const { run } = anyPageReader(scope, timeEntry, { page, pageSize: 100 });
       const [times = []] = await inTurns(rounds, 2, () => store.read(tenantId, run));
       isSlow ||= median(times) > maxPageMs;

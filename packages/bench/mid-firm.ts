@@ -33,7 +33,7 @@ export async function openMidFirm(database: string | undefined, profile: string)
   const tenant = await tenantNamed({ service: { directory: new Directory(store) } }, `demo_${profile}`);
   return {
     store,
-    scope: { tenantId: tenant.id, holds: () => true, vault, paging: 'offset', place: 'body' },
+    scope: { tenantId: tenant.id, holds: () => true, vault, paging: 'offset', location: 'body' },
     async close() {
       await store.close();
       await opened.drop();

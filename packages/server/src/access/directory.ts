@@ -38,10 +38,10 @@ interface PlacedTenant extends Omit<Tenant, 'id' | 'settings'> {
 /** Where a tenant is, and the tenant itself if it is in the database with the directory. */
 function placedTenant(name: string): RawBuilder<PlacedTenant> {
   return sql<PlacedTenant>`
-    select place.cell, id, place.name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox", active,
+    select placement.cell, id, placement.name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox", active,
       exists (select from tenant_move move where move.tenant = id and move.phase = 'LEFT') as "hasLeft"
-    from tenant_place place left join tenant on tenant.name = place.name
-    where place.name = ${name}`;
+    from tenant_place placement left join tenant on tenant.name = placement.name
+    where placement.name = ${name}`;
 }
 
 /** Tenants and API users with their keys, read from the database and cached for some seconds. */
@@ -76,12 +76,14 @@ export class Directory {
     name: string,
     left?: number,
   ): Promise<{ readonly cell: number; readonly row: PlacedTenant | undefined } | undefined> {
-    const place = await this.#store.system((transaction) => transaction.first(placedTenant(name)));
-    if (place === undefined) return undefined;
-    const { cell } = place;
+    const placement = await this.#store.system((transaction) => transaction.first(placedTenant(name)));
+    if (placement === undefined) return undefined;
+    const { cell } = placement;
     // In another database, it is number 0 of its own directory.
     const row =
-      cell === 0 ? place : await this.#store.cell(cell).system((transaction) => transaction.first(placedTenant(name)));
+      cell === 0
+        ? placement
+        : await this.#store.cell(cell).system((transaction) => transaction.first(placedTenant(name)));
     // Afterwards, the directory says where it is.
     const hasLeft = row?.hasLeft === true && cell !== left;
     if (hasLeft && row.id !== null && this.#store instanceof Cells && (await this.#store.follow(row.id, cell)))
@@ -91,8 +93,8 @@ export class Directory {
 
   /** Returns the database that has the tenant, open or closed; undefined if there is no such tenant. */
   async storeOf(name: string): Promise<Store | undefined> {
-    const place = await this.#find(name);
-    return place === undefined ? undefined : this.#store.cell(place.cell);
+    const placement = await this.#find(name);
+    return placement === undefined ? undefined : this.#store.cell(placement.cell);
   }
 
   /** Returns the current state of an API key, or undefined if the tenant has no such key. */

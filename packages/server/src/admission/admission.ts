@@ -5,7 +5,7 @@ import { Rejection } from '../contract/rejection.ts';
 import type { Counters } from '../platform/counters.ts';
 import { FailureLimit } from './failure-limit.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
-import { type Place, type ShareLimits, Shares, shareLimits } from './shares.ts';
+import { type ShareLimits, Shares, type Slot, shareLimits } from './shares.ts';
 
 /** How long a request waits for its turn. */
 export const standardWaitMs: ShareLimits['waitMs'] = {
@@ -13,7 +13,7 @@ export const standardWaitMs: ShareLimits['waitMs'] = {
   heavy: millisecondsOf('heavyShare'),
 };
 
-/** How long a large body may take to arrive once it has a place: 200 kB/s for the largest one. A proxy that buffers bodies sends it at once. */
+/** How long a large body may take to arrive once it has a slot: 200 kB/s for the largest one. A proxy that buffers bodies sends it at once. */
 const standardBodyMs = 5_000;
 
 /** Number of the busiest tenants with metrics of their own, by rank. Labels by name would grow with the number of tenants. */
@@ -55,7 +55,7 @@ export class Admission {
 
   /**
    * Reads the body of a request and waits for its turn. A body that may be large waits before it is read, because it takes memory. A
-   * small one is read first, so that a slow sender has no place.
+   * small one is read first, so that a slow sender has no slot.
    *
    * @throws Rejection `CONCURRENCY_LIMITED` or `SERVICE_UNAVAILABLE`, and what reading the body throws
    */
@@ -64,14 +64,14 @@ export class Admission {
       const bytes = await body?.read();
       return new Admitted(this.shares, tenant, user, await this.shares.enter(tenant, user, 'light'), bytes);
     }
-    const place = await this.shares.enter(tenant, user, 'heavy');
+    const slot = await this.shares.enter(tenant, user, 'heavy');
     try {
       const bytes = await this.#inTime(body.read());
       const isHeavy = bytes.length >= largeBody;
-      if (!isHeavy) place.lighten();
-      return new Admitted(this.shares, tenant, user, place, bytes, isHeavy);
+      if (!isHeavy) slot.lighten();
+      return new Admitted(this.shares, tenant, user, slot, bytes, isHeavy);
     } catch (error) {
-      place.end();
+      slot.end();
       throw error;
     }
   }
@@ -92,38 +92,38 @@ export class Admitted {
   readonly #tenant: string;
   readonly #user: string;
   readonly #isHeavy: boolean;
-  #place: Place;
+  #slot: Slot;
 
-  constructor(shares: Shares, tenant: string, user: string, place: Place, bytes?: Buffer, isHeavy = false) {
+  constructor(shares: Shares, tenant: string, user: string, slot: Slot, bytes?: Buffer, isHeavy = false) {
     this.#shares = shares;
     this.#tenant = tenant;
     this.#user = user;
-    this.#place = place;
+    this.#slot = slot;
     this.bytes = bytes;
     this.#isHeavy = isHeavy;
   }
 
   /**
-   * Runs heavy work when it is its turn. While it waits for that, its place is free for others.
+   * Runs heavy work when it is its turn. While it waits for that, its slot is free for others.
    *
    * @throws Rejection like `Admission.admit`
    */
   async heavy<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#isHeavy) return work();
-    this.#place.end();
-    const place = await this.#shares.enter(this.#tenant, this.#user, 'heavy');
+    this.#slot.end();
+    const slot = await this.#shares.enter(this.#tenant, this.#user, 'heavy');
     try {
       return await work();
     } finally {
-      place.lighten();
-      // A request can do several at a time, and has one place for what follows.
-      this.#place.end();
-      this.#place = place;
+      slot.lighten();
+      // A request can do several at a time, and has one slot for what follows.
+      this.#slot.end();
+      this.#slot = slot;
     }
   }
 
   end(): void {
-    this.#place.end();
+    this.#slot.end();
   }
 }
 

@@ -29,8 +29,8 @@ export function shareLimits(connections: number, waitMs: ShareLimits['waitMs']):
   return { units, heavy, allHeavy: Math.max(heavy, Math.floor(units * 0.8)), waitMs, maxWaiting: 100 };
 }
 
-/** The place of a request among those in progress. */
-export interface Place {
+/** The slot of a request among those in progress. */
+export interface Slot {
   /** Makes it one of a light request, without waiting. */
   lighten(): void;
   end(): void;
@@ -61,7 +61,7 @@ export class Shares {
    * @throws Rejection `CONCURRENCY_LIMITED` if the API user or the tenant has its share, `SERVICE_UNAVAILABLE` if the service is
    * busy with others.
    */
-  async enter(tenantName: string, userName: string, weight: Weight): Promise<Place> {
+  async enter(tenantName: string, userName: string, weight: Weight): Promise<Slot> {
     const tenant = this.#all.arrived(tenantName);
     const user = tenant.arrived(userName);
     tenant.bound = this.limits.boundOf?.(tenantName) ?? Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { standardWaitMs } from './admission.ts';
 import type { Weight } from './holder.ts';
-import { type Place, type ShareLimits, Shares, shareLimits } from './shares.ts';
+import { type ShareLimits, Shares, type Slot, shareLimits } from './shares.ts';
 
 const rejected: string[] = [];
 const waitMs = { light: 1_000, heavy: 5_000 };
@@ -9,7 +9,7 @@ const limits: ShareLimits = { units: 5, heavy: 2, allHeavy: 2, waitMs, maxWaitin
 let shares: Shares;
 /** Names of started requests, in order, and their places. */
 let started: string[];
-let places: Map<string, Place>;
+let places: Map<string, Slot>;
 
 function open(changed: Partial<ShareLimits> = {}): void {
   shares = new Shares({ ...limits, ...changed }, { started() {}, rejected: (limit) => rejected.push(limit) });

@@ -99,7 +99,7 @@ class Pipeline {
     const started = performance.now();
     const { route, result } = await this.#resultOf(exchange);
     try {
-      // Content is read while it is sent, and a problem is small: neither needs a place until then.
+      // Content is read while it is sent, and a problem is small: neither needs a slot until then.
       if (result.kind === 'bytes' || result.status >= 400) exchange.leavePlaces();
       const status = await this.#send(response, exchange, route, result);
       const written = { route, status, milliseconds: performance.now() - started };

@@ -50,13 +50,13 @@ export async function claimKey(
   const hash = createHash('sha256')
     .update(JSON.stringify([operation.id, input.path, input.query, input.body ?? null]))
     .digest('hex');
-  const place = sql`tenant_id = ${tenant.id} and api_user_id = ${caller.apiUserId} and key = ${key}`;
+  const ofRequest = sql`tenant_id = ${tenant.id} and api_user_id = ${caller.apiUserId} and key = ${key}`;
 
   let claimedAt: string | undefined;
   const claim = async (transaction: Transaction): Promise<Claim | StoredResponse> => {
     claimedAt = undefined;
     await transaction.all(sql`
-      delete from idempotency_key where ${place} and (expires_at < now()
+      delete from idempotency_key where ${ofRequest} and (expires_at < now()
         or (status = 'RUNNING' and created_at < now() - make_interval(secs => ${abandonedAfterSeconds})))`);
     const claimed = await transaction.first<{ at: string }>(sql`
       insert into idempotency_key (tenant_id, api_user_id, operation, key, request_hash, status, expires_at)
@@ -70,7 +70,7 @@ export async function claimKey(
     const first = await transaction.first<{ hash: string; status: string } & { response: StoredResponse }>(sql`
       select request_hash as hash, status, json_build_object(
         'status', response_status, 'headers', response_headers, 'body', response_body) as response
-      from idempotency_key where ${place}`);
+      from idempotency_key where ${ofRequest}`);
     if (first !== undefined && first.hash !== hash) {
       throw new Rejection(
         'IDEMPOTENCY_KEY_REUSED',
@@ -98,7 +98,7 @@ export async function claimKey(
 
   /** The claim made at this instant only: a request that was presumed dead may still be running. */
   function claimOf(at: string): Claim {
-    const own = sql`${place} and status = 'RUNNING' and created_at = ${at}`;
+    const own = sql`${ofRequest} and status = 'RUNNING' and created_at = ${at}`;
     let isStored = false;
     return {
       isStored: () => isStored,

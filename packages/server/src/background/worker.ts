@@ -140,7 +140,7 @@ export class Worker {
       // Its processes ended in each run, and the last one could not make it a dead letter.
       if (claim.failures > retries)
         throw new Error('The process that ran the job ended, or was interrupted for too long.');
-      // A run that ignores its signal must not keep its place. It can no longer write.
+      // A run that ignores its signal must not keep its slot. It can no longer write.
       await Promise.race([this.#actions.run(claim), rejection(claim.signal)]);
       outcome = await this.#complete(claim);
     } catch (error) {

@@ -22,7 +22,7 @@ export function itemErrorOf(rejection: ItemRejection): ItemErrors {
     code,
     detail,
     pointer,
-    errors: errors.map(({ errorCode, ...place }) => ({ ...place, code: errorCode })),
+    errors: errors.map(({ errorCode, ...location }) => ({ ...location, code: errorCode })),
   };
 }
 

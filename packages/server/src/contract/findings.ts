@@ -4,7 +4,12 @@ import type { ProblemDetail } from './problem.ts';
 import { type ErrorCode, errorCodeOf, Rejection } from './rejection.ts';
 import type { Finding } from './validator.ts';
 
-const places: Record<string, ProblemDetail['in']> = { body: 'body', params: 'path', query: 'query', headers: 'header' };
+const locations: Record<string, ProblemDetail['in']> = {
+  body: 'body',
+  params: 'path',
+  query: 'query',
+  headers: 'header',
+};
 
 /** Converts the findings of a request to a problem, with a pointer to each value. */
 export function problemOf(operation: Operation, findings: readonly Finding[], body: unknown): Rejection {
@@ -40,11 +45,12 @@ function detailOf(operation: Operation, { path, keyword, message }: Finding, bod
     return { in: 'body', ...eitherCursorOrPage };
   }
   const rest = where === 'body' && isUnknownProperty(keyword) ? escapeName(body, written) : written;
-  const place = places[where] ?? 'body';
+  const location = locations[where] ?? 'body';
   // Node lowercases header names; the contract uses their usual case.
   const header = Object.keys(operation.headers).find((name) => name.toLowerCase() === rest[0]);
-  const pointer = place === 'header' && header !== undefined ? `/${header}` : rest.map((part) => `/${part}`).join('');
-  return { in: place, pointer, code: codeOfKeyword(keyword), detail: message };
+  const pointer =
+    location === 'header' && header !== undefined ? `/${header}` : rest.map((part) => `/${part}`).join('');
+  return { in: location, pointer, code: codeOfKeyword(keyword), detail: message };
 }
 
 function isUnknownProperty(keyword: string): boolean {

@@ -2,12 +2,12 @@ import { contract, type Operation, type Schema } from './contract.ts';
 import { resolved } from './fields.ts';
 
 /** Where parameters are, by their names in the contract and in findings. */
-const places = { query: 'query', header: 'headers', path: 'params' } as const;
+const locations = { query: 'query', header: 'headers', path: 'params' } as const;
 
-type Place = (typeof places)[keyof typeof places];
+type Location = (typeof locations)[keyof typeof locations];
 
 export interface Parameters {
-  /** The schema of an object with the parameters of all places. Header names are lowercase, as Node reads them. */
+  /** The schema of an object with the parameters of all locations. Header names are lowercase, as Node reads them. */
   readonly schema: object;
   /** The declared types of the query parameters, by name. */
   readonly query: ReadonlyMap<string, Schema['type']>;
@@ -16,7 +16,7 @@ export interface Parameters {
 interface Parameter {
   readonly $ref?: string;
   readonly name: string;
-  readonly in: keyof typeof places;
+  readonly in: keyof typeof locations;
   readonly required?: boolean;
   readonly description?: string;
   readonly example?: unknown;
@@ -24,7 +24,7 @@ interface Parameter {
   readonly schema: Schema;
 }
 
-interface PlaceSchema {
+interface LocationSchema {
   readonly type: 'object';
   readonly required: string[];
   readonly properties: Record<string, Schema>;
@@ -33,17 +33,17 @@ interface PlaceSchema {
 /** Returns the parameters of an operation, those of its path included. */
 export function parametersOf(declared: { readonly parameters?: readonly Parameter[] }[]): Parameters {
   const query = new Map<string, Schema['type']>();
-  const empty = (): PlaceSchema => ({ type: 'object', required: [], properties: {} });
-  const properties: Record<Place, PlaceSchema> = { query: empty(), headers: empty(), params: empty() };
+  const empty = (): LocationSchema => ({ type: 'object', required: [], properties: {} });
+  const properties: Record<Location, LocationSchema> = { query: empty(), headers: empty(), params: empty() };
   for (const one of declared.flatMap(({ parameters = [] }) => parameters)) {
-    const { name, in: place, required = false, description, schema, ...shown } = referred(one);
+    const { name, in: location, required = false, description, schema, ...shown } = referred(one);
     const example = shown.example ?? shown['x-example'];
-    const key = place === 'header' ? name.toLowerCase() : name;
+    const key = location === 'header' ? name.toLowerCase() : name;
     // The words of the parameter describe its errors.
     const words = { ...(description && { description }), ...(example !== undefined && { examples: [example] }) };
-    properties[places[place]].properties[key] = { ...words, ...schema };
-    if (required) properties[places[place]].required.push(key);
-    if (place === 'query') query.set(name, resolved(schema).type);
+    properties[locations[location]].properties[key] = { ...words, ...schema };
+    if (required) properties[locations[location]].required.push(key);
+    if (location === 'query') query.set(name, resolved(schema).type);
   }
   return { schema: { type: 'object', properties }, query };
 }

@@ -9,10 +9,10 @@ export function invalid(
   pointer: string,
   code: ErrorCode,
   detail: string,
-  place: ProblemDetail['in'] = 'body',
+  location: ProblemDetail['in'] = 'body',
 ): Rejection {
   return new Rejection('VALIDATION_ERROR', 'One value of the request is invalid.', {
-    errors: [{ in: place, pointer, code, detail }],
+    errors: [{ in: location, pointer, code, detail }],
   });
 }
 

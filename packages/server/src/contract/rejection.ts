@@ -25,7 +25,7 @@ interface More {
   readonly pointer?: string | undefined;
   /** What is wrong with this value; by default as for the item. */
   readonly errorCode?: ErrorCode;
-  /** Several places, or places outside the body. */
+  /** Several locations, or locations outside the body. */
   readonly errors?: readonly ProblemDetail[];
   /** Further rejections of the same item. */
   readonly others?: readonly Rejection<ItemErrorCode>[];
@@ -34,7 +34,7 @@ interface More {
 }
 
 /**
- * Why a request or an item is rejected: a code, a place and a sentence. Where it is thrown decides what it rejects:
+ * Why a request or an item is rejected: a code, a location and a sentence. Where it is thrown decides what it rejects:
  * within an item of a bulk operation this item, if items have such a code; elsewhere the whole request.
  */
 export class Rejection<Code extends RejectionCode = RejectionCode> extends Error {
@@ -49,8 +49,8 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
   readonly others: readonly Rejection<ItemErrorCode>[];
   readonly #errors: readonly ProblemDetail[] | undefined;
 
-  /** @param place the pointer to the invalid value, unless there are several */
-  constructor(code: Code, detail: string, place: string | More = {}) {
+  /** @param location the pointer to the invalid value, unless there are several */
+  constructor(code: Code, detail: string, location: string | More = {}) {
     const {
       pointer,
       errorCode = errorCodeOf(code),
@@ -58,7 +58,7 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
       others = [],
       headers = {},
       cause,
-    }: More = typeof place === 'string' ? { pointer: place } : place;
+    }: More = typeof location === 'string' ? { pointer: location } : location;
     super(cut(detail, maximum.problemDetail), { cause });
     this.code = code;
     this.pointer = pointer;

@@ -33,10 +33,10 @@ export function rowsBeyondBounds(findings: readonly Finding[], body: unknown): R
   for (const finding of findings) {
     const [, part, ...names] = finding.path.split('/');
     if (part !== 'response' || !isBound(finding, names.reduce<unknown>(memberOf, body))) return undefined;
-    const place = names[0] === 'data' ? names.slice(0, 2) : [];
-    const row = place.reduce<unknown>(memberOf, body);
+    const rowPath = names[0] === 'data' ? names.slice(0, 2) : [];
+    const row = rowPath.reduce<unknown>(memberOf, body);
     if (typeof row !== 'object' || row === null || typeof memberOf(row, 'id') !== 'string') return undefined;
-    const key = place.join('/');
+    const key = rowPath.join('/');
     const known = rows.get(key) ?? { row, findings: [] };
     known.findings.push(finding);
     rows.set(key, known);

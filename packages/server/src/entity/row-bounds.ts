@@ -63,8 +63,8 @@ function checkMembers(entity: AnyEntity, members: readonly Field[], object: obje
   const values = new Map<string, unknown>(Object.entries(object));
   for (const member of members) {
     // A member that the service calculates is not in the request, but the object that it follows from is.
-    const place = pointer === undefined || member.readOnly ? pointer : `${pointer}/${member.name}`;
-    checkValue(entity, member, values.get(member.name), place);
+    const location = pointer === undefined || member.readOnly ? pointer : `${pointer}/${member.name}`;
+    checkValue(entity, member, values.get(member.name), location);
   }
 }
 

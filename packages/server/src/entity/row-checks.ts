@@ -65,9 +65,9 @@ function checkWriteRole(field: Field, value: unknown, requires: Requires, pointe
     for (const member of members) checkWriteRole(member, value, requires, pointer);
     return;
   }
-  eachObject(value, (object, place) => {
+  eachObject(value, (object, suffix) => {
     for (const member of members)
-      checkWriteRole(member, object[member.name], requires, `${pointer}${place}/${member.name}`);
+      checkWriteRole(member, object[member.name], requires, `${pointer}${suffix}/${member.name}`);
   });
 }
 
@@ -108,8 +108,9 @@ function eachReference(field: Field, value: unknown, pointer: string, work: OnRe
   }
   const members = membersOf(field);
   if (members.length === 0) return;
-  eachObject(value, (object, place) => {
-    for (const member of members) eachReference(member, object[member.name], `${pointer}${place}/${member.name}`, work);
+  eachObject(value, (object, suffix) => {
+    for (const member of members)
+      eachReference(member, object[member.name], `${pointer}${suffix}/${member.name}`, work);
   });
 }
 
@@ -131,7 +132,7 @@ export function checkUnique(entity: AnyEntity, values: AnyRow, previous: AnyRow 
 }
 
 /** Calls back for an object, or for each object in a list, with its pointer. */
-function eachObject(value: unknown, work: (object: AnyInput, place: string) => void): void {
+function eachObject(value: unknown, work: (object: AnyInput, suffix: string) => void): void {
   const isObject = (one: unknown): one is AnyInput => typeof one === 'object' && one !== null;
   if (!Array.isArray(value)) {
     if (isObject(value)) work(value, '');

@@ -28,15 +28,15 @@ export function unfinishedRows(type: string, kinds: readonly UnfinishedRows[]): 
     name: `unfinished rows of ${type}`,
     async load(transaction, tenantId, ids) {
       const found = await transaction.all<{ id: string; kinds: number[] }>(sql`
-        select k.id, array_remove(array[${sql.join(kinds.map((kind, index) => placeOf(kind, index, tenantId)))}], null) as kinds
+        select k.id, array_remove(array[${sql.join(kinds.map((kind, index) => indexOf(kind, index, tenantId)))}], null) as kinds
         from unnest(${ids}::uuid[]) as k (id)`);
       return new Map(found.map((row) => [row.id, row.kinds.map((index) => kinds[index]?.what ?? '')]));
     },
   };
 }
 
-/** SQL of the place of a kind in its list if there is such a row, else null. */
-function placeOf({ table, refers, states }: UnfinishedRows, index: number, tenantId: number): RawBuilder<unknown> {
+/** SQL of the index of a kind in its list if there is such a row, else null. */
+function indexOf({ table, refers, states }: UnfinishedRows, index: number, tenantId: number): RawBuilder<unknown> {
   const condition = typeof refers === 'string' ? sql`t.${sql.ref(refers)} = k.id` : refers;
   return sql`case when exists (select from ${sql.table(table)} t
     where t.tenant_id = ${tenantId} and t.active and ${condition} and t.status = any(${states}::text[]))

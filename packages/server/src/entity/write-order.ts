@@ -2,8 +2,8 @@ import { membersOf } from '../contract/fields.ts';
 import type { AnyEntity } from './model.ts';
 import { allEntities, entityOf, fromAllEntities } from './registry.ts';
 
-const places = fromAllEntities(
-  (): ReadonlyMap<string, number> => new Map(orderOfAll().map(({ key }, place) => [key, place])),
+const ranks = fromAllEntities(
+  (): ReadonlyMap<string, number> => new Map(orderOfAll().map(({ key }, rank) => [key, rank])),
 );
 
 /**
@@ -11,7 +11,7 @@ const places = fromAllEntities(
  * constraint of a reference to a later row is deferred to the commit.
  */
 export function inWriteOrder(entities: Iterable<AnyEntity>): readonly AnyEntity[] {
-  const known = places();
+  const known = ranks();
   // Rows of custom types come last: they refer to others without a constraint.
   const placeOf = ({ key }: AnyEntity) => known.get(key) ?? known.size;
   return [...entities].sort((one, other) => placeOf(one) - placeOf(other));

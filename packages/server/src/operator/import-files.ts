@@ -111,8 +111,8 @@ async function prepare(
 
 /** Nothing outside of the folder is read, whatever a path contains and wherever a link points. */
 async function checkInside(root: string, full: string): Promise<void> {
-  const place = relative(root, await realpath(full));
-  if (place === '' || place.startsWith('..') || !(await lstat(full)).isFile())
+  const relativePath = relative(root, await realpath(full));
+  if (relativePath === '' || relativePath.startsWith('..') || !(await lstat(full)).isFile())
     throw new Error('it is not a file of the folder');
 }
 

@@ -26,7 +26,7 @@ export function writeCursor(vault: Vault, query: Query, position: Position): str
 }
 
 /**
- * @param place where the cursor is in the request.
+ * @param location where the cursor is in the request.
  * @param name the name of the property or parameter.
  * @throws Rejection `INVALID_CURSOR` if it was not created by this service, or for another query or tenant.
  */
@@ -34,7 +34,7 @@ export function readCursor(
   vault: Vault,
   query: Query,
   cursor: string,
-  place: 'body' | 'query',
+  location: 'body' | 'query',
   name = 'cursor',
 ): Position {
   const [content = '', signature = ''] = cursor.split('.');
@@ -44,7 +44,12 @@ export function readCursor(
       'The cursor is invalid or belongs to another query. Start from the first page.',
       {
         errors: [
-          { in: place, pointer: `/${name}`, code: 'INVALID_CURSOR', detail: 'Send it with the same filter and order.' },
+          {
+            in: location,
+            pointer: `/${name}`,
+            code: 'INVALID_CURSOR',
+            detail: 'Send it with the same filter and order.',
+          },
         ],
       },
     );

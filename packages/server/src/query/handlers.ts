@@ -16,7 +16,7 @@ export function pageOf<Type extends EntityType>(entity: Entity<Type>) {
   ): Promise<{ readonly status: 200; readonly body: Page<StoredRow<Type>> }> => {
     const scope = pageScope(context);
     // The contract gives every such operation one of the two page requests.
-    const request = input[scope.place] as PageRequest;
+    const request = input[scope.location] as PageRequest;
     const { run, isCostly } = pageReader(scope, entity, request);
     return { status: 200, body: await context.read(run, isCostly) };
   };
@@ -55,6 +55,6 @@ export function pageScope(context: Context, filter?: unknown): PageScope {
     vault: service.vault,
     name: filter === undefined ? operation.id : `${operation.id}/${JSON.stringify(filter)}`,
     paging: operation.paging === 'number' ? 'number' : 'offset',
-    place: operation.method === 'GET' ? 'query' : 'body',
+    location: operation.method === 'GET' ? 'query' : 'body',
   };
 }

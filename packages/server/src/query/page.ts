@@ -45,7 +45,7 @@ export interface PageScope extends Reader {
   /** Whether `page` is a number of rows to skip or a page number. */
   readonly paging: 'offset' | 'number';
   /** Whether the request for the page is in the body or the query. */
-  readonly place: 'body' | 'query';
+  readonly location: 'body' | 'query';
   /** Filters the list in addition to the caller's conditions. */
   readonly condition?: RawBuilder<boolean>;
 }
@@ -63,15 +63,15 @@ export interface PageStart {
 
 /** @throws Rejection like `readCursor`, and for a cursor beside a `page`. */
 export function startOfPage(scope: PageScope, request: PageRequest): PageStart {
-  const { vault, paging, place } = scope;
+  const { vault, paging, location } = scope;
   const { page = 0, cursor, pageSize = standardPageSizes[paging] } = request;
   if (cursor === undefined)
     return { after: undefined, skipped: paging === 'offset' ? page : page * pageSize, page, pageSize };
   if (page > 0) {
     const { pointer, code, detail } = eitherCursorOrPage;
-    throw invalid(pointer, code, detail, place);
+    throw invalid(pointer, code, detail, location);
   }
-  const { values, offset } = readCursor(vault, queryOf(scope, request), cursor, place);
+  const { values, offset } = readCursor(vault, queryOf(scope, request), cursor, location);
   return { after: values, skipped: 0, page: offset, pageSize };
 }
 

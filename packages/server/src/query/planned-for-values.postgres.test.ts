@@ -13,7 +13,7 @@ const scope: PageScope = {
   holds: () => true,
   vault: service.vault,
   paging: 'offset',
-  place: 'body',
+  location: 'body',
 };
 
 /** The statements that the database has prepared under a name after a search has run several times. */

@@ -79,12 +79,12 @@ export function isPlainText(value: unknown): boolean {
 }
 
 /** Rejects or normalizes a single text from a path or a query, like `parseBody`. */
-export function cleanParameter(name: string, place: 'path' | 'query', text: string): string {
+export function cleanParameter(name: string, location: 'path' | 'query', text: string): string {
   if (plain.test(text)) return text;
   const fault = faultOf(text);
   if (fault === undefined) return text.normalize('NFC');
   throw new Rejection('MALFORMED_REQUEST', 'A parameter contains characters that are not allowed in text.', {
-    errors: [{ in: place, pointer: `/${name}`, ...fault }],
+    errors: [{ in: location, pointer: `/${name}`, ...fault }],
   });
 }
 

@@ -8,14 +8,14 @@ import { readTarget, type Target } from './target.ts';
 import { readTraceparent } from './trace-context.ts';
 
 /** What a request occupies. */
-interface Place {
+interface Slot {
   end(): void;
 }
 
 const noQuery: Readonly<Record<string, unknown>> = {};
 
 /**
- * A request in progress: what its route can read of it, and the places that it occupies until its result is known. Routes work
+ * A request in progress: what its route can read of it, and the slots that it occupies until its result is known. Routes work
  * with it, and never with requests and responses themselves.
  */
 export class Exchange {
@@ -37,7 +37,7 @@ export class Exchange {
   readonly #response: ServerResponse;
   readonly #parentLog: Logger;
   readonly #target: Target | undefined;
-  readonly #places: Place[] = [];
+  readonly #slots: Slot[] = [];
   #log: Logger | undefined;
 
   constructor(log: Logger, request: IncomingMessage, response: ServerResponse, address: string) {
@@ -88,12 +88,12 @@ export class Exchange {
     };
   }
 
-  /** Keeps the place of the request until its result is known, at most. */
-  hold(place: Place): void {
-    this.#places.push(place);
+  /** Keeps the slot of the request until its result is known, at most. */
+  hold(slot: Slot): void {
+    this.#slots.push(slot);
   }
 
   leavePlaces(): void {
-    while (this.#places.length > 0) this.#places.pop()?.end();
+    while (this.#slots.length > 0) this.#slots.pop()?.end();
   }
 }

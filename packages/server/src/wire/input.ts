@@ -61,13 +61,13 @@ function isClean(parameters: Readonly<Record<string, unknown>>): boolean {
 
 /** Checks parameters for characters that are not allowed in text. */
 export function cleanParameters<Value>(
-  place: 'path' | 'query',
+  location: 'path' | 'query',
   parameters: Readonly<Record<string, Value>>,
 ): Readonly<Record<string, Value>> {
   if (isClean(parameters)) return parameters;
   const clean = (name: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((item) => clean(name, item));
-    return typeof value === 'string' ? cleanParameter(name, place, value) : value;
+    return typeof value === 'string' ? cleanParameter(name, location, value) : value;
   };
   // Not by assignment: a parameter may be named `__proto__`.
   return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, clean(name, value) as Value]));

@@ -43,8 +43,8 @@ function schemasOf({ path, method, statuses }: Operation): OperationSchemas {
     body: jsonOf(raw.requestBody),
     response: jsonOf(resolved(Object(raw.responses)[String(success)])),
     query: parameters.flatMap((parameter) => {
-      const { name, required, schema, in: place }: Record<string, unknown> = Object(parameter);
-      return place === 'query'
+      const { name, required, schema, in: location }: Record<string, unknown> = Object(parameter);
+      return location === 'query'
         ? [{ name: String(name), required: required === true, schema: merged(Object(schema)) }]
         : [];
     }),

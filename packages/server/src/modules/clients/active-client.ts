@@ -10,9 +10,9 @@ export interface ClientName {
 }
 
 /** Creates the problem of a request for a client that does not exist. */
-export function unknownClientRef(clientRef: string, place: 'query' | 'body'): Rejection {
+export function unknownClientRef(clientRef: string, location: 'query' | 'body'): Rejection {
   return new Rejection('NOT_FOUND', `No client in your tenant has the clientRef ${clientRef}.`, {
-    errors: [{ in: place, pointer: '/clientRef', code: 'NOT_FOUND', detail: 'No client has this clientRef.' }],
+    errors: [{ in: location, pointer: '/clientRef', code: 'NOT_FOUND', detail: 'No client has this clientRef.' }],
   });
 }
 

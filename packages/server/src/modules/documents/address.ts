@@ -14,7 +14,7 @@ const countries = new Intl.DisplayNames('en', { type: 'region' });
 export function addressLines(address: StoredAddress | null): readonly string[] {
   if (address === null) return [];
   const { line1, line2, city, state, postalCode, country } = address;
-  const place = [city, [state, postalCode].filter((part) => part !== null).join(' ')].filter((part) => part);
-  const lines = [line1, line2, place.join(', '), country === null ? null : countries.of(country)];
+  const locality = [city, [state, postalCode].filter((part) => part !== null).join(' ')].filter((part) => part);
+  const lines = [line1, line2, locality.join(', '), country === null ? null : countries.of(country)];
   return lines.flatMap((line) => line || []);
 }

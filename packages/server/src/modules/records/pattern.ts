@@ -54,14 +54,14 @@ const turns = new Shares(
  */
 async function runPatterns(tenantId: number, tasks: readonly PatternTask[]): Promise<readonly PatternReport[]> {
   if (tasks.length === 0) return [];
-  const place = await turns.enter(String(tenantId), '', 'heavy');
+  const slot = await turns.enter(String(tenantId), '', 'heavy');
   try {
     return await pool.run(tasks);
   } catch (error) {
     if (!(error instanceof OverBudget)) throw error;
     throw budgetRejection(error.limit, 'The patterns take');
   } finally {
-    place.end();
+    slot.end();
   }
 }
 

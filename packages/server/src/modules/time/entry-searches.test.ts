@@ -176,7 +176,7 @@ test('a page by number calculates the values of its own rows only, and not of th
   }));
   expect((await work.entries(records)).every(({ status }) => status === 'CREATED')).toBe(true);
   const scope = { tenantId: service.tenant.id, holds: () => true, vault: service.service.vault } as const;
-  const reader = anyPageReader({ ...scope, name: 'x', paging: 'number', place: 'body' }, timeEntry, {
+  const reader = anyPageReader({ ...scope, name: 'x', paging: 'number', location: 'body' }, timeEntry, {
     page: 50,
     pageSize: 1,
   });

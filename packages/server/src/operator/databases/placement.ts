@@ -31,12 +31,13 @@ export async function inCell<Result>(
   // Its trigger places it.
   if (number === 0) return create(target);
   const exists = () => target.system((transaction) => transaction.first(sql`select from tenant where name = ${name}`));
-  const place = await store.system((transaction) =>
+  const placement = await store.system((transaction) =>
     transaction.first<{ cell: number }>(sql`
       insert into tenant_place (name, cell) values (${name}, ${number})
       on conflict (name) do update set cell = tenant_place.cell returning cell`),
   );
-  if (place?.cell !== number || (await exists()) !== undefined) throw new Error(`The tenant ${name} already exists.`);
+  if (placement?.cell !== number || (await exists()) !== undefined)
+    throw new Error(`The tenant ${name} already exists.`);
   try {
     return await create(target);
   } catch (error) {

@@ -64,16 +64,16 @@ export class FontSubset {
       else if (parts.length === 1) outlines.push(withComponents(outlineOf(first.glyph), addComponent));
       else outlines.push(compose(inked, scale, outlineOf, addComponent));
     }
-    const places = Buffer.alloc(4 * (outlines.length + 1));
+    const offsets = Buffer.alloc(4 * (outlines.length + 1));
     const metrics = Buffer.alloc(4 * outlines.length);
-    let place = 0;
+    let position = 0;
     for (const [number, outline] of outlines.entries()) {
-      place += outline.length;
-      places.writeUInt32BE(place, 4 * (number + 1));
+      position += outline.length;
+      offsets.writeUInt32BE(position, 4 * (number + 1));
       metrics.writeUInt16BE(Math.round((this.#entries[number]?.width ?? 0) * scale), 4 * number);
       if (outline.length > 0) metrics.writeInt16BE(outline.readInt16BE(2), 4 * number + 2);
     }
-    // Places of 32 bits, and a width for each glyph.
+    // Offsets of 32 bits, and a width for each glyph.
     head.writeUInt16BE(1, 50);
     hhea.writeUInt16BE(outlines.length, 34);
     maxp.writeUInt16BE(outlines.length, 4);
@@ -85,7 +85,7 @@ export class FontSubset {
       ['head', head],
       ['hhea', hhea],
       ['hmtx', metrics],
-      ['loca', places],
+      ['loca', offsets],
       ['maxp', maxp],
     ];
     for (const name of copied) if (this.#font.referenceTable(name)) tables.push([name, this.#table(name)]);
@@ -101,10 +101,11 @@ export class FontSubset {
 
   #outlines(head: Buffer): (glyph: number) => Buffer {
     const isLong = head.readUInt16BE(50) === 1;
-    const places = this.#table('loca');
+    const offsets = this.#table('loca');
     const outlines = this.#table('glyf');
-    const place = (index: number) => (isLong ? places.readUInt32BE(4 * index) : 2 * places.readUInt16BE(2 * index));
-    return (glyph) => outlines.subarray(place(glyph), place(glyph + 1));
+    const position = (index: number) =>
+      isLong ? offsets.readUInt32BE(4 * index) : 2 * offsets.readUInt16BE(2 * index);
+    return (glyph) => outlines.subarray(position(glyph), position(glyph + 1));
   }
 }
 
@@ -171,7 +172,7 @@ function fontOf(tables: readonly (readonly [string, Buffer])[]): Buffer {
     const padded = Buffer.alloc(Math.ceil(table.length / 4) * 4);
     table.copy(padded);
     let sum = 0;
-    for (let place = 0; place < padded.length; place += 4) sum = (sum + padded.readUInt32BE(place)) >>> 0;
+    for (let position = 0; position < padded.length; position += 4) sum = (sum + padded.readUInt32BE(position)) >>> 0;
     directory.write(name, at, 'latin1');
     directory.writeUInt32BE(sum, at + 4);
     directory.writeUInt32BE(offset, at + 8);

@@ -156,10 +156,10 @@ async function inspect(databaseUrl: string, pooler: PostgresOptions['pooler'], l
     return reading;
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
-    const place = `${first.host}:${first.port}`;
+    const address = `${first.host}:${first.port}`;
     // `pg` ends a connection at its time limit, with the same error as if the server had ended it.
     const isLate = performance.now() - started >= limit && !hasCode(error);
-    throw isLate ? new ServerAway(lateConnection(place, limit)) : connectFailure(error, place);
+    throw isLate ? new ServerAway(lateConnection(address, limit)) : connectFailure(error, address);
   } finally {
     await Promise.all([first.end(), second.end()]);
   }
@@ -205,15 +205,15 @@ async function checkConnections(clients: readonly pg.Client[]): Promise<void> {
   }
 }
 
-function lateConnection(place: string, limit: number): string {
-  return `The PostgreSQL server at ${place} did not respond within ${limit} ms. Check the host and the port of DATABASE_URL, or set CONNECT_TIMEOUT_MS to more than ${limit}.`;
+function lateConnection(address: string, limit: number): string {
+  return `The PostgreSQL server at ${address} did not respond within ${limit} ms. Check the host and the port of DATABASE_URL, or set CONNECT_TIMEOUT_MS to more than ${limit}.`;
 }
 
 function hasCode(error: unknown): boolean {
   return error instanceof Error && 'code' in error;
 }
 
-function connectFailure(error: unknown, place: string): DatabaseUnavailable {
+function connectFailure(error: unknown, address: string): DatabaseUnavailable {
   const reason = reasonOf(error);
   switch (reason) {
     case '28P01':
@@ -227,11 +227,11 @@ function connectFailure(error: unknown, place: string): DatabaseUnavailable {
       );
     case '53300':
       return new ServerAway(
-        `The PostgreSQL server at ${place} has no connection left (53300). Raise max_connections, or lower POOL_SIZE.`,
+        `The PostgreSQL server at ${address} has no connection left (53300). Raise max_connections, or lower POOL_SIZE.`,
       );
     case '57P03':
-      return new ServerAway(`The PostgreSQL server at ${place} is starting (57P03).`);
+      return new ServerAway(`The PostgreSQL server at ${address} is starting (57P03).`);
     default:
-      return new ServerAway(`The PostgreSQL server at ${place} cannot be reached (${reason}).`);
+      return new ServerAway(`The PostgreSQL server at ${address} cannot be reached (${reason}).`);
   }
 }

@@ -55,14 +55,14 @@ export interface Store {
    * Runs reads for a tenant, without a transaction: each statement sees what is committed when it starts. If the
    * connection is broken, `work` runs again on another one, so it must only read.
    *
-   * @param place `standby`: on a standby that has everything that was committed before the call; if there is none, on the
+   * @param from `standby`: on a standby that has everything that was committed before the call; if there is none, on the
    * primary, which is the default
    * @throws TimeBudgetExceeded if all of `work` takes longer than the limit of reads
    */
   read<Result>(
     tenantId: number,
     work: (session: Session) => Promise<Result>,
-    place?: 'primary' | 'standby',
+    from?: 'primary' | 'standby',
   ): Promise<Result>;
   /**
    * Runs one transaction for a tenant; it commits after `work` and rolls back if it throws. On a conflict with another
@@ -234,11 +234,11 @@ class EngineStore implements Store {
   async read<Result>(
     tenantId: number,
     work: (session: Session) => Promise<Result>,
-    place: 'primary' | 'standby' = 'primary',
+    from: 'primary' | 'standby' = 'primary',
   ): Promise<Result> {
     const { pool, standbys } = this.#engine;
     const onPrimary = () => this.#readFrom(pool, tenantId, work);
-    if (place === 'primary' || standbys === undefined) return onPrimary();
+    if (from === 'primary' || standbys === undefined) return onPrimary();
     return standbys.read((standby) => this.#readFrom(standby, tenantId, work), onPrimary);
   }
 

@@ -127,7 +127,7 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
     page.shade(heightOf(small) + 6, faint);
     page.space(3);
     page.line('Description', heading, description);
-    for (const [index, place] of cells.entries()) page.line(columns[index]?.name ?? '', heading, place);
+    for (const [index, cell] of cells.entries()) page.line(columns[index]?.name ?? '', heading, cell);
     page.space(heightOf(small) + 7);
   };
   setHead();
@@ -142,7 +142,7 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
     const [first = '', ...rest] = page.lines(row.description, description.width, small);
     page.reserve((rest.length > 0 ? 2 : 1) * heightOf(small) + 8);
     page.line(first, small, description);
-    for (const [index, place] of cells.entries()) page.line(row.texts[index] ?? '', small, place);
+    for (const [index, cell] of cells.entries()) page.line(row.texts[index] ?? '', small, cell);
     page.space(heightOf(small));
     for (const line of rest) {
       page.reserve(heightOf(small) + 8);

@@ -21,10 +21,10 @@ export function checkBilledRows(
   rows: WipRows,
 ): void {
   const billed: Row<'WipEntry'>[] = [];
-  for (const [place, id] of wipIds.entries()) {
+  for (const [position, id] of wipIds.entries()) {
     const row = rows.get(id);
     if (row === undefined) continue;
-    const pointer = `wipIds/${place}`;
+    const pointer = `wipIds/${position}`;
     if (row.clientId !== draft.clientId)
       throw invalidLine(index, pointer, 'The work in progress belongs to another client.');
     if (row.currency !== draft.currency)

@@ -44,9 +44,13 @@ export function completeLines(
       throw invalidLine(index, 'id', 'The document has no line with this ID. Omit it to add a line.');
     if (id !== undefined && named.has(id)) throw invalidLine(index, 'id', 'Another line of the request has this ID.');
     if (id !== undefined) named.add(id);
-    for (const [place, wipId] of wipIds.entries()) {
+    for (const [position, wipId] of wipIds.entries()) {
       if (billed.has(wipId))
-        throw invalidLine(index, `wipIds/${place}`, 'Two lines of one document cannot bill the same work in progress.');
+        throw invalidLine(
+          index,
+          `wipIds/${position}`,
+          'Two lines of one document cannot bill the same work in progress.',
+        );
       billed.add(wipId);
     }
   }

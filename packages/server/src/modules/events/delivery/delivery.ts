@@ -11,7 +11,7 @@ import { eventSubscription } from '../subscriptions/event-subscription.ts';
 import { type AttemptRecord, acknowledge, type Progress } from './acknowledge.ts';
 import { deliverPartition, type EndReason, maxLeaseMs, type PartitionServices } from './deliver-partition.ts';
 import { loadWork, Messages, type PartitionRequest, type Work } from './load.ts';
-import { type Partition, Partitions, type Places, PositionAssigner, renewEvery } from './partitions.ts';
+import { type FreeSlots, type Partition, Partitions, PositionAssigner, renewEvery } from './partitions.ts';
 import { Batches, Slots } from './queues.ts';
 import { Sender, type SenderOptions } from './sender.ts';
 
@@ -154,8 +154,8 @@ class Runner implements Delivery {
   async #lease(): Promise<number> {
     try {
       this.#woken = false;
-      const working = this.#places(maxWorking, false);
-      const failing = this.#places(maxFailing, true);
+      const working = this.#slots(maxWorking, false);
+      const failing = this.#slots(maxFailing, true);
       if (working.free === 0 || working.fullTenants.length > 0) await this.#callOthers();
       if (working.free === 0 && failing.free === 0) return maxPauseMs;
       const partitions = await this.#partitions.lease(working, failing);
@@ -170,8 +170,8 @@ class Runner implements Delivery {
     }
   }
 
-  /** The places for partitions that work, or for those that fail. */
-  #places(max: number, isFailing: boolean): Places {
+  /** The slots for partitions that work, or for those that fail. */
+  #slots(max: number, isFailing: boolean): FreeSlots {
     const since = performance.now() - maxLeaseMs;
     const taken = new Map<number, number>();
     for (const { partition, since: began } of this.#running.values())

@@ -27,11 +27,11 @@ export interface NextWork {
 }
 
 /** How many partitions of a kind a process can lease at the moment. */
-export interface Places {
+export interface FreeSlots {
   readonly free: number;
   /** By tenant. */
   readonly taken: ReadonlyMap<number, number>;
-  /** Tenants that have as many places as are free, and get no more. */
+  /** Tenants that have as many slots as are free, and get no more. */
   readonly fullTenants: readonly number[];
 }
 
@@ -45,7 +45,7 @@ const ahead = `ahead as (
 
 const unleased = 'leased_until is null and due_at is not null';
 
-/** The parameters of a statement that are the places of a kind. */
+/** The parameters of a statement that are the slots of a kind. */
 interface PlaceParameters {
   readonly free: string;
   readonly taken: string;
@@ -53,7 +53,7 @@ interface PlaceParameters {
 }
 
 /**
- * Selects the partitions of a kind that are due longest, of each tenant as many as leave it as many places free. More than are leased,
+ * Selects the partitions of a kind that are due longest, of each tenant as many as leave it as many slots free. More than are leased,
  * because other processes may be leasing some.
  */
 const due = (failures: string, { free, taken, fullTenants }: PlaceParameters) => {
@@ -61,8 +61,8 @@ const due = (failures: string, { free, taken, fullTenants }: PlaceParameters) =>
     and exists (select from tenant where tenant.id = partition.tenant_id and tenant.active)`;
   const most = `2 * ${free}::integer`;
   return `
-  select tenant_id, subscription_id, since, place
-  from (select due.*, row_number() over (partition by tenant_id order by since) as place from (
+  select tenant_id, subscription_id, since, rank
+  from (select due.*, row_number() over (partition by tenant_id order by since) as rank from (
   (select tenant_id, subscription_id, due_at as since from delivery_partition partition
    where ${unleased} and due_at <= now() ${ofOpenTenant} order by due_at limit ${most})
   union all
@@ -73,11 +73,11 @@ const due = (failures: string, { free, taken, fullTenants }: PlaceParameters) =>
   union all
   (select tenant_id, subscription_id, leased_until from delivery_partition partition
    where leased_until < now() ${ofOpenTenant} order by leased_until limit ${most})) due) due
-  where 2 * (place - 1) < ${free}::integer - coalesce((${taken}::jsonb ->> tenant_id::text)::integer, 0)`;
+  where 2 * (rank - 1) < ${free}::integer - coalesce((${taken}::jsonb ->> tenant_id::text)::integer, 0)`;
 };
 
 /**
- * Locks the first of them that no other process is leasing, in turns of the tenants. Half of the places remain for tenants that come
+ * Locks the first of them that no other process is leasing, in turns of the tenants. Half of the slots remain for tenants that come
  * next.
  */
 const chosen = (candidates: string, { free }: PlaceParameters) => `
@@ -87,12 +87,12 @@ const chosen = (candidates: string, { free }: PlaceParameters) => `
     on partition.tenant_id = candidate.tenant_id and partition.subscription_id = candidate.subscription_id
   join tenant on tenant.id = partition.tenant_id
   where (partition.leased_until is null and partition.due_at is not null) or partition.leased_until < now()
-  order by candidate.place, candidate.since limit (${free}::integer + 1) / 2 for update of partition skip locked`;
+  order by candidate.rank, candidate.since limit (${free}::integer + 1) / 2 for update of partition skip locked`;
 
 const ofWorking: PlaceParameters = { free: '$2', taken: '$3', fullTenants: '$4' };
 const ofFailing: PlaceParameters = { free: '$5', taken: '$6', fullTenants: '$7' };
 
-function valuesOf({ free, taken, fullTenants }: Places): unknown[] {
+function valuesOf({ free, taken, fullTenants }: FreeSlots): unknown[] {
   return [free, JSON.stringify(Object.fromEntries(taken)), fullTenants];
 }
 
@@ -110,10 +110,10 @@ export class Partitions {
   /**
    * Leases partitions that are due, the longest due first, and those of processes that died.
    *
-   * @param working places of subscriptions whose last attempt succeeded.
-   * @param failing of subscriptions whose last attempt failed. They may take long, so they have places of their own.
+   * @param working slots of subscriptions whose last attempt succeeded.
+   * @param failing of subscriptions whose last attempt failed. They may take long, so they have slots of their own.
    */
-  async lease(working: Places, failing: Places): Promise<Partition[]> {
+  async lease(working: FreeSlots, failing: FreeSlots): Promise<Partition[]> {
     const { rows } = await this.#store.ownerStatements(
       `with ${ahead}, due_working as materialized (${due('= 0', ofWorking)}), due_failing as materialized (${due('> 0', ofFailing)}),
          working as (${chosen('due_working', ofWorking)}), failing as (${chosen('due_failing', ofFailing)}),

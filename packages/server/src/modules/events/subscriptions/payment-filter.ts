@@ -34,10 +34,10 @@ export function isFiltered(entityType: string): boolean {
 export function checkFilter(
   entityType: string,
   filterExpression: string | null,
-  place: 'body' | 'query' = 'body',
+  location: 'body' | 'query' = 'body',
 ): void {
   if (isFiltered(entityType) && !isPaymentFilter(filterExpression))
-    throw notAllowed(`Events of ${entityType} require a filterExpression: ${oneOf(paymentFilters)}.`, place);
+    throw notAllowed(`Events of ${entityType} require a filterExpression: ${oneOf(paymentFilters)}.`, location);
 }
 
 /**
@@ -50,7 +50,7 @@ export function checkFilter(
 export function checkPayments(
   { caller, holds }: Pick<Context, 'caller' | 'holds'>,
   { filterExpression, createdByApiUserId }: { filterExpression: string | null; createdByApiUserId: string },
-  place: 'body' | 'query' = 'body',
+  location: 'body' | 'query' = 'body',
 ): boolean {
   const isOwn = filterExpression === ownPaymentLinks;
   if (isOwn && createdByApiUserId === caller.apiUserId) return true;
@@ -59,7 +59,7 @@ export function checkPayments(
   if (holds(required)) return false;
   const whose = isOwn ? ' of another API user' : '';
   const advice = isOwn ? '' : ` Without it, use ${ownPaymentLinks}.`;
-  throw notAllowed(`The filter ${filter}${whose} requires the ${oneOf(required)} role.${advice}`, place);
+  throw notAllowed(`The filter ${filter}${whose} requires the ${oneOf(required)} role.${advice}`, location);
 }
 
 function isPaymentFilter(filterExpression: string | null): filterExpression is PaymentFilter {
@@ -70,7 +70,7 @@ function oneOf(words: readonly string[]): string {
   return new Intl.ListFormat('en', { type: 'disjunction' }).format(words);
 }
 
-function notAllowed(detail: string, place: 'body' | 'query'): Rejection {
-  const error = { in: place, pointer: '/filterExpression', code: 'FILTER_NOT_ALLOWED', detail } as const;
+function notAllowed(detail: string, location: 'body' | 'query'): Rejection {
+  const error = { in: location, pointer: '/filterExpression', code: 'FILTER_NOT_ALLOWED', detail } as const;
   return new Rejection('FILTER_NOT_ALLOWED', detail, { errors: [error] });
 }

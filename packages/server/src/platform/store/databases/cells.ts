@@ -166,7 +166,7 @@ export class Cells implements Store {
   cell(number: number): Store {
     if (number === 0) return this.#home;
     const { store, isReady } = this.#others.get(number) ?? {};
-    // Requests that wait for a database that does not respond would take the places of those for others.
+    // Requests that wait for a database that does not respond would take the connections of those for others.
     if (store === undefined || isReady !== true)
       throw new DatabaseUnavailable('The database of the tenant is unavailable.');
     return store;
@@ -184,8 +184,7 @@ export class Cells implements Store {
     return this.#home.standbys;
   }
 
-  read: Store['read'] = (tenantId, work, place) =>
-    this.#inCellOf(tenantId, (store) => store.read(tenantId, work, place));
+  read: Store['read'] = (tenantId, work, from) => this.#inCellOf(tenantId, (store) => store.read(tenantId, work, from));
 
   write: Store['write'] = (tenantId, work) => this.#inCellOf(tenantId, (store) => store.write(tenantId, work));
 
