@@ -1,7 +1,7 @@
 /** Output of the mock on the console. */
 import type { IncomingMessage } from 'node:http';
 import { styleText } from 'node:util';
-import type { Result } from '@financial-automation/server/request-checks';
+import type { RouteResult } from '@financial-automation/server/request-checks';
 import { curl, exampleRequest } from '@financial-automation/spec/example-requests';
 import type { Contract, Operation } from '@financial-automation/spec/examples';
 
@@ -38,7 +38,7 @@ function indented(text: string): string {
 /** One line for a request and its response, and one for each invalid value. */
 export function logLine(
   { method, url, headers: { prefer } }: IncomingMessage,
-  result: Result,
+  result: RouteResult,
   milliseconds: number,
 ): string {
   const { status } = result;

@@ -8,7 +8,7 @@ import {
   newRequestId,
   problemResult,
   Rejection,
-  type Result,
+  type RouteResult,
   send,
 } from '@financial-automation/server/request-checks';
 import { type Prism, startPrism } from './prism.ts';
@@ -19,7 +19,7 @@ interface Options {
   readonly port: number;
   readonly host?: string;
   /** Called after each response. */
-  readonly onResponse?: (request: IncomingMessage, result: Result, milliseconds: number) => void;
+  readonly onResponse?: (request: IncomingMessage, result: RouteResult, milliseconds: number) => void;
 }
 
 export interface RunningMock {
@@ -71,7 +71,7 @@ function rejectionOf(error: unknown): Rejection {
   return error instanceof Rejection ? error : new Rejection('INTERNAL_ERROR', `The mock failed: ${error}`);
 }
 
-async function resultOf(prism: Prism, request: IncomingMessage, response: ServerResponse): Promise<Result> {
+async function resultOf(prism: Prism, request: IncomingMessage, response: ServerResponse): Promise<RouteResult> {
   const { method, url, headers: sent } = request;
   const preflight = sent['access-control-request-method'];
   if (method === 'OPTIONS' && preflight !== undefined) {

@@ -6,7 +6,7 @@ import { transact } from '../src/entity/transact.ts';
 import { findAttempt } from '../src/modules/billing/pay/attempt.ts';
 import { followUp } from '../src/modules/billing/pay/reconcile.ts';
 import { Vault } from '../src/platform/auth/vault.ts';
-import type { PaymentOrder, Progress } from '../src/platform/payments/processor.ts';
+import type { PaymentOrder, PaymentProgress } from '../src/platform/payments/processor.ts';
 import { SandboxProcessor } from '../src/platform/payments/sandbox.ts';
 import { openStore } from '../src/platform/store/store.ts';
 import { databaseOf, readConfig } from '../src/service/config.ts';
@@ -18,20 +18,20 @@ import { databaseOf, readConfig } from '../src/service/config.ts';
 const [tenantName = '', id = '', fatalStep, when] = process.argv.slice(2);
 
 class FatalSandbox extends SandboxProcessor {
-  override capture(order: PaymentOrder): Promise<Progress> {
+  override capture(order: PaymentOrder): Promise<PaymentProgress> {
     return fatal('capture', () => super.capture(order));
   }
 
-  override cancel(order: PaymentOrder): Promise<Progress> {
+  override cancel(order: PaymentOrder): Promise<PaymentProgress> {
     return fatal('cancel', () => super.cancel(order));
   }
 
-  override refund(order: PaymentOrder): Promise<Progress> {
+  override refund(order: PaymentOrder): Promise<PaymentProgress> {
     return fatal('refund', () => super.refund(order));
   }
 }
 
-async function fatal(step: string, call: () => Promise<Progress>): Promise<Progress> {
+async function fatal(step: string, call: () => Promise<PaymentProgress>): Promise<PaymentProgress> {
   if (step === fatalStep && when === 'before') await die();
   const progress = await call();
   if (step === fatalStep) await die();

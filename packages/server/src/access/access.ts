@@ -3,7 +3,7 @@ import { Rejection } from '../contract/rejection.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 
 /** Origin of a request. */
-export interface Origin {
+export interface CallOrigin {
   /** IP address of the caller. */
   readonly address: string;
   /** Value of `X-Client-Id`, if present. */
@@ -16,7 +16,7 @@ type Network = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number];
 const parsed = new WeakMap<readonly string[], readonly Network[]>();
 
 /** Checks a request against the tenant's settings. @throws Rejection `ACCESS_RESTRICTED` */
-export function checkAccess({ settings }: Tenant, { address, clientId }: Origin): void {
+export function checkAccess({ settings }: Tenant, { address, clientId }: CallOrigin): void {
   const { allowedAddresses, allowedClientIds } = settings;
   if (allowedAddresses.length > 0 && !isWithin(address, allowedAddresses))
     throw new Rejection('ACCESS_RESTRICTED', 'The tenant does not allow access from this address.');

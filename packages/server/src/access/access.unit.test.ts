@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Tenant } from '../platform/auth/caller.ts';
-import { checkAccess, type Origin } from './access.ts';
+import { type CallOrigin, checkAccess } from './access.ts';
 import { readTenantSettings } from './tenant-settings.ts';
 
 /** Whether a tenant with these settings accepts a call from the origin. */
-function accepts(stored: object, origin: Origin): boolean {
+function accepts(stored: object, origin: CallOrigin): boolean {
   const place = { id: 1, name: 'firm', currency: 'USD', timeZone: 'America/New_York' };
   const tenant: Tenant = { ...place, settings: readTenantSettings(stored), isSandbox: false };
   try {

@@ -12,7 +12,7 @@ import { CrossOrigin } from '../wire/cross-origin.ts';
 import { acceptedEncoding } from '../wire/encoding.ts';
 import { Exchange } from '../wire/exchange.ts';
 import { extendMessages } from '../wire/messages.ts';
-import { problemResult, type Result, send } from '../wire/result.ts';
+import { problemResult, type RouteResult, send } from '../wire/result.ts';
 import type { Route } from '../wire/route.ts';
 import { createRouter, type FindRoute } from '../wire/router.ts';
 import { consoleRoutes } from './console/routes.ts';
@@ -111,10 +111,10 @@ class Pipeline {
   }
 
   /** Finds the route and its result. Whatever fails becomes a problem. */
-  async #resultOf(exchange: Exchange): Promise<{ readonly route: Route | undefined; readonly result: Result }> {
+  async #resultOf(exchange: Exchange): Promise<{ readonly route: Route | undefined; readonly result: RouteResult }> {
     let route: Route | undefined;
-    let result: Result;
-    const rejected = (error: unknown): Result => {
+    let result: RouteResult;
+    const rejected = (error: unknown): RouteResult => {
       const problem = toRejection(error, exchange.log);
       return route?.rejected?.(problem, exchange) ?? problemResult(problem, exchange.id);
     };
@@ -136,7 +136,12 @@ class Pipeline {
   }
 
   /** Writes a response. @returns its status */
-  async #send(response: ServerResponse, exchange: Exchange, route: Route | undefined, result: Result): Promise<number> {
+  async #send(
+    response: ServerResponse,
+    exchange: Exchange,
+    route: Route | undefined,
+    result: RouteResult,
+  ): Promise<number> {
     const { headers } = exchange;
     try {
       const isCompressed = this.#service.config.compressResponses && result.kind === 'json';
@@ -170,7 +175,7 @@ class Pipeline {
   }
 
   /** Adds the entry of the console. */
-  #remember(exchange: Exchange, { route, milliseconds }: Written, result: Result): void {
+  #remember(exchange: Exchange, { route, milliseconds }: Written, result: RouteResult): void {
     const { id, tenant, method, path = '', user = '' } = exchange;
     if (route?.isRecorded !== true || tenant === undefined) return;
     const rounded = Math.round(milliseconds * 10) / 10;

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { type TestCaller, testService } from '../../test/service.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
-import { type Claim, claimKey, purgeExpiredKeys } from './idempotency.ts';
+import { claimKey, type KeyClaim, purgeExpiredKeys } from './idempotency.ts';
 
 const service = await testService();
 const { call, store, tenant, token, signIn } = service;
@@ -41,10 +41,10 @@ async function keptKeys(key: string) {
 }
 
 /** Claims a key as a request does that has just started. */
-async function claim(key: string, body: unknown): Promise<Claim> {
+async function claim(key: string, body: unknown): Promise<KeyClaim> {
   const operation = allOperations.find((one) => one.id === 'onboardClient') as Operation;
   const caller = { apiUserId, apiUserName: 'x', roles: new Set<string>(), staffId: null };
-  return (await claimKey(store, { tenant, caller }, operation, key, { path: {}, query: {}, body })) as Claim;
+  return (await claimKey(store, { tenant, caller }, operation, key, { path: {}, query: {}, body })) as KeyClaim;
 }
 
 describe('a repeated request with the same Idempotency-Key', () => {

@@ -17,7 +17,7 @@ export interface StoredResponse {
 }
 
 /** A claimed key: the first request with it stores its response, in the same transaction as its changes. */
-export interface Claim {
+export interface KeyClaim {
   /** @throws Rejection `REQUEST_IN_PROGRESS` if another request has since claimed the key. */
   store(transaction: Transaction, response: StoredResponse): Promise<void>;
   /** Whether a response was stored. */
@@ -45,7 +45,7 @@ export async function claimKey(
   operation: Operation,
   key: string,
   input: { readonly path: unknown; readonly query: unknown; readonly body: unknown },
-): Promise<Claim | StoredResponse> {
+): Promise<KeyClaim | StoredResponse> {
   const { tenant, caller } = owner;
   const hash = createHash('sha256')
     .update(JSON.stringify([operation.id, input.path, input.query, input.body ?? null]))
@@ -53,7 +53,7 @@ export async function claimKey(
   const ofRequest = sql`tenant_id = ${tenant.id} and api_user_id = ${caller.apiUserId} and key = ${key}`;
 
   let claimedAt: string | undefined;
-  const claim = async (transaction: Transaction): Promise<Claim | StoredResponse> => {
+  const claim = async (transaction: Transaction): Promise<KeyClaim | StoredResponse> => {
     claimedAt = undefined;
     await transaction.all(sql`
       delete from idempotency_key where ${ofRequest} and (expires_at < now()
@@ -97,7 +97,7 @@ export async function claimKey(
   }
 
   /** The claim made at this instant only: a request that was presumed dead may still be running. */
-  function claimOf(at: string): Claim {
+  function claimOf(at: string): KeyClaim {
     const own = sql`${ofRequest} and status = 'RUNNING' and created_at = ${at}`;
     let isStored = false;
     return {
@@ -156,6 +156,6 @@ export async function purgeExpiredKeys(store: Store): Promise<number> {
   return purged;
 }
 
-export function isReplay(result: Claim | StoredResponse): result is StoredResponse {
+export function isReplay(result: KeyClaim | StoredResponse): result is StoredResponse {
   return 'status' in result;
 }

@@ -14,10 +14,10 @@ import { deprecationHeaders } from '../wire/deprecation.ts';
 import type { Exchange } from '../wire/exchange.ts';
 import { checkAccept, hasTag } from '../wire/headers.ts';
 import { checkHeaders, cleanParameters, jsonBody } from '../wire/input.ts';
-import { type JsonResult, jsonType, problemResult, type Result } from '../wire/result.ts';
+import { type JsonResult, jsonType, problemResult, type RouteResult } from '../wire/result.ts';
 import type { Route } from '../wire/route.ts';
 import { toRejection } from './failure.ts';
-import { type Claim, claimKey, isReplay, type StoredResponse } from './idempotency.ts';
+import { claimKey, isReplay, type KeyClaim, type StoredResponse } from './idempotency.ts';
 import { type HandlerInput, type HandlerResult, handlerOf, weighed } from './run-operation.ts';
 import { signIn } from './sign-in.ts';
 
@@ -151,7 +151,7 @@ async function handleOnce(
   }
 }
 
-function storingResult(context: Context, claim: Claim): Context['write'] {
+function storingResult(context: Context, claim: KeyClaim): Context['write'] {
   return (work) =>
     context.write(async (unit) => {
       const result = await work(unit);
@@ -171,9 +171,9 @@ function storingResult(context: Context, claim: Claim): Context['write'] {
 function checkResult(
   { config, validator, metrics }: Service,
   operation: Operation,
-  result: Result,
+  result: RouteResult,
   exchange: Exchange,
-): Result {
+): RouteResult {
   if (result.kind !== 'json') return result;
   const { status, body } = result;
   const isProblem = status >= 400;

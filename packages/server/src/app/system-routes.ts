@@ -6,11 +6,11 @@ import { bundleFiles } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { sourceFile } from '../platform/source-file.ts';
 import type { Service } from '../service/service.ts';
-import { type DocumentFile, Documents } from '../wire/documents.ts';
+import { Documents, type ServedDocument } from '../wire/documents.ts';
 import { errorPage, errorPath } from '../wire/error-page.ts';
 import type { Exchange } from '../wire/exchange.ts';
 import { documentHeaders, pageHeaders } from '../wire/pages.ts';
-import type { Result } from '../wire/result.ts';
+import type { RouteResult } from '../wire/result.ts';
 import type { Route } from '../wire/route.ts';
 import { unavailability } from './failure.ts';
 
@@ -53,7 +53,7 @@ export function healthRoutes({ store, log, lifetime }: Pick<Service, 'store' | '
     });
     return check;
   };
-  const isReady = async (): Promise<Result> => {
+  const isReady = async (): Promise<RouteResult> => {
     if (lifetime.isStopping) throw new Rejection('SERVICE_UNAVAILABLE', 'The process is stopping.');
     try {
       await ready();
@@ -80,7 +80,7 @@ export function healthRoutes({ store, log, lifetime }: Pick<Service, 'store' | '
 
 export function metricsRoute({ config, metrics: { registry } }: Pick<Service, 'config' | 'metrics'>): Route {
   const token = config.metricsToken;
-  const metrics = async (exchange: Exchange): Promise<Result> => {
+  const metrics = async (exchange: Exchange): Promise<RouteResult> => {
     if (token !== undefined && !isBearer(exchange, token)) {
       const headers = { 'WWW-Authenticate': 'Bearer realm="metrics"' };
       throw new Rejection('UNAUTHENTICATED', 'Send METRICS_TOKEN as a bearer token.', { headers });
@@ -96,11 +96,11 @@ function isBearer(exchange: Exchange, token: string): boolean {
   return sent.length === expected.length && timingSafeEqual(sent, expected);
 }
 
-function fileOf(path: string, type: string): DocumentFile {
+function fileOf(path: string, type: string): ServedDocument {
   return { path, headers: { ...revalidated, 'Content-Type': type } };
 }
 
-function document(documents: Documents, file: DocumentFile, missing = 'This document does not exist.'): Handle {
+function document(documents: Documents, file: ServedDocument, missing = 'This document does not exist.'): Handle {
   return async (exchange) => {
     const result = await documents.resultOf(file, exchange);
     if (result === undefined) throw new Rejection('NOT_FOUND', missing);

@@ -7,7 +7,7 @@ import type { BackgroundService, Job } from './job.ts';
 import { JobTable } from './job-table.ts';
 import { buryJob, runJob } from './run-job.ts';
 import { Watch } from './watch.ts';
-import { type Claim, type Outcome, type RunObserver, Worker } from './worker.ts';
+import { type JobClaim, type Outcome, type RunObserver, Worker } from './worker.ts';
 
 /** The jobs and clock tasks that run in the background. */
 export interface BackgroundWork {
@@ -46,8 +46,8 @@ export async function startBackground(
   const observer = observe(service, () => watch.lookSoon());
   const workers = jobs.map((job) => {
     const actions = {
-      run: (claim: Claim) => runJob(service, job, claim),
-      bury: (claim: Claim, reason: string) => buryJob(service, job, claim, reason),
+      run: (claim: JobClaim) => runJob(service, job, claim),
+      bury: (claim: JobClaim, reason: string) => buryJob(service, job, claim, reason),
     };
     return new Worker(table, job, actions, observer);
   });

@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { type BackgroundService, isDataOf, type Job, JobLost } from './job.ts';
-import type { Claim } from './worker.ts';
+import type { JobClaim } from './worker.ts';
 import { writeAsSystem } from './write-as-system.ts';
 
 /** Runs a job for its tenant. @throws Error with a message for the operator */
-export async function runJob(service: BackgroundService, job: Job, claim: Claim): Promise<void> {
+export async function runJob(service: BackgroundService, job: Job, claim: JobClaim): Promise<void> {
   const { id, tenantName, data, attempt, signal } = claim;
   const tenant = await service.directory.tenant(tenantName);
   if (tenant === undefined) throw new Error(`The tenant ${tenantName} does not exist or is closed.`);
@@ -39,7 +39,7 @@ export async function runJob(service: BackgroundService, job: Job, claim: Claim)
  * @returns whether that is done; false if the job records nothing.
  * @throws JobLost
  */
-export async function buryJob(service: BackgroundService, job: Job, claim: Claim, reason: string): Promise<boolean> {
+export async function buryJob(service: BackgroundService, job: Job, claim: JobClaim, reason: string): Promise<boolean> {
   const { id, tenantName, data } = claim;
   const { died } = job;
   const tenant = await service.directory.tenant(tenantName);
@@ -56,7 +56,7 @@ export async function buryJob(service: BackgroundService, job: Job, claim: Claim
 }
 
 /** Keeps the lease of the job until the transaction ends. @throws JobLost */
-async function keepLease(transaction: Transaction, { id, runId }: Claim): Promise<void> {
+async function keepLease(transaction: Transaction, { id, runId }: JobClaim): Promise<void> {
   const leased = await transaction.first(sql`select from background_job where ${isLeased(id, runId)} for share`);
   if (leased === undefined) throw new JobLost();
 }
@@ -67,7 +67,7 @@ async function keepLease(transaction: Transaction, { id, runId }: Claim): Promis
  * @param failure why the last retry failed; by default, the job is completed.
  * @throws JobLost
  */
-async function endJob(transaction: Transaction, { id, runId }: Claim, failure: string | null = null): Promise<void> {
+async function endJob(transaction: Transaction, { id, runId }: JobClaim, failure: string | null = null): Promise<void> {
   const ended = await transaction.first(sql`
     update background_job set status = ${failure === null ? 'COMPLETED' : 'DEAD'}, ended_at = now(), run_id = null,
       leased_until = null, failure = ${failure}, failures = failures + ${failure === null ? 0 : 1}

@@ -4,7 +4,7 @@ import { JobLost } from './job.ts';
 import type { JobTable, TakenJob } from './job-table.ts';
 
 /** A job that this process has leased for one run. */
-export interface Claim extends TakenJob {
+export interface JobClaim extends TakenJob {
   readonly name: string;
   readonly signal: AbortSignal;
   /** Whether the run has completed the job in its own transaction. */
@@ -25,21 +25,21 @@ export type Outcome = 'completed' | 'retried' | 'dead' | 'returned' | 'lost' | '
 
 /** Receives a notification for every run. */
 export interface RunObserver {
-  started(claim: Claim, lagSeconds: number): void;
-  ended(claim: Claim, outcome: Outcome, seconds: number, error: unknown): void;
+  started(claim: JobClaim, lagSeconds: number): void;
+  ended(claim: JobClaim, outcome: Outcome, seconds: number, error: unknown): void;
   /** The queue is unavailable. Its work is done later. */
   failed(queue: string, error: unknown): void;
 }
 
 /** What a worker does with a job that it has taken. */
 export interface JobActions {
-  run(claim: Claim): Promise<void>;
+  run(claim: JobClaim): Promise<void>;
   /** Makes the job a dead letter, if that needs more than its status. @returns whether it has. @throws JobLost */
-  bury(claim: Claim, reason: string): Promise<boolean>;
+  bury(claim: JobClaim, reason: string): Promise<boolean>;
 }
 
 interface Run {
-  readonly claim: Claim;
+  readonly claim: JobClaim;
   readonly abort: AbortController;
   ended: Promise<void>;
 }
@@ -117,7 +117,7 @@ export class Worker {
 
   #start(taken: TakenJob): void {
     const abort = new AbortController();
-    const claim: Claim = { ...taken, name: this.job.name, signal: abort.signal, completed: false };
+    const claim: JobClaim = { ...taken, name: this.job.name, signal: abort.signal, completed: false };
     const run: Run = { claim, abort, ended: Promise.resolve() };
     this.#runs.set(claim.runId, run);
     run.ended = this.#perform(run).finally(() => {
@@ -151,7 +151,7 @@ export class Worker {
     this.#observer.ended(claim, outcome, (performance.now() - begun) / 1000, failure);
   }
 
-  async #complete(claim: Claim): Promise<Outcome> {
+  async #complete(claim: JobClaim): Promise<Outcome> {
     if (claim.completed) return 'completed';
     try {
       return (await this.#table.complete(this.job, claim.runId)) ? 'completed' : 'lost';
@@ -160,7 +160,7 @@ export class Worker {
     }
   }
 
-  async #fail(claim: Claim, error: unknown): Promise<Outcome> {
+  async #fail(claim: JobClaim, error: unknown): Promise<Outcome> {
     if (error instanceof JobLost) return 'lost';
     if (error instanceof Returned) return 'returned';
     try {
@@ -174,7 +174,7 @@ export class Worker {
     }
   }
 
-  async #bury(claim: Claim, reason: string): Promise<boolean> {
+  async #bury(claim: JobClaim, reason: string): Promise<boolean> {
     try {
       return await this.#actions.bury(claim, reason);
     } catch (error) {

@@ -41,7 +41,7 @@ export type Result<Id extends OperationId> = {
 type IsPublic<Id extends OperationId> = (typeof operations)[Id]['roles'] extends readonly ['PUBLIC'] ? true : false;
 
 /** A handler works with values only, not with requests and responses, so that tests can call it without HTTP. */
-export type Handler<Id extends OperationId, Public, Private> = (
+export type ContractHandler<Id extends OperationId, Public, Private> = (
   context: IsPublic<Id> extends true ? Public : Private,
   input: Input<Id>,
 ) => Promise<Result<Id>>;

@@ -7,7 +7,7 @@ export interface FirmCalls {
 }
 
 /** Calls with an API key that only exists while a command runs. */
-export interface Visit {
+export interface FirmVisit {
   readonly calls: FirmCalls;
   /** Revokes the key. */
   end(): Promise<void>;
@@ -28,7 +28,7 @@ const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
  *
  * @throws Error with a sentence if the tenant does not exist, no server responds, or it rejects the caller.
  */
-export async function visitFirm(run: Run, { tenant, baseUrl, user }: VisitRequest): Promise<Visit> {
+export async function visitFirm(run: Run, { tenant, baseUrl, user }: VisitRequest): Promise<FirmVisit> {
   const { id, key } = await run('api-key create', { tenant, user, roles, days: 1, description: undefined });
   const end = async () => {
     await run('api-key revoke', { tenant, id });

@@ -3,14 +3,14 @@ import { Rejection } from '../contract/rejection.ts';
 import type { Vault } from '../platform/auth/vault.ts';
 
 /** The position after which a list continues: the values of the last row in the keys of the order. */
-export interface Position {
+export interface CursorPosition {
   readonly values: readonly unknown[];
   /** Number of rows before, for the `page` of the response. */
   readonly offset: number;
 }
 
 /** The query that a cursor belongs to: it is rejected with any other query. */
-export interface Query {
+export interface CursorScope {
   readonly operation: string;
   readonly tenantId: number;
   readonly where: unknown;
@@ -20,7 +20,7 @@ export interface Query {
 const purpose = 'cursor';
 
 /** Creates a cursor: readable, but signed, because its content is used in a query. */
-export function writeCursor(vault: Vault, query: Query, position: Position): string {
+export function writeCursor(vault: Vault, query: CursorScope, position: CursorPosition): string {
   const content = Buffer.from(JSON.stringify([position.values, position.offset])).toString('base64url');
   return `${content}.${vault.sign(purpose, `${fingerprint(query)}.${content}`)}`;
 }
@@ -32,11 +32,11 @@ export function writeCursor(vault: Vault, query: Query, position: Position): str
  */
 export function readCursor(
   vault: Vault,
-  query: Query,
+  query: CursorScope,
   cursor: string,
   location: 'body' | 'query',
   name = 'cursor',
-): Position {
+): CursorPosition {
   const [content = '', signature = ''] = cursor.split('.');
   if (!vault.verify(purpose, `${fingerprint(query)}.${content}`, signature)) {
     throw new Rejection(
@@ -58,7 +58,7 @@ export function readCursor(
   return { values, offset };
 }
 
-function fingerprint({ operation, tenantId, where, orderBy }: Query): string {
+function fingerprint({ operation, tenantId, where, orderBy }: CursorScope): string {
   const text = JSON.stringify([operation, tenantId, where ?? null, orderBy ?? null]);
   return createHash('sha256').update(text).digest('base64url');
 }

@@ -1,5 +1,5 @@
 import type { Operation } from '../contract/contract.ts';
-import type { Handler as ContractHandler, OperationId } from '../contract/handler.ts';
+import type { ContractHandler, OperationId } from '../contract/handler.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Caller, Tenant } from '../platform/auth/caller.ts';
 import type { Session } from '../platform/store/store.ts';

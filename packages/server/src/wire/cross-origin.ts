@@ -1,7 +1,7 @@
 import { allOperations } from '../contract/contract.ts';
 import { responseHeadersOf } from '../contract/parameters.ts';
 import type { Exchange } from './exchange.ts';
-import type { PageResult, Result } from './result.ts';
+import type { PageResult, RouteResult } from './result.ts';
 import type { Route } from './route.ts';
 
 /** The parts of a request that decide. */
@@ -50,7 +50,7 @@ export class CrossOrigin {
   }
 
   /** Adds the headers that let a page of an allowed origin read the result. */
-  readable<One extends Result>(result: One, exchange: RequestHead, route: Route | undefined): One {
+  readable<One extends RouteResult>(result: One, exchange: RequestHead, route: Route | undefined): One {
     if (this.#origins.size === 0 || route?.isSameOrigin === true) return result;
     const origin = exchange.header('origin');
     // Also without an origin: a cache must not return the response to a page.

@@ -16,7 +16,7 @@ const pieceLength = 64 * 1024;
 /** A document with another address changes when a server starts. */
 const startedAt = new Date(performance.timeOrigin);
 
-export interface DocumentFile {
+export interface ServedDocument {
   readonly path: string;
   /** The media type, and other headers that do not depend on the content. */
   readonly headers: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ export class Documents {
    * @returns undefined if the file does not exist
    * @throws Rejection `PRECONDITION_FAILED`
    */
-  async resultOf(file: DocumentFile, exchange: Exchange): Promise<BytesResult | undefined> {
+  async resultOf(file: ServedDocument, exchange: Exchange): Promise<BytesResult | undefined> {
     const found = await fileContent(file.path, { ...file.headers, Vary: 'Accept-Encoding' });
     if (found === undefined) return undefined;
     const isChanged = file.isAddressed === true && this.#publicUrl !== sampleServer;
@@ -66,7 +66,7 @@ export class Documents {
     return contentResult(content, exchange);
   }
 
-  async #accepted(file: DocumentFile, changedAt: Date, isChanged: boolean, exchange: Exchange): Promise<Form> {
+  async #accepted(file: ServedDocument, changedAt: Date, isChanged: boolean, exchange: Exchange): Promise<Form> {
     const name = `${changedAt.getTime()} ${file.path}`;
     const plain = await this.#once(name, async () => {
       const read = await readFile(file.path);

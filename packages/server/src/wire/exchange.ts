@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { dataHeaders } from './pages.ts';
 import { mayBeLarge, readRawBody } from './raw-body.ts';
 import { newRequestId } from './request-id.ts';
-import { readTarget, type Target } from './target.ts';
+import { type RequestTarget, readTarget } from './target.ts';
 import { readTraceparent } from './trace-context.ts';
 
 /** What a request occupies. */
@@ -36,7 +36,7 @@ export class Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #parentLog: Logger;
-  readonly #target: Target | undefined;
+  readonly #target: RequestTarget | undefined;
   readonly #slots: Slot[] = [];
   #log: Logger | undefined;
 

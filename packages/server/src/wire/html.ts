@@ -7,14 +7,14 @@ export class Html {
   }
 }
 
-export type Content = Html | string | number | false | null | undefined | readonly Content[];
+export type HtmlContent = Html | string | number | false | null | undefined | readonly HtmlContent[];
 
 /** Creates HTML from a template. Values are escaped for text and quoted attributes, unless this function created them. */
-export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
+export function html(parts: TemplateStringsArray, ...values: readonly HtmlContent[]): Html {
   return new Html(parts.map((part, index) => (index === 0 ? part : `${textOf(values[index - 1])}${part}`)).join(''));
 }
 
-function textOf(content: Content): string {
+function textOf(content: HtmlContent): string {
   if (content instanceof Html) return content.text;
   if (content === false || content === null || content === undefined) return '';
   if (typeof content === 'string' || typeof content === 'number') return escapeText(String(content));

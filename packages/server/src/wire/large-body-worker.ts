@@ -8,7 +8,7 @@ import { Rejection } from '../contract/rejection.ts';
 import { contractValidator } from '../contract/validator.ts';
 import { packBody } from './body-transfer.ts';
 import { checkRequest } from './check-request.ts';
-import { memoryOf, type Report, type Task } from './large-body.ts';
+import { type BodyReport, memoryOf, type Task } from './large-body.ts';
 
 const operations = new Map(allOperations.map((operation) => [operation.id, operation]));
 
@@ -27,7 +27,7 @@ function lowerPriority(): void {
   if (threadId !== undefined) setPriority(Number(threadId), constants.priority.PRIORITY_LOW);
 }
 
-function check({ operationId, request }: Task): Report {
+function check({ operationId, request }: Task): BodyReport {
   try {
     const operation = operations.get(operationId);
     if (operation === undefined) throw new Error(`The contract has no operation ${operationId}.`);

@@ -5,10 +5,10 @@ import { expect, test } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
 import { testService } from '../../test/service.ts';
 import { WorkerPool } from '../platform/worker-pool.ts';
-import { LargeBodyChecks, type Report, type Task } from './large-body.ts';
+import { type BodyReport, LargeBodyChecks, type Task } from './large-body.ts';
 
 /** A worker that never finishes a body that contains `spin`, and accepts all others. */
-const spinning = new WorkerPool<Task, Report>(
+const spinning = new WorkerPool<Task, BodyReport>(
   new URL(
     `data:text/javascript,${encodeURIComponent(`
       import { parentPort } from 'node:worker_threads';

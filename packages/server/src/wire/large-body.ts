@@ -16,12 +16,12 @@ export interface Task {
 }
 
 /** Result of a check: the body with the defaults of the contract filled in, or the reason for the rejection. */
-export type Report =
+export type BodyReport =
   | { readonly query: Record<string, unknown>; readonly body: TransferredBody; readonly bytes: RawRequest['bytes'] }
   | { readonly code: ProblemCode; readonly detail: string; readonly errors: readonly ProblemDetail[] | undefined }
   | { readonly failure: unknown };
 
-export type CheckPool = Pick<WorkerPool<Task, Report>, 'run'>;
+export type CheckPool = Pick<WorkerPool<Task, BodyReport>, 'run'>;
 
 /** Next to others, a tenant has one large body at a time: one worker remains for them. */
 const workers = 2;
@@ -69,7 +69,7 @@ export class LargeBodyChecks {
     const { path, query, headers, bytes } = request;
     const task = { operationId: operation.id, request: { path, query, headers: { ...headers }, bytes } };
     const size = bytes?.length;
-    let report: Report;
+    let report: BodyReport;
     try {
       report = await this.#pool.run(task, memoryOf(bytes));
     } catch (error) {

@@ -22,7 +22,7 @@ export { invalid } from '../contract/problem.ts';
 export { Rejection } from '../contract/rejection.ts';
 export { messages } from './messages.ts';
 export { newRequestId } from './request-id.ts';
-export { problemResult, type Result, send } from './result.ts';
+export { problemResult, type RouteResult, send } from './result.ts';
 export { allOperations, type Operation };
 
 /** A request that the service would serve to a caller with every role, if its rows exist. */

@@ -34,7 +34,7 @@ export interface BytesResult extends Head {
 }
 
 /** What routes return. Only `send` writes it to a response. */
-export type Result = JsonResult | PageResult | BytesResult;
+export type RouteResult = JsonResult | PageResult | BytesResult;
 
 export function problemResult(problem: Rejection, requestId: string): JsonResult {
   const { status, headers } = problem;
@@ -50,7 +50,7 @@ export function problemResult(problem: Rejection, requestId: string): JsonResult
  */
 export async function send(
   response: ServerResponse,
-  result: Result,
+  result: RouteResult,
   headers: Readonly<Record<string, string>>,
   encoding?: Encoding,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Rejection } from '../contract/rejection.ts';
 import type { Exchange } from './exchange.ts';
-import type { Result } from './result.ts';
+import type { RouteResult } from './result.ts';
 
 /** What the server does for a path and its methods. */
 export interface Route {
@@ -21,9 +21,9 @@ export interface Route {
   /** Whether the latest requests can be read on the console. Their paths have no secrets. */
   readonly isRecorded?: boolean;
   /** @throws Rejection or any other error, which becomes a problem */
-  handle(exchange: Exchange, parameters: Readonly<Record<string, string>>): Promise<Result> | Result;
+  handle(exchange: Exchange, parameters: Readonly<Record<string, string>>): Promise<RouteResult> | RouteResult;
   /** Presents a problem to the caller; as JSON by default. */
-  rejected?(problem: Rejection, exchange: Exchange): Result;
+  rejected?(problem: Rejection, exchange: Exchange): RouteResult;
   /** Checks a result or a problem before it is sent, and may replace it. */
-  checked?(result: Result, exchange: Exchange): Result;
+  checked?(result: RouteResult, exchange: Exchange): RouteResult;
 }

@@ -1,5 +1,5 @@
 /** The target of a request (RFC 9112, section 3.2). */
-export interface Target {
+export interface RequestTarget {
   readonly path: string;
   /** Without the question mark. */
   readonly query: string;
@@ -9,7 +9,7 @@ export interface Target {
 const origin = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i;
 
 /** Returns undefined if the target is not a path, such as the `*` of a request about the server itself. */
-export function readTarget(target: string): Target | undefined {
+export function readTarget(target: string): RequestTarget | undefined {
   if (target.startsWith('/')) return split(target);
   const [before] = origin.exec(target) ?? [];
   if (before === undefined || !URL.canParse(target)) return undefined;
@@ -17,7 +17,7 @@ export function readTarget(target: string): Target | undefined {
   return { path: path === '' ? '/' : path, query };
 }
 
-function split(target: string): Target {
+function split(target: string): RequestTarget {
   // Not allowed in a target, and not part of the path.
   const fragment = target.indexOf('#');
   const text = fragment === -1 ? target : target.slice(0, fragment);

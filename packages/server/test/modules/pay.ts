@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import type { Tick } from '../../src/background/clock.ts';
-import { type Attempt, dueAttempts } from '../../src/modules/billing/pay/attempt.ts';
+import { dueAttempts, type PaymentAttempt } from '../../src/modules/billing/pay/attempt.ts';
 import { pageWrites } from '../../src/modules/billing/pay/pay-link.ts';
 import { followUp } from '../../src/modules/billing/pay/reconcile.ts';
-import type { PaymentOrder, PaymentProcessor, Progress } from '../../src/platform/payments/processor.ts';
+import type { PaymentOrder, PaymentProcessor, PaymentProgress } from '../../src/platform/payments/processor.ts';
 import { SandboxProcessor } from '../../src/platform/payments/sandbox.ts';
 import { StripeProcessor } from '../../src/platform/payments/stripe.ts';
 import { atEnd } from '../at-end.ts';
@@ -108,23 +108,23 @@ export class WatchedSandbox extends SandboxProcessor {
     this.#failing.set(step, when);
   }
 
-  override submit(...order: Parameters<PaymentProcessor['submit']>): Promise<Progress> {
+  override submit(...order: Parameters<PaymentProcessor['submit']>): Promise<PaymentProgress> {
     return this.#watched('submit', () => super.submit(...order));
   }
 
-  override capture(order: PaymentOrder): Promise<Progress> {
+  override capture(order: PaymentOrder): Promise<PaymentProgress> {
     return this.#watched('capture', () => super.capture(order));
   }
 
-  override cancel(order: PaymentOrder): Promise<Progress> {
+  override cancel(order: PaymentOrder): Promise<PaymentProgress> {
     return this.#watched('cancel', () => super.cancel(order));
   }
 
-  override refund(order: PaymentOrder): Promise<Progress> {
+  override refund(order: PaymentOrder): Promise<PaymentProgress> {
     return this.#watched('refund', () => super.refund(order));
   }
 
-  async #watched(step: Step, call: () => Promise<Progress>): Promise<Progress> {
+  async #watched(step: Step, call: () => Promise<PaymentProgress>): Promise<PaymentProgress> {
     this.calls[step] += 1;
     const [before, failing] = [this.#before.get(step), this.#failing.get(step)];
     this.#before.delete(step);
@@ -182,7 +182,7 @@ export async function payingFirm(service: TestService) {
     },
     attempts: (linkId: string) =>
       store.read(tenant.id, (session) =>
-        session.all<Pick<Attempt, 'id' | 'status' | 'failureCode' | 'paymentId' | 'toRefund'>>(sql`
+        session.all<Pick<PaymentAttempt, 'id' | 'status' | 'failureCode' | 'paymentId' | 'toRefund'>>(sql`
           select id, status, failure_code as "failureCode", payment_id as "paymentId", to_refund as "toRefund" from payment_attempt
           where tenant_id = ${tenant.id} and quick_payment_link_id = ${linkId} order by id`),
       ),

@@ -1,11 +1,11 @@
 import { Rejection } from '../../contract/rejection.ts';
 import { eventsOfRow } from '../../modules/events/index.ts';
-import { type Content, html } from '../../wire/html.ts';
+import { type HtmlContent, html } from '../../wire/html.ts';
 import { customList, type DataList, dataLists, referencesTo } from './catalog.ts';
 import { type EnteredFilter, enteredFilter, listInput } from './filter.ts';
 import { alert, badge, framed, table, when } from './layout.ts';
-import { fields, flatRow, type Row, rowCells } from './values.ts';
-import { callOperation, contextIn, operationOf, rowsIn, type Visit } from './visit.ts';
+import { fields, flatRow, rowCells, type ShownRow } from './values.ts';
+import { type ConsoleVisit, callOperation, contextIn, operationOf, rowsIn } from './visit.ts';
 
 const pageSize = 25;
 /** A list without a filter is read up to here to find one row. */
@@ -14,7 +14,7 @@ const maxEvents = 20;
 const maxEntries = 50;
 
 /** All lists: those of the contract, and those of the tenant's own types. */
-export async function dataPage(visit: Visit): Promise<string> {
+export async function dataPage(visit: ConsoleVisit): Promise<string> {
   const { base } = visit.frame;
   const cursor = visit.query.get('page');
   const query = { pageSize: '100', ...(cursor === null ? {} : { cursor }) };
@@ -34,7 +34,7 @@ ${custom.length > 0 && html`<section class="card"><h2>Custom record types</h2><u
 }
 
 /** @throws Rejection `NOT_FOUND` */
-async function listNamed(visit: Visit, type: string): Promise<DataList> {
+async function listNamed(visit: ConsoleVisit, type: string): Promise<DataList> {
   const standard = dataLists.get(type);
   if (standard !== undefined) return standard;
   try {
@@ -46,7 +46,7 @@ async function listNamed(visit: Visit, type: string): Promise<DataList> {
 }
 
 /** One list, with its filter. What the operation rejects is shown above the filter. */
-export async function listPage(visit: Visit, type: string): Promise<string> {
+export async function listPage(visit: ConsoleVisit, type: string): Promise<string> {
   const list = await listNamed(visit, type);
   const { base } = visit.frame;
   const filter = enteredFilter(visit.query);
@@ -83,7 +83,7 @@ ${(page !== undefined || next !== undefined) && html`<div class="row">${page !==
 }
 
 /** Columns of a type that the contract does not know: the first fields of its rows. */
-function columnsIn(row: Row = {}): string[] {
+function columnsIn(row: ShownRow = {}): string[] {
   const isSimple = (value: unknown) => value === null || typeof value !== 'object';
   const names = Object.entries(row).flatMap(([name, value]) => (isSimple(value) ? [name] : []));
   return names
@@ -103,7 +103,7 @@ function listUrl(base: string, { type }: DataList, filter: EnteredFilter | undef
   return `${base}/data/${type}${query.size === 0 ? '' : `?${query}`}`;
 }
 
-function filterForm(base: string, list: DataList, filter: EnteredFilter | undefined): Content {
+function filterForm(base: string, list: DataList, filter: EnteredFilter | undefined): HtmlContent {
   const selected = filter === undefined ? undefined : `${filter.field} ${filter.operator}`;
   const option = (value: string) =>
     html`<option value="${value}"${value === selected && html` selected`}>${value.replace(/ =$/, '')}</option>`;
@@ -116,7 +116,7 @@ function filterForm(base: string, list: DataList, filter: EnteredFilter | undefi
 <button>Filter</button>${filter !== undefined && html`<a class="button plain" href="${base}/data/${list.type}">Show all</a>`}</form>`;
 }
 
-function rejected({ code, message, errors = [] }: Rejection): Content {
+function rejected({ code, message, errors = [] }: Rejection): HtmlContent {
   const details = errors.filter(({ detail }) => detail !== message);
   return alert(
     'bad',
@@ -125,7 +125,7 @@ function rejected({ code, message, errors = [] }: Rejection): Content {
 }
 
 /** One row: its fields, what refers to it, its ledger entries and its events. */
-export async function rowPage(visit: Visit, type: string, id: string): Promise<string> {
+export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<string> {
   const list = await listNamed(visit, type);
   const row = await readRow(visit, list, id);
   const { base } = visit.frame;
@@ -169,7 +169,7 @@ ${
   });
 }
 
-function shownEvents(events: Awaited<ReturnType<typeof eventsOfRow>>): Content {
+function shownEvents(events: Awaited<ReturnType<typeof eventsOfRow>>): HtmlContent {
   if (events === undefined) return html`<p>Your API user does not have the roles to read all events of this type.</p>`;
   if (events.length === 0) return html`<p>No events are kept for this row.</p>`;
   const rows = events.map(({ id, operation, occurredAt, sequence, changedFields }) => [
@@ -183,7 +183,7 @@ function shownEvents(events: Awaited<ReturnType<typeof eventsOfRow>>): Content {
 }
 
 /** @throws Rejection `NOT_FOUND` */
-async function readRow(visit: Visit, list: DataList, id: string): Promise<Row> {
+async function readRow(visit: ConsoleVisit, list: DataList, id: string): Promise<ShownRow> {
   const { byId, operation, filters } = list;
   if (byId !== undefined) {
     const [, parameter = 'id'] = /\{(\w+)\}$/.exec(byId.path) ?? [];

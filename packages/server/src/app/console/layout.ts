@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from '../../wire/html.ts';
+import { type Html, type HtmlContent, html } from '../../wire/html.ts';
 import { styleElement } from './style.ts';
 
 /** Who is signed in, and where the console is. */
@@ -13,13 +13,13 @@ export interface Frame {
   readonly until: string;
 }
 
-export interface PageShape {
+export interface ConsolePageShape {
   readonly title: string;
   /** The part of the console that the page belongs to, which is the start of its path. */
   readonly part: string;
-  readonly lead?: Content;
-  readonly notice?: Content;
-  readonly body: Content;
+  readonly lead?: HtmlContent;
+  readonly notice?: HtmlContent;
+  readonly body: HtmlContent;
 }
 
 const parts: readonly (readonly [path: string, title: string])[] = [
@@ -34,7 +34,7 @@ const parts: readonly (readonly [path: string, title: string])[] = [
 ];
 
 /** A page for someone who is signed in. */
-export function framed(frame: Frame, { title, part, lead, notice, body }: PageShape): string {
+export function framed(frame: Frame, { title, part, lead, notice, body }: ConsolePageShape): string {
   const { base, tenant, user, isSandbox } = frame;
   const shown = parts.filter(([path]) => path !== '/clock' || isSandbox);
   return document(
@@ -52,11 +52,11 @@ ${body}</main></div>`,
 }
 
 /** A page for someone who is not signed in. */
-export function plainPage(title: string, body: Content): string {
+export function plainPage(title: string, body: HtmlContent): string {
   return document(title, html`<main id="main" class="narrow"><div class="card"><h1>${title}</h1>${body}</div></main>`);
 }
 
-function document(title: string, body: Content): string {
+function document(title: string, body: HtmlContent): string {
   const page: Html = html`<!doctype html>
 <html lang="en">
 <head>
@@ -81,19 +81,19 @@ export function keyField({ formKey }: Pick<Frame, 'formKey'>): Html {
 }
 
 /** A table that scrolls where it is too wide, also by keyboard. */
-export function table(name: string, heads: readonly Content[], rows: readonly (readonly Content[])[]): Html {
+export function table(name: string, heads: readonly HtmlContent[], rows: readonly (readonly HtmlContent[])[]): Html {
   return html`<div class="scroll" role="region" aria-label="${name}" tabindex="0"><table>
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
 <tbody>${rows.map(([first, ...others]) => html`<tr><th scope="row">${first}</th>${others.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
 </table></div>`;
 }
 
-export function alert(kind: 'good' | 'bad' | '', content: Content): Html {
+export function alert(kind: 'good' | 'bad' | '', content: HtmlContent): Html {
   return html`<div class="alert ${kind}" role="${kind === 'bad' ? 'alert' : 'status'}">${content}</div>`;
 }
 
 /** An instant without the parts that nobody reads. */
-export function when(instant: unknown): Content {
+export function when(instant: unknown): HtmlContent {
   if (typeof instant !== 'string') return html`<span class="soft">never</span>`;
   const text = instant.replace('T', ' ').replace(/\.\d+Z$|Z$/, ' UTC');
   return html`<time class="when" datetime="${instant}">${text}</time>`;

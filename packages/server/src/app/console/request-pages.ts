@@ -2,14 +2,14 @@ import { Rejection } from '../../contract/rejection.ts';
 import type { RecentRequest } from '../../service/recent-requests.ts';
 import { html } from '../../wire/html.ts';
 import { badge, framed, table, when } from './layout.ts';
-import type { Visit } from './visit.ts';
+import type { ConsoleVisit } from './visit.ts';
 
 const pageSize = 50;
 
 const lead =
   'The latest 200 requests of your tenant to this process, since it started. Queries and bodies are not kept.';
 
-export function requestsPage(visit: Visit): string {
+export function requestsPage(visit: ConsoleVisit): string {
   const { frame, query } = visit;
   const id = query.get('id')?.trim() ?? '';
   const onlyFailed = query.get('failed') === 'on';
@@ -45,7 +45,7 @@ function status({ status: code }: RecentRequest) {
   return badge(String(code), code >= 400 ? 'bad' : 'good');
 }
 
-export function requestPage(visit: Visit, id: string): string {
+export function requestPage(visit: ConsoleVisit, id: string): string {
   const { frame } = visit;
   const request = visit.service.recentRequests.of(visit.tenant.name).find((one) => one.id === id);
   if (request === undefined)

@@ -4,7 +4,7 @@ import { html } from '../../wire/html.ts';
 import type { PageResult } from '../../wire/result.ts';
 import { alert, type Frame, framed, plainPage } from './layout.ts';
 import { consoleRole, newSignInForm, sessionCookie } from './session.ts';
-import type { Visit } from './visit.ts';
+import type { ConsoleVisit } from './visit.ts';
 
 /** The results of requests for the console, beside its pages. They depend on the URL at which browsers reach it. */
 export class ConsoleResults {
@@ -67,7 +67,7 @@ export class ConsoleResults {
   }
 
   /** A problem of someone who is signed in, with the errors of the form. */
-  failedIn({ frame, exchange }: Visit, path: string, problem: Rejection): PageResult {
+  failedIn({ frame, exchange }: ConsoleVisit, path: string, problem: Rejection): PageResult {
     const [part = ''] = /^\/subscriptions\/[^/]+|^\/[a-z]+/.exec(path) ?? [];
     const errors = problem.errors ?? [];
     const body = html`${alert('bad', html`<p><strong>${problem.problemCode}</strong>: ${problem.message}</p>${errors.length > 0 && html`<ul>${errors.map(({ detail }) => html`<li>${detail}</li>`)}</ul>`}`)}

@@ -20,11 +20,11 @@ import { callerOf, signIn } from './sign-in.ts';
 import { contentPolicy } from './style.ts';
 import { changeSubscription, subscriptionPage, subscriptionsPage } from './subscription-pages.ts';
 import { advanceClock, clockPage, keysPage, limitsPage, overviewPage, revoke, settingsPage } from './tenant-pages.ts';
-import { operationOf, type Visit } from './visit.ts';
+import { type ConsoleVisit, operationOf } from './visit.ts';
 
-type Show = (visit: Visit, ...parameters: string[]) => Promise<string> | string;
+type Show = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string> | string;
 /** @returns where the browser goes next, below the console; undefined if there is no such form. */
-type Change = (visit: Visit, ...parameters: string[]) => Promise<string | undefined>;
+type Change = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | undefined>;
 
 const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
   [/^$/, overviewPage],
@@ -112,7 +112,7 @@ async function handle(service: Service, results: ConsoleResults, exchange: Excha
     Object.entries(exchange.query).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
   );
   const frame = frameOf(service, results, session, tenant, caller);
-  const visit: Visit = { service, exchange, tenant, caller, admitted, frame, query, fields };
+  const visit: ConsoleVisit = { service, exchange, tenant, caller, admitted, frame, query, fields };
   try {
     return (isForm ? await changed(visit, path, results) : await page(visit, path)) ?? results.missing(frame);
   } catch (error) {
@@ -132,7 +132,7 @@ function frameOf(
 }
 
 /** @returns undefined if the console has no such page */
-async function page(visit: Visit, path: string): Promise<PageResult | undefined> {
+async function page(visit: ConsoleVisit, path: string): Promise<PageResult | undefined> {
   for (const [pattern, show] of pages) {
     const [match, ...parameters] = pattern.exec(path) ?? [];
     if (match !== undefined) return shown(await show(visit, ...parameters));
@@ -141,7 +141,7 @@ async function page(visit: Visit, path: string): Promise<PageResult | undefined>
 }
 
 /** @returns undefined if the console has no such form */
-async function changed(visit: Visit, path: string, results: ConsoleResults): Promise<PageResult | undefined> {
+async function changed(visit: ConsoleVisit, path: string, results: ConsoleResults): Promise<PageResult | undefined> {
   for (const [pattern, change] of changes) {
     const [match, ...parameters] = pattern.exec(path) ?? [];
     const next = match === undefined ? undefined : await change(visit, ...parameters);

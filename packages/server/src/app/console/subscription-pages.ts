@@ -1,12 +1,12 @@
-import { type Content, html } from '../../wire/html.ts';
+import { type HtmlContent, html } from '../../wire/html.ts';
 import { dataLists } from './catalog.ts';
 import { alert, badge, framed, keyField, table, when } from './layout.ts';
 import { fields } from './values.ts';
-import { callOperation, operationOf, rowsIn, type Visit } from './visit.ts';
+import { type ConsoleVisit, callOperation, operationOf, rowsIn } from './visit.ts';
 
 const pageSize = 50;
 
-export async function subscriptionsPage(visit: Visit): Promise<string> {
+export async function subscriptionsPage(visit: ConsoleVisit): Promise<string> {
   const { base } = visit.frame;
   const body = await callOperation(visit, operationOf('listEventSubscriptions'), { query: pageQuery(visit) });
   const rows = rowsIn(body).map((row) => [
@@ -28,17 +28,17 @@ export async function subscriptionsPage(visit: Visit): Promise<string> {
   });
 }
 
-function pageQuery({ query }: Visit) {
+function pageQuery({ query }: ConsoleVisit) {
   const cursor = query.get('page');
   return { pageSize: String(pageSize), ...(cursor === null ? {} : { cursor }) };
 }
 
-function nextLink(url: string, { nextCursor }: Readonly<Record<string, unknown>>): Content {
+function nextLink(url: string, { nextCursor }: Readonly<Record<string, unknown>>): HtmlContent {
   if (typeof nextCursor !== 'string') return false;
   return html`<div class="row"><a class="button plain" href="${url}?page=${nextCursor}">Next page</a></div>`;
 }
 
-function state({ active, consecutiveFailures }: Readonly<Record<string, unknown>>): Content {
+function state({ active, consecutiveFailures }: Readonly<Record<string, unknown>>): HtmlContent {
   if (active !== true) return badge('inactive');
   return Number(consecutiveFailures) > 0 ? badge('failing', 'bad') : badge('active', 'good');
 }
@@ -50,7 +50,7 @@ const done: Readonly<Record<string, string>> = {
   reactivated: 'The subscription is active again.',
 };
 
-export async function subscriptionPage(visit: Visit, id: string): Promise<string> {
+export async function subscriptionPage(visit: ConsoleVisit, id: string): Promise<string> {
   const { frame, query } = visit;
   const url = `${frame.base}/subscriptions/${id}`;
   const row = await callOperation(visit, operationOf('getEventSubscription'), { path: { id } });
@@ -92,13 +92,13 @@ ${
   });
 }
 
-function doneNotice(query: URLSearchParams): Content {
+function doneNotice(query: URLSearchParams): HtmlContent {
   const text = done[query.get('done') ?? ''];
   return text !== undefined && alert('good', html`<p>${text}</p>`);
 }
 
 /** Handles a form of the page. @returns what was done, or undefined if there is no such form */
-export async function changeSubscription(visit: Visit, id: string, action: string): Promise<string | undefined> {
+export async function changeSubscription(visit: ConsoleVisit, id: string, action: string): Promise<string | undefined> {
   const { fields: entered } = visit;
   switch (action) {
     case 'retry':

@@ -4,12 +4,12 @@ import { allOperations } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { listKeys, revokeKey } from '../../platform/auth/api-key-store.ts';
 import { databaseClock } from '../../platform/database-clock.ts';
-import { type Content, html } from '../../wire/html.ts';
+import { type HtmlContent, html } from '../../wire/html.ts';
 import { alert, badge, framed, keyField, table, when } from './layout.ts';
-import { callOperation, operationOf, rowsIn, type Visit } from './visit.ts';
+import { type ConsoleVisit, callOperation, operationOf, rowsIn } from './visit.ts';
 
 /** The first page: what needs attention. */
-export async function overviewPage(visit: Visit): Promise<string> {
+export async function overviewPage(visit: ConsoleVisit): Promise<string> {
   const { frame, tenant, service } = visit;
   const { base } = frame;
   const requests = service.recentRequests.of(tenant.name);
@@ -49,7 +49,7 @@ ${tenant.isSandbox && figure('/clock', 'Clock', 'Sandbox', 'has a clock of its o
 }
 
 /** What the service has given up, of the last 30 days: documents without a file, and other work. */
-async function failedJobs({ service: { store }, tenant, frame }: Visit): Promise<Content> {
+async function failedJobs({ service: { store }, tenant, frame }: ConsoleVisit): Promise<HtmlContent> {
   const jobs = await store.read(tenant.id, (session) =>
     session.all<{ name: string; data: { invoiceId?: string }; at: string; failure: string | null }>(sql`
       select name, data, ended_at as at, failure from background_job
@@ -76,7 +76,7 @@ function isUsable({
   return revokedAt === null && Date.parse(expiresAt) > databaseClock.now();
 }
 
-export async function keysPage(visit: Visit): Promise<string> {
+export async function keysPage(visit: ConsoleVisit): Promise<string> {
   const { frame, tenant, service, query } = visit;
   const keys = await service.store.read(tenant.id, (session) => listKeys(session, tenant.id));
   const rows = keys.map((key) => [
@@ -102,7 +102,7 @@ export async function keysPage(visit: Visit): Promise<string> {
 }
 
 /** @throws Rejection `NOT_FOUND` */
-export async function revoke({ service, tenant, caller, exchange }: Visit, id: string): Promise<void> {
+export async function revoke({ service, tenant, caller, exchange }: ConsoleVisit, id: string): Promise<void> {
   const origin = {
     tenantId: tenant.id,
     apiUserId: caller.apiUserId,
@@ -113,7 +113,7 @@ export async function revoke({ service, tenant, caller, exchange }: Visit, id: s
   if (!isRevoked) throw new Rejection('NOT_FOUND', 'Your tenant has no active key with this ID.');
 }
 
-export function limitsPage({ frame, tenant, service }: Visit): string {
+export function limitsPage({ frame, tenant, service }: ConsoleVisit): string {
   const factor = service.config.rateLimitFactor;
   const policies = Map.groupBy(allOperations, ({ rateLimit }) => rateLimit.policy);
   const rows = [...policies].flatMap(([policy, operations]) => {
@@ -139,10 +139,10 @@ export function limitsPage({ frame, tenant, service }: Visit): string {
   });
 }
 
-export function settingsPage({ frame, tenant }: Visit): string {
+export function settingsPage({ frame, tenant }: ConsoleVisit): string {
   const { settings, currency, timeZone, name } = tenant;
   const values: Readonly<Record<string, unknown>> = { currency, timeZone, ...settings };
-  const shown = (value: unknown): Content => {
+  const shown = (value: unknown): HtmlContent => {
     if (typeof value === 'boolean') return value ? 'on' : 'off';
     if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
     return String(value);
@@ -160,7 +160,7 @@ export function settingsPage({ frame, tenant }: Visit): string {
   });
 }
 
-export async function clockPage(visit: Visit): Promise<string> {
+export async function clockPage(visit: ConsoleVisit): Promise<string> {
   const { frame, query } = visit;
   const { now, offsetSeconds } = await callOperation(visit, operationOf('getSandboxClock'));
   const days = Number(offsetSeconds) / 86_400;
@@ -175,7 +175,7 @@ export async function clockPage(visit: Visit): Promise<string> {
   });
 }
 
-export async function advanceClock(visit: Visit): Promise<void> {
+export async function advanceClock(visit: ConsoleVisit): Promise<void> {
   const advanceBy = visit.fields.get('advanceBy')?.trim() ?? '';
   await callOperation(visit, operationOf('advanceSandboxClock'), { body: { advanceBy } });
 }

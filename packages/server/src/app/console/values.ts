@@ -1,22 +1,22 @@
 import type { Schema } from '../../contract/contract.ts';
-import { type Content, html } from '../../wire/html.ts';
+import { type HtmlContent, html } from '../../wire/html.ts';
 import { type DataList, dataLists, merged } from './catalog.ts';
 import { when } from './layout.ts';
 
 /** Embedded lists end here; their own lists have all rows. */
 const maxItems = 20;
 
-export type Row = Readonly<Record<string, unknown>>;
+export type ShownRow = Readonly<Record<string, unknown>>;
 
 /** A row of a lookup has its fields in `attributes`; a field that a firm names `id` must not replace the row's own. */
-export function flatRow(value: unknown): Row {
-  const row: Row = Object(value);
+export function flatRow(value: unknown): ShownRow {
+  const row: ShownRow = Object(value);
   const { attributes, ...rest } = row;
   return typeof attributes === 'object' && attributes !== null ? { ...attributes, ...rest } : row;
 }
 
 /** Renders a value by its schema: references are links. */
-export function shownValue(base: string, value: unknown, schema: Schema | undefined): Content {
+export function shownValue(base: string, value: unknown, schema: Schema | undefined): HtmlContent {
   if (value === null || value === undefined) return html`<span class="soft">none</span>`;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number') return String(value);
@@ -45,7 +45,7 @@ function itemSchema(schema: Schema | undefined): Schema | undefined {
 }
 
 /** Renders the fields of an object. */
-export function fields(base: string, row: Row, properties: ReadonlyMap<string, Schema>): Content {
+export function fields(base: string, row: ShownRow, properties: ReadonlyMap<string, Schema>): HtmlContent {
   return html`<dl>${Object.entries(row).map(([name, value]) => {
     const schema = properties.get(name);
     return html`<dt>${name}</dt><dd>${shownValue(base, value, schema === undefined ? undefined : merged(schema))}</dd>`;
@@ -53,7 +53,7 @@ export function fields(base: string, row: Row, properties: ReadonlyMap<string, S
 }
 
 /** Rows of a list as cells: a link to each, and the columns. */
-export function rowCells(base: string, list: DataList, row: Row, columns: readonly string[]): Content[] {
+export function rowCells(base: string, list: DataList, row: ShownRow, columns: readonly string[]): HtmlContent[] {
   const [first = 'id', ...others] = columns;
   const label = row[first] ?? row.systemRef ?? row.id;
   const link = html`<a href="${base}/data/${list.type}/${encodeURIComponent(String(row.id))}">${String(label)}</a>`;

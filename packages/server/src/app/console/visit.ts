@@ -10,7 +10,7 @@ import { contextOf } from '../sign-in.ts';
 import type { Frame } from './layout.ts';
 
 /** The request of someone who is signed in. */
-export interface Visit {
+export interface ConsoleVisit {
   readonly service: Service;
   readonly exchange: Exchange;
   readonly tenant: Tenant;
@@ -41,7 +41,7 @@ export function openContext(service: Service, exchange: Exchange, operation: Ope
 }
 
 /** The context of an operation. Its changes are audited under the API user, with the ID of the request. */
-export function contextIn({ service, exchange, tenant, caller }: Visit, operation: Operation): Context {
+export function contextIn({ service, exchange, tenant, caller }: ConsoleVisit, operation: Operation): Context {
   return contextOf(openContext(service, exchange, operation), tenant, caller, undefined);
 }
 
@@ -51,7 +51,7 @@ export function contextIn({ service, exchange, tenant, caller }: Visit, operatio
  * @throws Rejection
  */
 export async function callOperation(
-  visit: Visit,
+  visit: ConsoleVisit,
   operation: Operation,
   input: CallInput = {},
 ): Promise<Record<string, unknown>> {

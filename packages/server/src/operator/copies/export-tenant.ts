@@ -8,7 +8,7 @@ import { readCopiedRows } from './copied-rows.ts';
 import { contentLine, endLine, FileDigest, headerLine, rowLine } from './file-format.ts';
 import { encryptedColumns, FileKey } from './file-key.ts';
 import { newestMigration, tenantColumns, tenantTables } from './tenant-tables.ts';
-import { openTarget, type Target } from './write-file.ts';
+import { type FileTarget, openTarget } from './write-file.ts';
 
 export interface ExportRequest {
   readonly tenant: string;
@@ -82,11 +82,11 @@ class Export {
   readonly #transaction: Transaction;
   readonly #found: FoundTenant;
   readonly #key: FileKey;
-  readonly #target: Target;
+  readonly #target: FileTarget;
   readonly #digest = new FileDigest();
   #rows = 0;
 
-  constructor(operator: Operator, transaction: Transaction, found: FoundTenant, key: FileKey, target: Target) {
+  constructor(operator: Operator, transaction: Transaction, found: FoundTenant, key: FileKey, target: FileTarget) {
     this.#operator = operator;
     this.#transaction = transaction;
     this.#found = found;

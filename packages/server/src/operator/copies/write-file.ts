@@ -6,7 +6,7 @@ import { finished, pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 
 /** Where an export is written. */
-export interface Target {
+export interface FileTarget {
   write(text: string): Promise<void>;
   /** Makes the file visible under its name. */
   end(): Promise<void>;
@@ -23,7 +23,7 @@ export const standardOutput = '-';
  *
  * @throws Error with a sentence if the file exists or cannot be created.
  */
-export async function openTarget(path: string): Promise<Target> {
+export async function openTarget(path: string): Promise<FileTarget> {
   if (path === standardOutput) return { ...writing(process.stdout), end: async () => {}, abandon: async () => {} };
   if (await exists(path)) throw new Error(`${path} exists. Delete it, or specify another file.`);
   const unfinished = `${path}.unfinished`;
@@ -55,7 +55,7 @@ export async function openTarget(path: string): Promise<Target> {
 }
 
 /** Waits until what was written before has been taken, so that memory is bounded. */
-function writing(stream: Writable): Pick<Target, 'write'> {
+function writing(stream: Writable): Pick<FileTarget, 'write'> {
   let failure: Error | undefined;
   stream.once('error', (error) => {
     failure = error;

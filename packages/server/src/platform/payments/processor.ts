@@ -52,7 +52,7 @@ interface Reason {
  * - `returned`: the bank returned a captured payment.
  * - `refunded`: the whole amount of a captured payment was refunded.
  */
-export type Progress =
+export type PaymentProgress =
   | { readonly state: 'action'; readonly reference: string; readonly url: string }
   | { readonly state: 'authorized'; readonly reference: string }
   | ({ readonly state: 'declined' } & Reason)
@@ -69,15 +69,15 @@ export interface PaymentProcessor {
   readonly collectsDetails: boolean;
   methodsFor(currency: string): readonly PayMethod[];
   /** Sends an order, once for each key. A card is at most authorized: `capture` charges it. */
-  submit(order: PaymentOrder, details: PayDetails | undefined): Promise<Progress>;
+  submit(order: PaymentOrder, details: PayDetails | undefined): Promise<PaymentProgress>;
   /** Returns the state of an order; undefined if the processor has not received it. */
-  find(order: PaymentOrder): Promise<Progress | undefined>;
+  find(order: PaymentOrder): Promise<PaymentProgress | undefined>;
   /** Charges an authorized card. Returns the state after that, like the next two; all can be repeated. */
-  capture(order: PaymentOrder): Promise<Progress>;
+  capture(order: PaymentOrder): Promise<PaymentProgress>;
   /** Ensures that nothing is captured from now on, also for a `submit` that is still in transit. */
-  cancel(order: PaymentOrder): Promise<Progress>;
+  cancel(order: PaymentOrder): Promise<PaymentProgress>;
   /** Refunds the whole amount of a captured payment, once. */
-  refund(order: PaymentOrder): Promise<Progress>;
+  refund(order: PaymentOrder): Promise<PaymentProgress>;
   /**
    * Returns the attempt that a notification concerns; undefined if it concerns none.
    *

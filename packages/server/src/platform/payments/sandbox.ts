@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { databaseClock } from '../database-clock.ts';
 import { type Decimal, formatDecimal, parseDecimal, round } from '../decimal.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import type { PayDetails, PaymentOrder, PaymentProcessor, Progress } from './processor.ts';
+import type { PayDetails, PaymentOrder, PaymentProcessor, PaymentProgress } from './processor.ts';
 
 /** The course of a payment in the sandbox. */
 type Scenario = 'approved' | 'challenged' | 'settled' | 'unfunded' | 'returned' | 'cancelled' | keyof typeof declines;
@@ -86,7 +86,7 @@ export class SandboxProcessor implements PaymentProcessor {
     return currency === 'USD' ? (['CARD', 'ACH'] as const) : (['CARD'] as const);
   }
 
-  submit(order: PaymentOrder, details: PayDetails | undefined): Promise<Progress> {
+  submit(order: PaymentOrder, details: PayDetails | undefined): Promise<PaymentProgress> {
     if (details === undefined) throw new Error('The sandbox requires the details of a card or an account.');
     const number = details.method === 'CARD' ? details.number : details.accountNumber;
     const known = (details.method === 'CARD' ? testCards : testAccounts).find((one) => one.number === number);
@@ -98,7 +98,7 @@ export class SandboxProcessor implements PaymentProcessor {
     });
   }
 
-  async find(order: PaymentOrder): Promise<Progress | undefined> {
+  async find(order: PaymentOrder): Promise<PaymentProgress | undefined> {
     const now = this.#at(order);
     const stored = await this.#store.system(async (transaction) => {
       await transaction.all(sql`
@@ -110,7 +110,7 @@ export class SandboxProcessor implements PaymentProcessor {
     return stored === undefined ? undefined : this.#progressOf(stored, order);
   }
 
-  async capture(order: PaymentOrder): Promise<Progress> {
+  async capture(order: PaymentOrder): Promise<PaymentProgress> {
     return this.#change(
       order,
       sql`
@@ -120,7 +120,7 @@ export class SandboxProcessor implements PaymentProcessor {
     );
   }
 
-  async cancel(order: PaymentOrder): Promise<Progress> {
+  async cancel(order: PaymentOrder): Promise<PaymentProgress> {
     await this.#store.system((transaction) =>
       transaction.all(sql`
         update sandbox_payment set scenario = 'cancelled'
@@ -130,7 +130,7 @@ export class SandboxProcessor implements PaymentProcessor {
     return this.#keep(order, { scenario: 'cancelled', cardBrand: null, last4: null });
   }
 
-  async refund(order: PaymentOrder): Promise<Progress> {
+  async refund(order: PaymentOrder): Promise<PaymentProgress> {
     return this.#change(
       order,
       sql`
@@ -152,7 +152,7 @@ export class SandboxProcessor implements PaymentProcessor {
   }
 
   /** Changes a payment, and returns its state after that. */
-  async #change(order: PaymentOrder, change: RawBuilder<unknown>): Promise<Progress> {
+  async #change(order: PaymentOrder, change: RawBuilder<unknown>): Promise<PaymentProgress> {
     const stored = await this.#store.system(async (transaction) => {
       await transaction.all(change);
       return read(transaction, order.key);
@@ -165,7 +165,7 @@ export class SandboxProcessor implements PaymentProcessor {
   async #keep(
     order: PaymentOrder,
     { scenario, cardBrand, last4 }: Pick<StoredPayment, 'scenario' | 'cardBrand' | 'last4'>,
-  ): Promise<Progress> {
+  ): Promise<PaymentProgress> {
     const stored = await this.#store.system(async (transaction) => {
       await transaction.all(sql`
         insert into sandbox_payment (key, reference, scenario, amount, fee, card_brand, last4, submitted_at)
@@ -191,13 +191,13 @@ export class SandboxProcessor implements PaymentProcessor {
     return this.#at(order).since(Temporal.Instant.from(instant)).total('seconds');
   }
 
-  #progressOf(stored: StoredPayment, order: PaymentOrder): Progress {
+  #progressOf(stored: StoredPayment, order: PaymentOrder): PaymentProgress {
     const { pageUrl } = order;
     const { scenario, reference, cardBrand, last4, challengeApproved } = stored;
     const details = { reference, cardBrand, last4, fee: parseDecimal(stored.fee) };
     const age = this.#secondsSince(order, stored.submittedAt);
     if (stored.refundedAt !== null) return { state: 'refunded', ...details };
-    const card = (): Progress => {
+    const card = (): PaymentProgress => {
       if (stored.capturedAt !== null) return { state: 'captured', ...details };
       if (age < authorizationLasts) return { state: 'authorized', reference };
       return declined('authorization_expired', 'The payment was not completed in time.');
@@ -234,7 +234,7 @@ export class SandboxProcessor implements PaymentProcessor {
   }
 }
 
-function declined(code: string, message: string): Progress {
+function declined(code: string, message: string): PaymentProgress {
   return { state: 'declined', code, message };
 }
 

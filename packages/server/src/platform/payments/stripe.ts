@@ -8,7 +8,7 @@ import {
   type PayMethod,
   type PaymentOrder,
   type PaymentProcessor,
-  type Progress,
+  type PaymentProgress,
   UnverifiedNotification,
 } from './processor.ts';
 import { readMetadata, readStripeEvent } from './stripe-event.ts';
@@ -51,7 +51,7 @@ export class StripeProcessor implements PaymentProcessor {
     return currency === 'USD' ? (['CARD', 'ACH'] as const) : (['CARD'] as const);
   }
 
-  async submit(order: PaymentOrder): Promise<Progress> {
+  async submit(order: PaymentOrder): Promise<PaymentProgress> {
     const { key, tenant, amount, currency, description, method, pageUrl, payerEmail, createdAt } = order;
     const metadata = { tenant, attempt: key };
     const units = minorUnits(amount, currency);
@@ -103,12 +103,12 @@ export class StripeProcessor implements PaymentProcessor {
     }
   }
 
-  async find({ reference }: PaymentOrder): Promise<Progress | undefined> {
+  async find({ reference }: PaymentOrder): Promise<PaymentProgress | undefined> {
     if (reference === null) return undefined;
     return this.#progressAt(reference);
   }
 
-  async capture(order: PaymentOrder): Promise<Progress> {
+  async capture(order: PaymentOrder): Promise<PaymentProgress> {
     const reference = referenceOf(order);
     const found = await this.#retrieve(reference);
     if (isAuthorized(found)) {
@@ -128,7 +128,7 @@ export class StripeProcessor implements PaymentProcessor {
    * Without a known session, its page was never shown: whether Stripe has one or not, it cannot be paid, and expires
    * automatically. Stripe cancels the payment of a session only while it is authorized; before that, the session expires.
    */
-  async cancel({ reference }: PaymentOrder): Promise<Progress> {
+  async cancel({ reference }: PaymentOrder): Promise<PaymentProgress> {
     if (reference === null) return cancelled;
     const found = await this.#retrieve(reference);
     try {
@@ -144,7 +144,7 @@ export class StripeProcessor implements PaymentProcessor {
     return cancelled;
   }
 
-  async refund(order: PaymentOrder): Promise<Progress> {
+  async refund(order: PaymentOrder): Promise<PaymentProgress> {
     const { key, tenant } = order;
     const reference = referenceOf(order);
     const found = await this.#retrieve(reference);
@@ -208,12 +208,12 @@ export class StripeProcessor implements PaymentProcessor {
     return this.#intent(id);
   }
 
-  async #progressAt(reference: string): Promise<Progress> {
+  async #progressAt(reference: string): Promise<PaymentProgress> {
     const found = await this.#retrieve(reference);
     return found.object === 'payment_intent' ? this.#progressOfIntent(found) : progressOfSession(found);
   }
 
-  async #progressOfIntent(intent: Stripe.PaymentIntent): Promise<Progress> {
+  async #progressOfIntent(intent: Stripe.PaymentIntent): Promise<PaymentProgress> {
     if (isAuthorized(intent)) return { state: 'authorized', reference: intent.id };
     // An authorization that was cancelled, or has expired. Nothing was captured.
     if (intent.status === 'canceled' && intent.capture_method === 'manual') return cancelled;
@@ -247,7 +247,7 @@ export class StripeProcessor implements PaymentProcessor {
   }
 }
 
-const cancelled: Progress = {
+const cancelled: PaymentProgress = {
   state: 'declined',
   code: 'cancelled',
   message: 'The payment was cancelled.',
@@ -279,7 +279,7 @@ function isRejection(error: InstanceType<typeof Stripe.errors.StripeError>): boo
   );
 }
 
-function progressOfSession({ id, status, url }: Stripe.Checkout.Session): Progress {
+function progressOfSession({ id, status, url }: Stripe.Checkout.Session): PaymentProgress {
   if (status === 'open' && url !== null) return { state: 'action', reference: id, url };
   if (status === 'expired')
     return {

@@ -13,7 +13,7 @@ export interface FaceEntry {
   readonly characters: string;
 }
 
-export type Weight = 'regular' | 'bold';
+export type FontWeight = 'regular' | 'bold';
 
 /** A font in HarfBuzz, whose unit is a thousandth of the font size, as in a PDF. */
 export interface OpenFont {
@@ -76,16 +76,16 @@ export class Face {
 }
 
 const entries: readonly FaceEntry[] = JSON.parse(readFileSync(sourceFile('platform/pdf/faces/faces.json'), 'utf8'));
-const mainNames: Readonly<Record<Weight, string>> = { regular: 'noto-sans', bold: 'noto-sans-bold' };
+const mainNames: Readonly<Record<FontWeight, string>> = { regular: 'noto-sans', bold: 'noto-sans-bold' };
 const others = entries.filter(({ name }) => !Object.values(mainNames).includes(name));
 
 /** The faces of each weight, in the order of preference. The first one has a box for characters that none of them has. */
-export const faces: Readonly<Record<Weight, readonly [Face, ...Face[]]>> = {
+export const faces: Readonly<Record<FontWeight, readonly [Face, ...Face[]]>> = {
   regular: facesOf('regular'),
   bold: facesOf('bold'),
 };
 
-function facesOf(weight: Weight): readonly [Face, ...Face[]] {
+function facesOf(weight: FontWeight): readonly [Face, ...Face[]] {
   const main = entries.find(({ name }) => name === mainNames[weight]);
   if (main === undefined) throw new Error(`faces.json has no ${mainNames[weight]}.`);
   return [new Face(main, false), ...others.map((entry) => new Face(entry, weight === 'bold'))];

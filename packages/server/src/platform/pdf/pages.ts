@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import PDFDocument from 'pdfkit';
 import { EmbeddedFace } from './embedded-face.ts';
-import type { Face, Weight } from './faces.ts';
+import type { Face, FontWeight } from './faces.ts';
 import { shapeText } from './shaping.ts';
 import { linesOf, runsOf } from './text-runs.ts';
 
@@ -13,7 +13,7 @@ const footSize = 8;
 
 export interface Style {
   readonly size?: number;
-  readonly weight?: Weight;
+  readonly weight?: FontWeight;
   readonly color?: string;
 }
 
@@ -213,7 +213,7 @@ export class Pages {
     this.#document.restore();
   }
 
-  #widthOf(part: string, size: number, weight: Weight): number {
+  #widthOf(part: string, size: number, weight: FontWeight): number {
     const key = `${weight} ${part}`;
     let width = widths.get(key);
     if (width === undefined) {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Bidi } from 'bidi-js';
 import { LRUCache } from 'lru-cache';
-import { type Face, faces, type Weight } from './faces.ts';
+import { type Face, type FontWeight, faces } from './faces.ts';
 
 // Its type declarations describe the module for bundlers, which Node does not load.
 const createBidi: () => Bidi = createRequire(import.meta.url)('bidi-js');
@@ -19,7 +19,7 @@ const segmenter = new Intl.Segmenter('en');
 const words = new Intl.Segmenter('en', { granularity: 'word' });
 
 /** Splits a line into runs in visual order, from left to right, whatever scripts it contains (UAX #9, rule L2). */
-export function runsOf(line: string, weight: Weight): readonly TextRun[] {
+export function runsOf(line: string, weight: FontWeight): readonly TextRun[] {
   if (/^[\x20-\x7e]*$/.test(line)) return line === '' ? [] : [{ text: line, face: faces[weight][0], level: 0 }];
   const runs = logicalRuns(line, weight);
   const levels = runs.map(({ level }) => level);
@@ -28,7 +28,7 @@ export function runsOf(line: string, weight: Weight): readonly TextRun[] {
   return runs;
 }
 
-function logicalRuns(line: string, weight: Weight): TextRun[] {
+function logicalRuns(line: string, weight: FontWeight): TextRun[] {
   const { levels } = bidi.getEmbeddingLevels(line, 'ltr');
   const runs: TextRun[] = [];
   const add = (run: TextRun) => {
@@ -56,7 +56,7 @@ const shared = /^[\p{sc=Zyyy}\p{sc=Zinh}]+$/u;
  * Returns the face of a character with its accents: one that has all of them, if any does. Accents, and punctuation of a
  * script, keep the face of the preceding text.
  */
-function facesOf(segment: string, weight: Weight, last: Face | undefined): readonly (readonly [string, Face])[] {
+function facesOf(segment: string, weight: FontWeight, last: Face | undefined): readonly (readonly [string, Face])[] {
   const [main] = faces[weight];
   const characters = [...segment].filter((character) => !ignorable.test(character));
   const hasAll = (face: Face) => characters.every((character) => face.has(character.codePointAt(0) ?? 0));

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
   type ByteRange,
-  type Content,
   ContentMissing,
+  type ContentSource,
   type ContentStorage,
   contentKey,
   folderKey,
@@ -33,7 +33,7 @@ export class LocalStorage implements ContentStorage {
     return join(this.#root, 'incoming');
   }
 
-  async put(tenantId: number, content: Content): Promise<StoredContent> {
+  async put(tenantId: number, content: ContentSource): Promise<StoredContent> {
     this.#prepared ??= this.#prepare();
     await this.#prepared;
     const unfinished = join(this.#incoming, randomUUID());
@@ -91,7 +91,7 @@ export class LocalStorage implements ContentStorage {
   }
 }
 
-async function writeFlushed(path: string, content: Content): Promise<StoredContent> {
+async function writeFlushed(path: string, content: ContentSource): Promise<StoredContent> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
   const file = await open(path, 'wx', 0o600);

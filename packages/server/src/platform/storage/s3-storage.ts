@@ -10,8 +10,8 @@ import {
 } from '@aws-sdk/client-s3';
 import {
   type ByteRange,
-  type Content,
   ContentMissing,
+  type ContentSource,
   type ContentStorage,
   contentKey,
   folderKey,
@@ -47,7 +47,7 @@ export class S3Storage implements ContentStorage {
     });
   }
 
-  async put(tenantId: number, content: Content): Promise<StoredContent> {
+  async put(tenantId: number, content: ContentSource): Promise<StoredContent> {
     const stored = await measure(content);
     await this.#client.send(
       new PutObjectCommand({

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 /** Content to store: bytes, or a file on this machine. */
-export type Content = Uint8Array | { readonly path: string };
+export type ContentSource = Uint8Array | { readonly path: string };
 
 /** The hash and length of content, which identify it within a tenant. */
 export interface StoredContent {
@@ -24,7 +24,7 @@ export interface ByteRange {
  * Storing it again has no effect, so interrupted operations can be repeated.
  */
 export interface ContentStorage {
-  put(tenantId: number, content: Content): Promise<StoredContent>;
+  put(tenantId: number, content: ContentSource): Promise<StoredContent>;
   /** @throws ContentMissing if no content has this hash */
   open(tenantId: number, sha256: string, range?: ByteRange): Promise<Readable>;
   /** Deletes all content of a tenant that does not exist. */
@@ -55,7 +55,7 @@ export function folderKey(tenantId: number): string {
 }
 
 /** Reads content once, to calculate its hash and length. */
-export async function measure(content: Content): Promise<StoredContent> {
+export async function measure(content: ContentSource): Promise<StoredContent> {
   const hash = createHash('sha256');
   if (content instanceof Uint8Array)
     return { sha256: hash.update(content).digest('hex'), sizeBytes: content.byteLength };

@@ -15,7 +15,7 @@ export interface WorkerInput {
 export type Request = Uint8Array | 'close';
 
 /** Messages of the protocol, or the state of the database. */
-export type Report = Uint8Array | { readonly kind: 'opened' } | Failure;
+export type WorkerReport = Uint8Array | { readonly kind: 'opened' } | Failure;
 
 export interface Failure {
   readonly kind: 'failed';
@@ -64,7 +64,7 @@ export class PgliteSocket extends Duplex {
 
   #listen(worker: Worker, opened: () => void): void {
     this.#worker = worker;
-    worker.on('message', (report: Report) => {
+    worker.on('message', (report: WorkerReport) => {
       if (report instanceof Uint8Array) this.push(report);
       else if (report.kind === 'opened') opened();
       else this.#failure = unavailableBecause(report.sqlState, `PGlite stopped: ${report.reason}`);

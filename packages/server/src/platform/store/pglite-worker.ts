@@ -3,7 +3,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin';
 import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
-import type { Failure, Report, Request, WorkerInput } from './pglite-socket.ts';
+import type { Failure, Request, WorkerInput, WorkerReport } from './pglite-socket.ts';
 
 /**
  * The thread that runs PGlite. It passes protocol messages on unchanged: `pg` in the main thread writes and reads them.
@@ -94,6 +94,6 @@ function end(reason: string): void {
   process.exit(1);
 }
 
-function report(message: Report, transferred: ArrayBuffer[] = []): void {
+function report(message: WorkerReport, transferred: ArrayBuffer[] = []): void {
   port?.postMessage(message, transferred);
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { disagreements, payingFirm } from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
 import { parseDecimal } from '../../../platform/decimal.ts';
-import type { Progress } from '../../../platform/payments/processor.ts';
+import type { PaymentProgress } from '../../../platform/payments/processor.ts';
 import { beginAttempt, findAttempt } from './attempt.ts';
 import {
   type AttemptEvent,
@@ -25,7 +25,7 @@ const client = await newClient();
 let created = 0;
 
 /** Returns a state at the processor. */
-function progressOf(state: AttemptEvent): Progress {
+function progressOf(state: AttemptEvent): PaymentProgress {
   const reference = `reference-${created}`;
   const details = { reference, cardBrand: null, last4: '4242', fee: parseDecimal('0.10') };
   const reason = { code: 'a_code', message: 'A reason.' };

@@ -1,4 +1,4 @@
-import type { Progress } from '../../../platform/payments/processor.ts';
+import type { PaymentProgress } from '../../../platform/payments/processor.ts';
 
 /**
  * - `OPEN`: the order was sent to the processor, or is about to be, and the link is PROCESSING.
@@ -10,7 +10,7 @@ export const attemptStatuses = ['OPEN', 'DECLINED', 'PENDING', 'COMPLETED', 'FAI
 export type AttemptStatus = (typeof attemptStatuses)[number];
 
 /** What moves an attempt: the state that the processor reports. */
-export type AttemptEvent = Progress['state'];
+export type AttemptEvent = PaymentProgress['state'];
 
 interface AttemptTransition {
   readonly from: readonly AttemptStatus[];

@@ -8,7 +8,7 @@ import { quickPaymentLink, reserveLink } from '../link/payment-link.ts';
 import { type AttemptStatus, attemptMachine } from './attempt-machine.ts';
 
 /** One attempt to pay a link, as it is stored. */
-export interface Attempt {
+export interface PaymentAttempt {
   readonly id: string;
   readonly linkId: string;
   readonly status: AttemptStatus;
@@ -55,7 +55,11 @@ export type Write = <T>(work: (unit: UnitOfWork) => Promise<T>) => Promise<T>;
 export const submitSeconds = 30;
 
 /** Reserves a link for one payer. @returns undefined if it can no longer be paid, or another payer is paying it. */
-export function beginAttempt(write: Write, linkId: string, request: AttemptRequest): Promise<Attempt | undefined> {
+export function beginAttempt(
+  write: Write,
+  linkId: string,
+  request: AttemptRequest,
+): Promise<PaymentAttempt | undefined> {
   return write(async (unit) => {
     const link = await unit.plan((plan) => {
       const row = plan.getForUpdate(quickPaymentLink, linkId);
@@ -85,18 +89,24 @@ const columns = sql`select a.id, a.quick_payment_link_id as "linkId", a.status, 
   from payment_attempt a
   join quick_payment_link link on link.tenant_id = a.tenant_id and link.id = a.quick_payment_link_id`;
 
-export function findAttempt(session: Session, tenantId: number, id: string): Promise<Attempt | undefined> {
-  return session.first<Attempt>(sql`${columns} where a.tenant_id = ${tenantId} and a.id = ${id}`);
+export function findAttempt(session: Session, tenantId: number, id: string): Promise<PaymentAttempt | undefined> {
+  return session.first<PaymentAttempt>(sql`${columns} where a.tenant_id = ${tenantId} and a.id = ${id}`);
 }
 
 /** The same, locked until the transaction ends. */
-export function lockAttempt(transaction: Transaction, tenantId: number, id: string): Promise<Attempt | undefined> {
-  return transaction.first<Attempt>(sql`${columns} where a.tenant_id = ${tenantId} and a.id = ${id} for update of a`);
+export function lockAttempt(
+  transaction: Transaction,
+  tenantId: number,
+  id: string,
+): Promise<PaymentAttempt | undefined> {
+  return transaction.first<PaymentAttempt>(
+    sql`${columns} where a.tenant_id = ${tenantId} and a.id = ${id} for update of a`,
+  );
 }
 
 /** Returns the attempt that determines the state of a link: the one that uses it, one that is refunded, or the last one. */
-export function latestAttempt(session: Session, tenantId: number, linkId: string): Promise<Attempt | undefined> {
-  return session.first<Attempt>(sql`${columns} where a.tenant_id = ${tenantId} and a.quick_payment_link_id = ${linkId}
+export function latestAttempt(session: Session, tenantId: number, linkId: string): Promise<PaymentAttempt | undefined> {
+  return session.first<PaymentAttempt>(sql`${columns} where a.tenant_id = ${tenantId} and a.quick_payment_link_id = ${linkId}
     order by a.status = 'DECLINED', a.to_refund, a.id desc limit 1`);
 }
 
@@ -106,8 +116,8 @@ export function dueAttempts(
   tenantId: number,
   now: Temporal.Instant,
   limit: number,
-): Promise<Attempt[]> {
-  return session.all<Attempt>(sql`${columns} where a.tenant_id = ${tenantId} and a.next_check_at <= ${now.toString()}::timestamptz
+): Promise<PaymentAttempt[]> {
+  return session.all<PaymentAttempt>(sql`${columns} where a.tenant_id = ${tenantId} and a.next_check_at <= ${now.toString()}::timestamptz
     order by a.next_check_at limit ${limit}`);
 }
 
@@ -133,7 +143,7 @@ const returnDays = 60;
  * state is final.
  */
 export function secondsToNextCheck(
-  { status, method, toRefund, createdAt }: Pick<Attempt, 'status' | 'method' | 'toRefund' | 'createdAt'>,
+  { status, method, toRefund, createdAt }: Pick<PaymentAttempt, 'status' | 'method' | 'toRefund' | 'createdAt'>,
   checks: number,
   now: string,
 ): number | null {
@@ -146,7 +156,7 @@ export function secondsToNextCheck(
 }
 
 /** Stores an attempt after a check. @param checks the number of checks since its last change */
-export async function storeAttempt(unit: UnitOfWork, attempt: Attempt, checks: number): Promise<void> {
+export async function storeAttempt(unit: UnitOfWork, attempt: PaymentAttempt, checks: number): Promise<void> {
   const seconds = secondsToNextCheck(attempt, checks, unit.now);
   await unit.transaction.all(sql`
     update payment_attempt set status = ${attempt.status}, reference = ${attempt.reference},
@@ -157,7 +167,7 @@ export async function storeAttempt(unit: UnitOfWork, attempt: Attempt, checks: n
 }
 
 /** Creates the order for the processor. */
-export function orderOf(tenant: string, attempt: Attempt): PaymentOrder {
+export function orderOf(tenant: string, attempt: PaymentAttempt): PaymentOrder {
   const {
     id,
     reference,

@@ -12,7 +12,7 @@ import {
 } from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
 import { parseDecimal } from '../../../platform/decimal.ts';
-import type { PaymentProcessor, Progress } from '../../../platform/payments/processor.ts';
+import type { PaymentProcessor, PaymentProgress } from '../../../platform/payments/processor.ts';
 import { SandboxProcessor } from '../../../platform/payments/sandbox.ts';
 import { recordResult } from '../payment/payment-rules.ts';
 import { findAttempt, orderOf, secondsToNextCheck } from './attempt.ts';
@@ -25,14 +25,14 @@ let now = Temporal.Now.instant();
 let trouble: 'none' | 'before' | 'after' | 'down' = 'none';
 
 class TroubledSandbox extends SandboxProcessor {
-  override async submit(...order: Parameters<PaymentProcessor['submit']>): Promise<Progress> {
+  override async submit(...order: Parameters<PaymentProcessor['submit']>): Promise<PaymentProgress> {
     if (trouble === 'before' || trouble === 'down') throw new Error('The connection was refused.');
     const progress = await super.submit(...order);
     if (trouble === 'after') throw new Error('The connection was lost.');
     return progress;
   }
 
-  override async find(order: Parameters<PaymentProcessor['find']>[0]): Promise<Progress | undefined> {
+  override async find(order: Parameters<PaymentProcessor['find']>[0]): Promise<PaymentProgress | undefined> {
     if (trouble === 'down') throw new Error('The connection was refused.');
     return super.find(order);
   }
@@ -312,7 +312,7 @@ describe('an invoice that is paid otherwise while the payer confirms a payment',
 });
 
 describe('money that is captured although the link was released', () => {
-  const captured: Progress = {
+  const captured: PaymentProgress = {
     state: 'captured',
     reference: 'stray-1',
     cardBrand: 'Visa',

@@ -1,6 +1,6 @@
 import type { PayMethod } from '../../../platform/payments/processor.ts';
 import { testAccounts, testCards, testRoutingNumber } from '../../../platform/payments/sandbox.ts';
-import { type Content, type Html, html } from '../../../wire/html.ts';
+import { type Html, type HtmlContent, html } from '../../../wire/html.ts';
 import type { Entered, FieldError, FieldName, FormShape } from './form.ts';
 import { formatDay, formatMoney } from './format.ts';
 import { layout } from './layout.ts';
@@ -60,7 +60,7 @@ function anchorOf(name: FieldName): string {
   return name === 'method' ? 'method-CARD' : name;
 }
 
-function invoiceTable({ invoices, currency, amount }: LinkPage): Content {
+function invoiceTable({ invoices, currency, amount }: LinkPage): HtmlContent {
   if (invoices.length === 0) return null;
   const isPart = amount !== null && invoices.reduce((sum, { due }) => sum + cents(due), 0n) !== cents(amount);
   return html`<table><caption>What this pays</caption>
@@ -79,7 +79,7 @@ function cents(amount: string): bigint {
   return BigInt(amount.replace('.', ''));
 }
 
-function pendingNotice({ invoices, currency }: LinkPage): Content {
+function pendingNotice({ invoices, currency }: LinkPage): HtmlContent {
   const pending = invoices.filter((one) => cents(one.pending) > 0n);
   return pending.map(
     ({ number, pending: amount }) =>
@@ -102,7 +102,7 @@ function amountField(currency: string, { amount }: Entered, errors: readonly Fie
 
 const methodNames: Readonly<Record<PayMethod, string>> = { CARD: 'Card', ACH: 'US bank account' };
 
-function methodFields({ methods }: FormShape, { method }: Entered, errors: readonly FieldError[]): Content {
+function methodFields({ methods }: FormShape, { method }: Entered, errors: readonly FieldError[]): HtmlContent {
   if (methods.length < 2) return null;
   return html`<fieldset class="methods"><legend>How do you want to pay?</legend>
 ${errorOf('method', errors)}
@@ -160,7 +160,7 @@ ${errorOf(name, errors)}
 <input type="${type}" id="${name}" name="${name}" value="${value}"${autocomplete !== undefined && html` autocomplete="${autocomplete}"`}${inputmode !== undefined && html` inputmode="${inputmode}"`}${short === true && html` class="short"`}${required === true && html` aria-required="true"`}${isWrong && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}></div>`;
 }
 
-function errorOf(name: FieldName, errors: readonly FieldError[]): Content {
+function errorOf(name: FieldName, errors: readonly FieldError[]): HtmlContent {
   const error = errors.find((one) => one.field === name);
   return error !== undefined && html`<span class="error" id="${name}-error">${error.message}</span>`;
 }

@@ -1,8 +1,8 @@
-import { type Content, type Html, html } from '../../../wire/html.ts';
+import { type Html, type HtmlContent, html } from '../../../wire/html.ts';
 import { styleElement } from './style.ts';
 import { watchElement } from './watch.ts';
 
-export interface PageShape {
+export interface PayPageShape {
   readonly title: string;
   /** The firm that requests the payment; undefined if it must not be disclosed. */
   readonly orgName?: string | undefined;
@@ -11,11 +11,11 @@ export interface PageShape {
   readonly forwardTo?: string;
   /** Whether the page looks for its next state. */
   readonly isWatched?: boolean;
-  readonly body: Content;
+  readonly body: HtmlContent;
 }
 
 /** Renders a complete page. */
-export function layout({ title, orgName, isTest = false, forwardTo, isWatched = false, body }: PageShape): string {
+export function layout({ title, orgName, isTest = false, forwardTo, isWatched = false, body }: PayPageShape): string {
   const document: Html = html`<!doctype html>
 <html lang="en">
 <head>
@@ -42,7 +42,7 @@ ${body}
 
 /** Renders a page with one message. */
 export function messagePage(
-  shape: Omit<PageShape, 'body'> & { readonly heading: string; readonly text: Content },
+  shape: Omit<PayPageShape, 'body'> & { readonly heading: string; readonly text: HtmlContent },
 ): string {
   const { heading, text, ...rest } = shape;
   return layout({ ...rest, body: html`<div class="card"><h1>${heading}</h1>${text}</div>` });

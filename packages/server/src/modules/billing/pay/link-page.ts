@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { Cells } from '../../../platform/store/databases/index.ts';
 import type { Session, Store } from '../../../platform/store/store.ts';
 import { hashOf } from '../link/link-token.ts';
-import { type Attempt, latestAttempt } from './attempt.ts';
+import { latestAttempt, type PaymentAttempt } from './attempt.ts';
 
 /** The link of a token, with its tenant. */
 export interface FoundLink {
@@ -51,7 +51,7 @@ function findIn(store: Store, token: string): Promise<KnownLink | undefined> {
   );
 }
 
-export interface PayableInvoice {
+export interface LinkInvoice {
   readonly number: string;
   readonly dueDate: string;
   readonly due: string;
@@ -86,8 +86,8 @@ export interface LinkPage {
   readonly today: string;
   readonly clientName: string;
   readonly orgName: string;
-  readonly invoices: readonly PayableInvoice[];
-  readonly attempt: Attempt | undefined;
+  readonly invoices: readonly LinkInvoice[];
+  readonly attempt: PaymentAttempt | undefined;
   /** The payment of the attempt, which uses the link unless it is refunded. */
   readonly payment: LinkPayment | undefined;
 }

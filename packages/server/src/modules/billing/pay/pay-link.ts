@@ -3,7 +3,7 @@ import { transact } from '../../../entity/transact.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
 import type { PaymentProcessor } from '../../../platform/payments/processor.ts';
 import type { Service } from '../../../service/service.ts';
-import { type Attempt, beginAttempt, claimCheck, orderOf, submitSeconds, type Write } from './attempt.ts';
+import { beginAttempt, claimCheck, orderOf, type PaymentAttempt, submitSeconds, type Write } from './attempt.ts';
 import type { Submitted } from './form.ts';
 import type { LinkPage } from './link-page.ts';
 import { advance, type FollowUp, followUp } from './reconcile.ts';
@@ -28,7 +28,7 @@ export async function payLink(
   link: LinkPage,
   { details, ...submitted }: Submitted,
   sessionHash: string,
-): Promise<Attempt | undefined> {
+): Promise<PaymentAttempt | undefined> {
   const { processor, tenant, write, log } = context;
   const request = { ...submitted, description: descriptionOf(link), processor: processor.name, sessionHash };
   const attempt = await beginAttempt(write, link.id, request);
@@ -42,7 +42,7 @@ export async function payLink(
 }
 
 /** Cancels an attempt that waits for its payer. If the processor does not respond, it remains open. */
-export async function cancelAttempt(context: FollowUp, attempt: Attempt): Promise<void> {
+export async function cancelAttempt(context: FollowUp, attempt: PaymentAttempt): Promise<void> {
   const { processor, tenant, log } = context;
   try {
     await advance(context, attempt.id, await processor.cancel(orderOf(tenant.name, attempt)));
@@ -52,7 +52,7 @@ export async function cancelAttempt(context: FollowUp, attempt: Attempt): Promis
 }
 
 /** Checks the state of an open attempt, unless it was just checked. @returns whether it may have changed */
-export async function lookAgain({ store }: Service, context: FollowUp, attempt: Attempt): Promise<boolean> {
+export async function lookAgain({ store }: Service, context: FollowUp, attempt: PaymentAttempt): Promise<boolean> {
   const { tenant } = context;
   const isClaimed = await store.write(tenant.id, (transaction) => claimCheck(transaction, tenant.id, attempt.id));
   if (isClaimed) await followUp(context, attempt);

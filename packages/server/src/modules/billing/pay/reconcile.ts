@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { defineClockTask } from '../../../background/clock.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
-import type { PaymentProcessor, Progress } from '../../../platform/payments/processor.ts';
-import { type Attempt, dueAttempts, orderOf, secondsToNextCheck, type Write } from './attempt.ts';
-import { type Step, settle } from './settle.ts';
+import type { PaymentProcessor, PaymentProgress } from '../../../platform/payments/processor.ts';
+import { dueAttempts, orderOf, type PaymentAttempt, secondsToNextCheck, type Write } from './attempt.ts';
+import { type SettlementStep, settle } from './settle.ts';
 
 /** The parameters for following up attempts of a tenant. */
 export interface FollowUp {
@@ -48,14 +48,14 @@ export const followAttempts = defineClockTask({
  * received the order, nothing was captured, and the attempt is cancelled there before the link is released: an order that
  * is still in transit then has no effect.
  */
-export async function followUp(context: FollowUp, attempt: Attempt): Promise<void> {
+export async function followUp(context: FollowUp, attempt: PaymentAttempt): Promise<void> {
   const { processor, tenant, write, log } = context;
   if (attempt.processor !== processor.name) {
     log.error({ attempt: attempt.id, processor: attempt.processor }, 'An attempt to pay belongs to another processor.');
     return postpone(write, attempt);
   }
   const order = orderOf(tenant.name, attempt);
-  let progress: Progress | undefined;
+  let progress: PaymentProgress | undefined;
   try {
     progress = await processor.find(order);
     if (attempt.status === 'OPEN' && progress === undefined) progress = await processor.cancel(order);
@@ -71,8 +71,12 @@ export async function followUp(context: FollowUp, attempt: Attempt): Promise<voi
  * cancels what can no longer be paid, and refunds what was captured anyway. If this is interrupted, the attempt is
  * followed up, and what follows is decided again.
  */
-export async function advance({ processor, tenant, write, log }: FollowUp, id: string, found: Progress): Promise<void> {
-  const done = new Set<Step>();
+export async function advance(
+  { processor, tenant, write, log }: FollowUp,
+  id: string,
+  found: PaymentProgress,
+): Promise<void> {
+  const done = new Set<SettlementStep>();
   let progress = found;
   for (;;) {
     const { attempt, step } = await settle(write, id, progress, log);
@@ -88,7 +92,7 @@ export async function advance({ processor, tenant, write, log }: FollowUp, id: s
   }
 }
 
-function postpone(write: Write, attempt: Attempt): Promise<void> {
+function postpone(write: Write, attempt: PaymentAttempt): Promise<void> {
   return write(async (unit) => {
     const seconds = secondsToNextCheck(attempt, attempt.checks + 1, unit.now);
     await unit.transaction.all(sql`

@@ -4,7 +4,7 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import { parseDecimal } from '../../../platform/decimal.ts';
-import type { Progress } from '../../../platform/payments/processor.ts';
+import type { PaymentProgress } from '../../../platform/payments/processor.ts';
 import { dueOf, isOpen } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
 import {
@@ -19,7 +19,7 @@ import { counts } from '../money-rules.ts';
 import { type PayableInvoice, spread } from '../payment/allocations.ts';
 import { payment } from '../payment/payment.ts';
 import { receivePayment, recordResult } from '../payment/payment-rules.ts';
-import type { Attempt } from './attempt.ts';
+import type { PaymentAttempt } from './attempt.ts';
 import type { AttemptStatus } from './attempt-machine.ts';
 
 /** Maximum number of invoices that one payment covers. */
@@ -31,7 +31,7 @@ const noLongerDue = {
   failureMessage: 'The amount of the link was no longer due when the payment arrived. It is refunded in full.',
 } as const;
 
-type Recorded = Pick<Attempt, 'toRefund'> & { readonly paymentId: string };
+type Recorded = Pick<PaymentAttempt, 'toRefund'> & { readonly paymentId: string };
 
 /**
  * Creates the payment of an attempt. If its link can still be paid, the payment is allocated and uses the link; otherwise
@@ -39,8 +39,8 @@ type Recorded = Pick<Attempt, 'toRefund'> & { readonly paymentId: string };
  */
 export function recordPayment(
   unit: UnitOfWork,
-  attempt: Attempt,
-  progress: Progress,
+  attempt: PaymentAttempt,
+  progress: PaymentProgress,
   status: AttemptStatus,
 ): Promise<Recorded> {
   if (!('fee' in progress) || (status !== 'PENDING' && status !== 'COMPLETED'))
@@ -97,7 +97,7 @@ function lockPayable(
 }
 
 /** Records the next status of an existing payment. @returns false if the payment can no longer have it */
-export function recordNext(plan: Plan, id: string, progress: Progress, status: AttemptStatus): boolean {
+export function recordNext(plan: Plan, id: string, progress: PaymentProgress, status: AttemptStatus): boolean {
   const reason = reasonOf(progress);
   const current = plan.getForUpdate(payment, id)?.status ?? '';
   // A caller may have recorded the same fact before.
@@ -112,7 +112,7 @@ export function recordNext(plan: Plan, id: string, progress: Progress, status: A
 }
 
 /** Why nothing was paid, as it is stored. */
-export function reasonOf(progress: Progress): Pick<Attempt, 'failureCode' | 'failureMessage'> {
+export function reasonOf(progress: PaymentProgress): Pick<PaymentAttempt, 'failureCode' | 'failureMessage'> {
   if (!('code' in progress)) return { failureCode: null, failureMessage: null };
   return { failureCode: progress.code.slice(0, 64), failureMessage: progress.message.slice(0, 500) };
 }

@@ -1,5 +1,5 @@
-import { type Content, html } from '../../../wire/html.ts';
-import type { Attempt } from './attempt.ts';
+import { type HtmlContent, html } from '../../../wire/html.ts';
+import type { PaymentAttempt } from './attempt.ts';
 import { formatDay, formatMoney } from './format.ts';
 import { layout, messagePage } from './layout.ts';
 import type { LinkPage, LinkPayment } from './link-page.ts';
@@ -99,7 +99,7 @@ const ends: Readonly<Record<'EXPIRED' | 'CANCELLED' | 'INVALIDATED', { heading: 
 export function endedPage(
   link: LinkPage,
   status: 'EXPIRED' | 'CANCELLED' | 'INVALIDATED',
-  own: Attempt | undefined,
+  own: PaymentAttempt | undefined,
 ): string {
   const { heading, text } = ends[status];
   const { orgName } = link;
@@ -116,7 +116,7 @@ function endForOthers({ payment }: LinkPage): string {
 }
 
 /** What became of the payment of somebody who was paying when the link ended. */
-function endForPayer({ currency, payment }: LinkPage, { amount, status }: Attempt): string {
+function endForPayer({ currency, payment }: LinkPage, { amount, status }: PaymentAttempt): string {
   const sum = `Your payment of ${formatMoney(amount, currency)}`;
   if (status === 'DECLINED') return `${sum} was not completed. Nothing was charged.`;
   switch (payment?.status) {
@@ -138,7 +138,7 @@ export interface ProcessingPage {
   /** The path of the page of the link. */
   readonly path: string;
   /** Lets the browser that started the payment continue it; undefined for all others. */
-  readonly own: { readonly attempt: Attempt; readonly formKey: string } | undefined;
+  readonly own: { readonly attempt: PaymentAttempt; readonly formKey: string } | undefined;
   readonly isTest: boolean;
 }
 
@@ -146,7 +146,7 @@ export interface ProcessingPage {
 export function processingPage({ link, path, own, isTest }: ProcessingPage): string {
   const { orgName } = link;
   const canGoOn = own !== undefined && own.attempt.actionUrl !== null;
-  const text: Content = canGoOn
+  const text: HtmlContent = canGoOn
     ? html`<p>The payment of ${formatMoney(own.attempt.amount, own.attempt.currency)} is waiting for you. Continue with it, or cancel it to start again.</p>
 <a class="button" href="${path}/continue">Continue</a>
 <form method="post" action="${path}/cancel"><input type="hidden" name="formKey" value="${own.formKey}"><button type="submit" class="plain">Cancel this payment</button></form>`
@@ -179,7 +179,7 @@ export function continuePage({ orgName }: LinkPage, url: string, isTest: boolean
 }
 
 /** The sandbox's replacement for the page of a bank. */
-export function challengePage({ orgName }: LinkPage, attempt: Attempt, formKey: string): string {
+export function challengePage({ orgName }: LinkPage, attempt: PaymentAttempt, formKey: string): string {
   return messagePage({
     title: `Confirm the payment – ${orgName}`,
     orgName,

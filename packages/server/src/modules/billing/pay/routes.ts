@@ -16,12 +16,12 @@ import { pageWrites } from './pay-link.ts';
 import { failurePage, foreignFormPage, unknownPage } from './result-pages.ts';
 import { contentPolicy } from './style.ts';
 import { handleStep, payLinkOf } from './submissions.ts';
-import { type Step, showLink, showStep, type Visit } from './visit.ts';
+import { type LinkStep, type LinkVisit, showLink, showStep } from './visit.ts';
 
 /** Headers of all pages; like all data of tenants, no cache stores them. */
 const pageHeaders = privatePageHeaders(contentPolicy);
 
-const methodsOf: Readonly<Record<Step | 'page', readonly string[]>> = {
+const methodsOf: Readonly<Record<LinkStep | 'page', readonly string[]>> = {
   page: ['GET', 'HEAD', 'POST'],
   continue: ['GET', 'HEAD'],
   challenge: ['GET', 'HEAD', 'POST'],
@@ -90,7 +90,7 @@ function linkKey({ tenant, linkId }: Target): string {
 }
 
 /** Reads the link once it is the tenant's turn. What follows may wait for the processor, so the turn ends before. */
-async function openVisit(service: Service, exchange: Exchange, { tenant, linkId, token }: Target): Promise<Visit> {
+async function openVisit(service: Service, exchange: Exchange, { tenant, linkId, token }: Target): Promise<LinkVisit> {
   const { config, store } = service;
   const browser = browserOf(exchange.header('cookie'), config.publicUrl.startsWith('https:'));
   const admitted = await service.admission.admit(tenant.name, addressKey(exchange.address));
@@ -102,7 +102,7 @@ async function openVisit(service: Service, exchange: Exchange, { tenant, linkId,
 }
 
 /** Whether a form was sent by a page of this service that was shown to this browser. */
-function isOwnForm(exchange: Exchange, { service, link, browser }: Visit, fields: URLSearchParams): boolean {
+function isOwnForm(exchange: Exchange, { service, link, browser }: LinkVisit, fields: URLSearchParams): boolean {
   return (
     isOwnOrigin(exchange, service.config.publicUrl) &&
     isFormKey(service.vault, link.id, browser, fields.get('formKey') ?? '')
@@ -113,7 +113,7 @@ function withCookie(reply: PageResult, { setCookie }: Browser): PageResult {
   return setCookie === undefined ? reply : { ...reply, headers: { ...reply.headers, 'Set-Cookie': setCookie } };
 }
 
-function stepNamed(text: string): Step | 'page' {
+function stepNamed(text: string): LinkStep | 'page' {
   return text === 'continue' || text === 'challenge' || text === 'cancel' ? text : 'page';
 }
 

@@ -1,27 +1,32 @@
 import type { Logger } from 'pino';
 import type { Plan } from '../../../entity/plan.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
-import type { PaymentProcessor, Progress } from '../../../platform/payments/processor.ts';
+import type { PaymentProcessor, PaymentProgress } from '../../../platform/payments/processor.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { isCovered, quickPaymentLink, releaseLink, withdrawLink } from '../link/payment-link.ts';
-import { type Attempt, lockAttempt, storeAttempt, type Write } from './attempt.ts';
+import { lockAttempt, type PaymentAttempt, storeAttempt, type Write } from './attempt.ts';
 import { type AttemptStatus, nextStatus } from './attempt-machine.ts';
 import { reasonOf, recordNext, recordPayment } from './record-payment.ts';
 
 /** What must be done at the processor next. */
-export type Step = keyof Pick<PaymentProcessor, 'capture' | 'cancel' | 'refund'>;
+export type SettlementStep = keyof Pick<PaymentProcessor, 'capture' | 'cancel' | 'refund'>;
 
 /** An attempt after its state at the processor was recorded. */
 interface Settled {
-  readonly attempt: Attempt;
-  readonly step: Step | undefined;
+  readonly attempt: PaymentAttempt;
+  readonly step: SettlementStep | undefined;
 }
 
 /**
  * Updates an attempt, its link and its payment to the state at the processor, and decides what must be done there next.
  * Can be called concurrently and repeatedly with the same progress.
  */
-export async function settle(write: Write, attemptId: string, progress: Progress, log: Logger): Promise<Settled> {
+export async function settle(
+  write: Write,
+  attemptId: string,
+  progress: PaymentProgress,
+  log: Logger,
+): Promise<Settled> {
   for (;;) {
     const settled = await write((unit) => takeTransition(unit, attemptId, progress, log));
     // A payment that was returned before the first check was completed first, which is a separate transition.
@@ -33,7 +38,7 @@ export async function settle(write: Write, attemptId: string, progress: Progress
 async function takeTransition(
   unit: UnitOfWork,
   attemptId: string,
-  progress: Progress,
+  progress: PaymentProgress,
   log: Logger,
 ): Promise<Settled | undefined> {
   const before = await lockAttempt(unit.transaction, unit.tenantId, attemptId);
@@ -60,7 +65,11 @@ async function takeTransition(
  * decided again, by what holds then. An invoice that is paid after the decision and before the capture is detected when
  * the payment is recorded.
  */
-function nextStep(plan: Plan, { status, linkId, toRefund }: Attempt, { state }: Progress): Step | undefined {
+function nextStep(
+  plan: Plan,
+  { status, linkId, toRefund }: PaymentAttempt,
+  { state }: PaymentProgress,
+): SettlementStep | undefined {
   if (status === 'COMPLETED') return toRefund && state === 'captured' ? 'refund' : undefined;
   if (state !== 'action' && state !== 'authorized') return undefined;
   if (status === 'DECLINED') return 'cancel';
@@ -96,11 +105,11 @@ function freeLink(plan: Plan, linkId: string): void {
 /** Records the payment of an attempt, or its next status. */
 async function record(
   unit: UnitOfWork,
-  attempt: Attempt,
-  progress: Progress,
+  attempt: PaymentAttempt,
+  progress: PaymentProgress,
   status: AttemptStatus,
   log: Logger,
-): Promise<Pick<Attempt, 'reference' | 'paymentId' | 'toRefund'>> {
+): Promise<Pick<PaymentAttempt, 'reference' | 'paymentId' | 'toRefund'>> {
   const { id, paymentId, toRefund, processor } = attempt;
   const reference = 'reference' in progress ? progress.reference : null;
   if (paymentId !== null) {
@@ -119,7 +128,7 @@ async function record(
   return { reference, ...recorded };
 }
 
-function actionOf(progress: Progress): Partial<Pick<Attempt, 'reference' | 'actionUrl'>> {
+function actionOf(progress: PaymentProgress): Partial<Pick<PaymentAttempt, 'reference' | 'actionUrl'>> {
   if (progress.state === 'action') return { reference: progress.reference, actionUrl: progress.url };
   return progress.state === 'authorized' ? { reference: progress.reference, actionUrl: null } : {};
 }

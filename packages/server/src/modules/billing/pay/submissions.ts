@@ -4,10 +4,10 @@ import { readForm } from './form.ts';
 import { redirect } from './page-results.ts';
 import { cancelAttempt, payLink } from './pay-link.ts';
 import { followUp } from './reconcile.ts';
-import { openAttempt, ownAttempt, pageOf, payable, reread, type Step, shapeOf, type Visit } from './visit.ts';
+import { type LinkStep, type LinkVisit, openAttempt, ownAttempt, pageOf, payable, reread, shapeOf } from './visit.ts';
 
 /** Handles a submitted form. */
-export async function payLinkOf(visit: Visit, fields: URLSearchParams): Promise<PageResult> {
+export async function payLinkOf(visit: LinkVisit, fields: URLSearchParams): Promise<PageResult> {
   const { service, link, browser, path, tenant } = visit;
   const { processor, store } = service;
   const shape = shapeOf(visit);
@@ -25,7 +25,7 @@ export async function payLinkOf(visit: Visit, fields: URLSearchParams): Promise<
  * The link is being paid, was paid, or can no longer be paid. A payer who submitted the form twice sees the result of
  * the first submission.
  */
-function tooLate(visit: Visit): PageResult {
+function tooLate(visit: LinkVisit): PageResult {
   const { link, path } = visit;
   if (ownAttempt(visit) !== undefined) return redirect(path);
   if (link.status === 'ACTIVE') return pageOf(visit);
@@ -33,7 +33,7 @@ function tooLate(visit: Visit): PageResult {
 }
 
 /** Handles the answer to a challenge, or the cancellation of a payment that waits for one. */
-export async function handleStep(visit: Visit, step: Step, fields: URLSearchParams): Promise<PageResult> {
+export async function handleStep(visit: LinkVisit, step: LinkStep, fields: URLSearchParams): Promise<PageResult> {
   const { service, path } = visit;
   const { processor } = service;
   const own = openAttempt(visit);

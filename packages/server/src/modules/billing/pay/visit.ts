@@ -1,6 +1,6 @@
 import type { Service } from '../../../service/service.ts';
 import type { PageResult } from '../../../wire/result.ts';
-import type { Attempt } from './attempt.ts';
+import type { PaymentAttempt } from './attempt.ts';
 import { type Browser, formKey } from './browser.ts';
 import type { Entered, FieldError, FormShape } from './form.ts';
 import { formPage } from './form-page.ts';
@@ -20,7 +20,7 @@ import {
 import { watchPolicy } from './style.ts';
 
 /** A request for an existing link, with its data. */
-export interface Visit extends Pick<FollowUp, 'tenant' | 'write' | 'log'> {
+export interface LinkVisit extends Pick<FollowUp, 'tenant' | 'write' | 'log'> {
   readonly service: Service;
   readonly browser: Browser;
   readonly link: LinkPage;
@@ -29,10 +29,10 @@ export interface Visit extends Pick<FollowUp, 'tenant' | 'write' | 'log'> {
 }
 
 /** The pages of a payment beside that of its link. */
-export type Step = 'continue' | 'challenge' | 'cancel';
+export type LinkStep = 'continue' | 'challenge' | 'cancel';
 
 /** The page of a link in its current state. */
-export async function showLink(visit: Visit): Promise<PageResult> {
+export async function showLink(visit: LinkVisit): Promise<PageResult> {
   const { service, link } = visit;
   const { processor } = service;
   if (link.status !== 'PROCESSING' || link.attempt === undefined || processor === undefined) return pageOf(visit);
@@ -40,7 +40,7 @@ export async function showLink(visit: Visit): Promise<PageResult> {
 }
 
 /** The visit with the link as it is now. */
-export async function reread(visit: Visit): Promise<Visit> {
+export async function reread(visit: LinkVisit): Promise<LinkVisit> {
   const { service, tenant, link } = visit;
   return {
     ...visit,
@@ -49,7 +49,7 @@ export async function reread(visit: Visit): Promise<Visit> {
 }
 
 /** The page of a link, as the visit knows it. */
-export function pageOf(visit: Visit): PageResult {
+export function pageOf(visit: LinkVisit): PageResult {
   const { service, link, path } = visit;
   const own = ownAttempt(visit);
   const isTest = isTestOf(visit);
@@ -77,7 +77,7 @@ export function pageOf(visit: Visit): PageResult {
 
 /** The form to pay a link with, as it was filled in. */
 export function payable(
-  visit: Visit,
+  visit: LinkVisit,
   status: number,
   entered: Entered | undefined,
   errors: readonly FieldError[],
@@ -101,7 +101,7 @@ export function payable(
 }
 
 /** The form of a link; undefined if nobody can pay it now. */
-export function shapeOf({ service: { processor }, link }: Visit): FormShape | undefined {
+export function shapeOf({ service: { processor }, link }: LinkVisit): FormShape | undefined {
   if (processor === undefined) return undefined;
   const methods = processor.methodsFor(link.currency);
   if (methods.length === 0) return undefined;
@@ -113,7 +113,7 @@ export function shapeOf({ service: { processor }, link }: Visit): FormShape | un
   };
 }
 
-export function showStep(visit: Visit, step: Step): PageResult {
+export function showStep(visit: LinkVisit, step: LinkStep): PageResult {
   const { service, link, path, browser } = visit;
   const own = openAttempt(visit);
   if (own?.actionUrl === undefined || own.actionUrl === null) return redirect(path);
@@ -123,15 +123,15 @@ export function showStep(visit: Visit, step: Step): PageResult {
 }
 
 /** The attempt that determines the state of the link, if this browser started it. */
-export function ownAttempt({ link: { attempt }, browser }: Visit): Attempt | undefined {
+export function ownAttempt({ link: { attempt }, browser }: LinkVisit): PaymentAttempt | undefined {
   return attempt?.sessionHash === browser.sessionHash ? attempt : undefined;
 }
 
-export function openAttempt(visit: Visit): Attempt | undefined {
+export function openAttempt(visit: LinkVisit): PaymentAttempt | undefined {
   const own = ownAttempt(visit);
   return own?.status === 'OPEN' ? own : undefined;
 }
 
-function isTestOf({ service }: Visit): boolean {
+function isTestOf({ service }: LinkVisit): boolean {
   return service.processor?.isTest ?? false;
 }

@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import { newId } from '../../../platform/store/new-id.ts';
 import type { Transaction } from '../../../platform/store/store.ts';
 import type { Message } from './message.ts';
-import type { Attempt } from './sender.ts';
+import type { DeliveryAttempt } from './sender.ts';
 
 /** An attempt that ended. */
 export interface AttemptRecord {
-  readonly attempt: Attempt;
+  readonly attempt: DeliveryAttempt;
   readonly event: Message['event'];
   readonly deliveryUrl: string;
   /** From 1. */
@@ -27,7 +27,7 @@ export interface Retry {
 }
 
 /** What a partition has done. */
-export interface Progress {
+export interface DeliveryProgress {
   readonly subscriptionId: string;
   /** They have the same entity type and delivery URL. */
   readonly attempts: readonly AttemptRecord[];
@@ -59,7 +59,7 @@ export async function acknowledge(
   transaction: Transaction,
   tenantId: number,
   holder: string,
-  progress: readonly Progress[],
+  progress: readonly DeliveryProgress[],
 ): Promise<boolean[]> {
   const ids = progress.map(({ subscriptionId }) => subscriptionId);
   const rows = await transaction.all<{ id: string }>(sql`
@@ -77,7 +77,7 @@ export async function acknowledge(
 async function insertAttempts(
   transaction: Transaction,
   tenantId: number,
-  progress: readonly Progress[],
+  progress: readonly DeliveryProgress[],
 ): Promise<void> {
   // A list for each column, and what all attempts of a partition have in common only once: most of the cost is reading the text.
   const partitions = progress.filter(({ attempts }) => attempts.length > 0);
@@ -86,7 +86,7 @@ async function insertAttempts(
   const numbers = partitions.flatMap(({ attempts }, index) => attempts.map(() => index + 1));
   const common = (read: (first: AttemptRecord) => string) =>
     partitions.flatMap(({ attempts: [first] }) => (first === undefined ? [] : [read(first)]));
-  const texts = (read: (attempt: Attempt) => string | null) => {
+  const texts = (read: (attempt: DeliveryAttempt) => string | null) => {
     const values = rows.map(({ attempt }) => read(attempt));
     return values.every((value) => value === null) ? [] : values;
   };
@@ -121,7 +121,11 @@ function listOf<Row>(rows: readonly Row[], read: (row: Row) => string | number |
   return `{${rows.map((row) => read(row) ?? 'null').join(',')}}`;
 }
 
-async function updateRetries(transaction: Transaction, tenantId: number, progress: readonly Progress[]): Promise<void> {
+async function updateRetries(
+  transaction: Transaction,
+  tenantId: number,
+  progress: readonly DeliveryProgress[],
+): Promise<void> {
   const done = progress.flatMap(({ subscriptionId, done }) =>
     done.map(({ eventId, entityId }) => ({ subscription_id: subscriptionId, event_id: eventId, entity_id: entityId })),
   );
@@ -171,7 +175,7 @@ async function updateRetries(transaction: Transaction, tenantId: number, progres
 async function updatePartitions(
   transaction: Transaction,
   tenantId: number,
-  progress: readonly Progress[],
+  progress: readonly DeliveryProgress[],
 ): Promise<void> {
   const partitions = progress.map((partition) => ({
     subscription_id: partition.subscriptionId,

@@ -8,18 +8,18 @@ type Request = Omit<Dispatcher.DispatchOptions, 'origin'>;
  * Connections to receivers. There are as many as requests at the same time, and undici closes one that is not used for
  * a few seconds. Its pools would use one again only in the next turn of the event loop.
  */
-export class Connections {
+export class ReceiverConnections {
   readonly #connect: buildConnector.connector;
   /** By origin, the one that was used last at the end. */
-  readonly #free = new Map<string, Connection[]>();
-  readonly #all = new Set<Connection>();
+  readonly #free = new Map<string, ReceiverConnection[]>();
+  readonly #all = new Set<ReceiverConnection>();
 
   constructor(connect: buildConnector.connector) {
     this.#connect = connect;
   }
 
   /** A connection for one request. */
-  take(origin: string): Connection {
+  take(origin: string): ReceiverConnection {
     const connection = this.#free.get(origin)?.pop();
     if (connection === undefined) return this.open(origin);
     connection.isFree = false;
@@ -27,8 +27,8 @@ export class Connections {
   }
 
   /** A new connection for one request. */
-  open(origin: string): Connection {
-    const connection = new Connection(origin, this.#connect, () => this.#drop(connection));
+  open(origin: string): ReceiverConnection {
+    const connection = new ReceiverConnection(origin, this.#connect, () => this.#drop(connection));
     this.#all.add(connection);
     return connection;
   }
@@ -38,7 +38,7 @@ export class Connections {
    *
    * @param isComplete whether all of the response was received.
    */
-  release(connection: Connection, isComplete: boolean): void {
+  release(connection: ReceiverConnection, isComplete: boolean): void {
     if (!isComplete || !connection.isOpen) {
       this.#drop(connection);
       return;
@@ -53,7 +53,7 @@ export class Connections {
     await Promise.all([...this.#all].map((connection) => connection.destroy()));
   }
 
-  #drop(connection: Connection): void {
+  #drop(connection: ReceiverConnection): void {
     this.#all.delete(connection);
     const left = this.#free.get(connection.origin)?.filter((one) => one !== connection) ?? [];
     if (left.length === 0) this.#free.delete(connection.origin);
@@ -63,7 +63,7 @@ export class Connections {
 }
 
 /** A connection to a receiver, which has one request at a time. */
-export class Connection {
+export class ReceiverConnection {
   readonly origin: string;
   isFree = false;
   isOpen = false;
@@ -116,16 +116,16 @@ export interface ReceiverResponse {
 const noBytes = Buffer.alloc(0);
 
 /** Those that have not ended. They are looked at together: a timer for each would cost as much as a signature. */
-export class Exchanges {
-  readonly #underWay = new Set<Exchange>();
+export class ReceiverExchanges {
+  readonly #underWay = new Set<ReceiverExchange>();
   #timer: NodeJS.Timeout | undefined;
 
-  add(exchange: Exchange): void {
+  add(exchange: ReceiverExchange): void {
     this.#underWay.add(exchange);
     this.#timer ??= setInterval(() => this.#endLate(), lookEvery).unref();
   }
 
-  delete(exchange: Exchange): void {
+  delete(exchange: ReceiverExchange): void {
     this.#underWay.delete(exchange);
   }
 
@@ -148,7 +148,7 @@ export class Exchanges {
  * One request and the beginning of its response. It does without streams, which are most of the cost of a small
  * request.
  */
-export class Exchange implements Dispatcher.DispatchHandler, ReceiverResponse {
+export class ReceiverExchange implements Dispatcher.DispatchHandler, ReceiverResponse {
   /** When it takes too long, in milliseconds of `performance.now()`. */
   lateAt: number;
   /** 0 until there is a response. */

@@ -1,12 +1,12 @@
 import type { Tenant } from '../../../platform/auth/caller.ts';
 import { databaseClock } from '../../../platform/database-clock.ts';
-import type { AttemptRecord, Progress, Retry } from './acknowledge.ts';
+import type { AttemptRecord, DeliveryProgress, Retry } from './acknowledge.ts';
 import { type DueEvent, mayReceive, type PartitionRequest, passesFilter, type Work } from './load.ts';
 import type { Message } from './message.ts';
 import type { Partition } from './partitions.ts';
 import {
-  type Attempt,
   breaksAfter,
+  type DeliveryAttempt,
   type Destination,
   deactivatesAfter,
   maxAttempts,
@@ -42,7 +42,7 @@ export interface PartitionServices {
   tenant(name: string): Promise<Tenant | undefined>;
   load(request: PartitionRequest): Promise<Work>;
   /** @returns false where another process has the lease by now. */
-  acknowledge(progress: Progress): Promise<boolean>;
+  acknowledge(progress: DeliveryProgress): Promise<boolean>;
   deactivate(tenant: Tenant, subscriptionId: string, reason: EndReason): Promise<void>;
   attempted(record: AttemptRecord): void;
 }
@@ -168,7 +168,7 @@ class Batch {
     for (const { message } of this.#due) message?.sign(this.#work.secrets, now);
   }
 
-  progress(subscriptionId: string, release: Progress['release']): Progress {
+  progress(subscriptionId: string, release: DeliveryProgress['release']): DeliveryProgress {
     const { health, end } = this;
     // The probe may have been a retry; new events stay where they are then.
     const fresh = this.#due.filter(({ isRetry }) => !isRetry);
@@ -192,7 +192,7 @@ class Batch {
     if (!this.isOpen) return this.#leave(due);
     const headers = message.headers(this.#work.secrets, databaseClock.now());
     this.bytes += message.body.length;
-    let sent: Attempt;
+    let sent: DeliveryAttempt;
     try {
       sent = await this.#services.send(to, headers, message.body);
     } catch (error) {

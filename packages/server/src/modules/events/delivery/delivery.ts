@@ -8,7 +8,7 @@ import { eventsRecorded, partitionsDue } from '../../../platform/store/trace.ts'
 import type { Service } from '../../../service/service.ts';
 import { currentSecret } from '../signatures/webhook-secret.ts';
 import { eventSubscription } from '../subscriptions/event-subscription.ts';
-import { type AttemptRecord, acknowledge, type Progress } from './acknowledge.ts';
+import { type AttemptRecord, acknowledge, type DeliveryProgress } from './acknowledge.ts';
 import { deliverPartition, type EndReason, maxLeaseMs, type PartitionServices } from './deliver-partition.ts';
 import { loadWork, Messages, type PartitionRequest, type Work } from './load.ts';
 import { type FreeSlots, type Partition, Partitions, PositionAssigner, renewEvery } from './partitions.ts';
@@ -70,7 +70,7 @@ export async function startDelivery(
 /** The statements of one tenant's partitions, which are collected. */
 interface TenantBatches {
   readonly load: Batches<PartitionRequest, Work>;
-  readonly acknowledge: Batches<Progress, { readonly isLeased: boolean }>;
+  readonly acknowledge: Batches<DeliveryProgress, { readonly isLeased: boolean }>;
   partitions: number;
 }
 
@@ -240,7 +240,7 @@ class Runner implements Delivery {
         await currentSecret(store, vault, id);
         return read(requests);
       };
-      const write = async (progress: readonly Progress[]) => {
+      const write = async (progress: readonly DeliveryProgress[]) => {
         const leased = await store.write(id, (transaction) =>
           acknowledge(transaction, id, this.#partitions.holder, progress),
         );

@@ -5,17 +5,17 @@ import { eventRetries, millisecondsOf } from '../../../contract/durations.ts';
 import { AddressBlocked, type DeliveryAddresses, NameNotResolved } from '../../../platform/addresses.ts';
 import { databaseClock } from '../../../platform/database-clock.ts';
 import {
-  type Connection,
-  Connections,
   type EventRequest,
-  Exchange,
-  Exchanges,
+  type ReceiverConnection,
+  ReceiverConnections,
+  ReceiverExchange,
+  ReceiverExchanges,
   type ReceiverResponse,
   snippetBytes,
 } from './connections.ts';
 
 /** What became of one attempt to deliver an event. */
-export interface Attempt {
+export interface DeliveryAttempt {
   readonly outcome: 'SUCCESS' | 'FAILED' | 'TIMEOUT' | 'BLOCKED';
   /** Null where there was no response. */
   readonly httpStatusCode: number | null;
@@ -67,14 +67,14 @@ export class Sender {
   readonly #addresses: DeliveryAddresses;
   readonly #timeout: number;
   readonly #checked = new WeakMap<Destination, Target>();
-  readonly #connections: Connections;
-  readonly #underWay = new Exchanges();
+  readonly #connections: ReceiverConnections;
+  readonly #underWay = new ReceiverExchanges();
   #isClosed = false;
 
   constructor({ addresses, timeout = standardTimeout, ca }: SenderOptions) {
     this.#addresses = addresses;
     this.#timeout = timeout;
-    this.#connections = new Connections(connectorTo(addresses, ca));
+    this.#connections = new ReceiverConnections(connectorTo(addresses, ca));
   }
 
   /**
@@ -83,7 +83,7 @@ export class Sender {
    * @param headers names and values in turns.
    * @throws SenderClosed
    */
-  async send(to: Destination, headers: string[], body: Buffer): Promise<Attempt> {
+  async send(to: Destination, headers: string[], body: Buffer): Promise<DeliveryAttempt> {
     if (this.#isClosed) throw new SenderClosed();
     const attemptedAt = databaseClock.now();
     const started = performance.now();
@@ -124,9 +124,9 @@ export class Sender {
     return target;
   }
 
-  #exchange(connection: Connection, request: EventRequest, started: number): Promise<ReceiverResponse> {
+  #exchange(connection: ReceiverConnection, request: EventRequest, started: number): Promise<ReceiverResponse> {
     return new Promise((resolve, reject) => {
-      const exchange = new Exchange(started + this.#timeout, resolve, reject, (isComplete) => {
+      const exchange = new ReceiverExchange(started + this.#timeout, resolve, reject, (isComplete) => {
         this.#underWay.delete(exchange);
         this.#connections.release(connection, isComplete);
       });
@@ -135,7 +135,7 @@ export class Sender {
     });
   }
 
-  #describeError(error: unknown): Pick<Attempt, 'outcome' | 'errorMessage'> {
+  #describeError(error: unknown): Pick<DeliveryAttempt, 'outcome' | 'errorMessage'> {
     const blocked = causeOf(error, AddressBlocked);
     if (blocked !== undefined) return { outcome: 'BLOCKED', errorMessage: blocked.message };
     const unresolved = causeOf(error, NameNotResolved);
@@ -158,7 +158,7 @@ function describeResponse(
   { statusCode, retryAfter, body }: ReceiverResponse,
   attemptedAt: number,
   duration: number,
-): Attempt {
+): DeliveryAttempt {
   const isSuccess = statusCode >= 200 && statusCode < 300;
   const isStatus = statusCode <= 599;
   return {

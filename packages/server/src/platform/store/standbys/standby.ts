@@ -6,10 +6,10 @@ import { reasonOf } from '../errors.ts';
 import type { StoreLog } from '../limits.ts';
 
 /** A position in the write-ahead log, in bytes: exact up to 9 petabytes. */
-export type Position = number;
+export type WalPosition = number;
 
 /** Reads the text of a `pg_lsn`. */
-export function positionOf(text: string): Position {
+export function positionOf(text: string): WalPosition {
   const [high = '', low = ''] = text.split('/');
   return Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16);
 }
@@ -46,15 +46,15 @@ export class Standby {
   readonly pools: StandbyPools;
   /** Reads in progress, by which the least busy standby is found. */
   inProgress = 0;
-  readonly #primary: { position(): Promise<Position>; identifier(): Promise<string> };
+  readonly #primary: { position(): Promise<WalPosition>; identifier(): Promise<string> };
   readonly #log: StoreLog;
-  readonly #look: Coalesced<Position>;
+  readonly #look: Coalesced<WalPosition>;
   /** What it has replayed at least. It can restart at an earlier position, so a lost connection resets it. */
-  #replayed: Position = 0;
+  #replayed: WalPosition = 0;
   #impatientUntil = 0;
   #leftOut: string | undefined = 'It was not probed yet.';
   #behind = 0;
-  #expected: Position = 0;
+  #expected: WalPosition = 0;
   #interval = probeEvery;
   #timer: NodeJS.Timeout | undefined;
   #probing: Promise<void> | undefined;
@@ -63,7 +63,7 @@ export class Standby {
   constructor(
     number: number,
     pools: StandbyPools,
-    primary: { position(): Promise<Position>; identifier(): Promise<string> },
+    primary: { position(): Promise<WalPosition>; identifier(): Promise<string> },
     log: StoreLog,
   ) {
     this.number = number;
@@ -83,7 +83,7 @@ export class Standby {
   }
 
   /** Waits for the standby to replay a position. @returns whether it did within the time, in milliseconds */
-  async reaches(position: Position, within: number): Promise<boolean> {
+  async reaches(position: WalPosition, within: number): Promise<boolean> {
     if (this.#replayed >= position) return true;
     const now = performance.now();
     const isPatient = now >= this.#impatientUntil;
@@ -117,7 +117,7 @@ export class Standby {
     await Promise.all([this.pools.reads.end(), this.pools.probe.end()]);
   }
 
-  async #untilReached(position: Position, end: number): Promise<boolean> {
+  async #untilReached(position: WalPosition, end: number): Promise<boolean> {
     for (;;) {
       try {
         if ((await this.#look.get()) >= position) return true;
@@ -144,7 +144,7 @@ export class Standby {
   }
 
   async #probeOnce(): Promise<void> {
-    let expected: Position;
+    let expected: WalPosition;
     let identifier: string;
     try {
       [expected, identifier] = await Promise.all([this.#primary.position(), this.#primary.identifier()]);
@@ -191,7 +191,7 @@ export class Standby {
     this.#leftOut = reason;
   }
 
-  async #readPosition(): Promise<Position> {
+  async #readPosition(): Promise<WalPosition> {
     this.#replayed = await withConnection(this.pools.probe, readReplayed);
     return this.#replayed;
   }
@@ -202,7 +202,7 @@ const stateOfStandby = `
     exists (select from pg_stat_wal_receiver) as receives,
     (select system_identifier::text from pg_control_system()) as identifier`;
 
-async function readReplayed(connection: Connection): Promise<Position> {
+async function readReplayed(connection: Connection): Promise<WalPosition> {
   const { rows } = await connection.run({ text: 'select pg_last_wal_replay_lsn()::text as position' });
   return positionOf(String(rows[0]?.position ?? '0/0'));
 }

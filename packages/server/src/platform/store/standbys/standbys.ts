@@ -3,7 +3,7 @@ import { Coalesced } from '../coalesced.ts';
 import { type Connection, withConnection } from '../connection.ts';
 import { DatabaseError, DatabaseUnavailable, TimeBudgetExceeded } from '../errors.ts';
 import type { StoreLog } from '../limits.ts';
-import { type Position, positionOf, Standby, type StandbyPools, type StandbyState } from './standby.ts';
+import { positionOf, Standby, type StandbyPools, type StandbyState, type WalPosition } from './standby.ts';
 
 /** Where a read ran that may run on a standby: all but `served` ran on the primary. */
 type StandbyOutcome = 'served' | 'behind' | 'failed' | 'left out';
@@ -20,7 +20,7 @@ type OnStandbyRead = (outcome: StandbyOutcome) => void;
  */
 export class Standbys {
   readonly #standbys: readonly Standby[];
-  readonly #position: Coalesced<Position>;
+  readonly #position: Coalesced<WalPosition>;
   readonly #primary: Pool;
   readonly #wait: number;
   #onRead: OnStandbyRead = () => undefined;
@@ -113,7 +113,7 @@ const writtenPosition = `
   select (case when current_setting('synchronous_commit') = 'off' then pg_current_wal_insert_lsn()
     else pg_current_wal_flush_lsn() end)::text as position`;
 
-async function readWritten(connection: Connection): Promise<Position> {
+async function readWritten(connection: Connection): Promise<WalPosition> {
   const { rows } = await connection.run({ text: writtenPosition });
   return positionOf(String(rows[0]?.position ?? '0/0'));
 }
