@@ -35,9 +35,9 @@ export interface Tick {
   /** The last day on which a daily task succeeded; undefined if it never has. */
   readonly lastDay?: Temporal.PlainDate | undefined;
   /** Where the run of a daily task continues if an earlier one of the same day was interrupted. */
-  readonly place?: object | undefined;
-  /** Stores such a place, in the transaction of what was done before it. Only for daily tasks that have succeeded before. */
-  keepPlace(transaction: Transaction, place: object): Promise<unknown>;
+  readonly progress?: object | undefined;
+  /** Stores where the run is, in the transaction of what was done before it. Only for daily tasks that have succeeded before. */
+  keepProgress(transaction: Transaction, progress: object): Promise<unknown>;
   /** Aborted when the run must end, before the next minute. The next run continues the work. */
   readonly signal: AbortSignal;
   readonly log: Logger;
@@ -233,9 +233,9 @@ export function createTick(service: BackgroundService, task: ClockTask, tenant: 
     signal,
     log,
     service,
-    keepPlace: (transaction, place) =>
+    keepProgress: (transaction, progress) =>
       transaction.all(sql`
-        update clock_day set place = ${JSON.stringify({ ...place, day: today.toString() })}::jsonb
+        update clock_day set place = ${JSON.stringify({ ...progress, day: today.toString() })}::jsonb
         where tenant_id = ${tenant.id} and task = ${task.name}`),
     read: (work) => service.store.read(tenant.id, work),
     write: (work) => writeAsSystem(service, tenant, origin, work, hold),
@@ -252,14 +252,14 @@ export async function runDaily(task: ClockTask, tick: Tick): Promise<boolean> {
   const { tenant, today } = tick;
   const day = today.toString();
   const last = await tick.read((session) =>
-    session.first(sql<{ day: string; place: { readonly day: string } | null }>`
-      select day, place from clock_day where tenant_id = ${tenant.id} and task = ${task.name}`),
+    session.first(sql<{ day: string; progress: { readonly day: string } | null }>`
+      select day, place as progress from clock_day where tenant_id = ${tenant.id} and task = ${task.name}`),
   );
   const isAhead = last !== undefined && last.day > today.add({ days: zoneChange }).toString();
   if (last !== undefined && last.day >= day && !isAhead) return false;
-  const place = last?.place?.day === day ? last.place : undefined;
+  const progress = last?.progress?.day === day ? last.progress : undefined;
   const lastDay = isAhead ? today.subtract({ days: madeUpFor }) : last && Temporal.PlainDate.from(last.day);
-  await task.run({ ...tick, lastDay, place });
+  await task.run({ ...tick, lastDay, progress });
   await tick.write(({ transaction }) =>
     transaction.all(sql`
       insert into clock_day (tenant_id, task, day) values (${tenant.id}, ${task.name}, ${day})

@@ -16,29 +16,29 @@ export interface CandidateRow {
 }
 
 /** The last row that a run has gone through. */
-export type Place = Pick<CandidateRow, 'id' | 'since'>;
+export type DuePosition = Pick<CandidateRow, 'id' | 'since'>;
 
 export interface DueRows {
   /**
-   * Returns the next rows after a place, up to the limit. Their number must not depend on which of them are due, so that the
+   * Returns the next rows after a position, up to the limit. Their number must not depend on which of them are due, so that the
    * time it takes is limited: rows that are found by a condition that no index covers are marked as not due.
    */
   find(session: Session, tick: Tick, slice: Slice): Promise<readonly CandidateRow[]>;
   /** Changes one of them. It must check that the row is still due, because it may have changed. */
   change(plan: Plan, id: string): void;
   /** Where to start; by default at the first row. */
-  readonly after?: Place | undefined;
+  readonly after?: DuePosition | undefined;
   /** Stores how far the run has come, in the transaction of the changes. */
-  keep?(transaction: Transaction, place: Place): Promise<unknown>;
+  keep?(transaction: Transaction, position: DuePosition): Promise<unknown>;
 }
 
 export interface Slice {
-  readonly after: Place | undefined;
+  readonly after: DuePosition | undefined;
   readonly limit: number;
 }
 
-/** SQL condition of the rows after a place, in the order of a column with the time since when they are due, and ID. */
-export function laterThan(column: string, after: Place | undefined): RawBuilder<boolean> {
+/** SQL condition of the rows after a position, in the order of a column with the time since when they are due, and ID. */
+export function laterThan(column: string, after: DuePosition | undefined): RawBuilder<boolean> {
   if (after?.since === undefined) return sql<boolean>`true`;
   return sql<boolean>`(${sql.ref(column)}, id) > (${after.since}, ${after.id})`;
 }
@@ -50,10 +50,10 @@ export function laterThan(column: string, after: Place | undefined): RawBuilder<
  */
 export async function changeDueRows(tick: Tick, { find, change, after, keep }: DueRows): Promise<void> {
   const failures: unknown[] = [];
-  let place = after;
+  let position = after;
   for (;;) {
     if (tick.signal.aborted) break;
-    const slice = { after: place, limit: sliceSize };
+    const slice = { after: position, limit: sliceSize };
     const rows = await tick.read((session) => find(session, tick, slice));
     const last = rows.at(-1);
     if (last === undefined) break;
@@ -71,7 +71,7 @@ export async function changeDueRows(tick: Tick, { find, change, after, keep }: D
       failures.push(...rejected);
     }
     if (rows.length < sliceSize) break;
-    place = last;
+    position = last;
   }
   if (failures.length > 0) throw new Error(`${failures.length} rows could not be changed.`, { cause: failures[0] });
 }

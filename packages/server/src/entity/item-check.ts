@@ -30,7 +30,7 @@ export function itemCheck(first: () => ValidateFunction, all: () => ValidateFunc
     // One error of each value is enough to correct it.
     const byPlace = new Map<string, ItemRejection>();
     for (const { error, detail } of distinct(found.slice(0, maxFindings))) {
-      const pointer = placeOf(error);
+      const pointer = pointerOf(error);
       const errorCode = codeOfKeyword(error.keyword);
       if (!byPlace.has(pointer) && byPlace.size < maxErrors)
         byPlace.set(pointer, new Rejection('VALIDATION_ERROR', detail, { pointer, errorCode }));
@@ -68,7 +68,7 @@ export class Faults {
   }
 }
 
-function placeOf({ params, instancePath }: ErrorObject): string {
+function pointerOf({ params, instancePath }: ErrorObject): string {
   const member: unknown = params.additionalProperty ?? params.unevaluatedProperty ?? params.missingProperty;
   return typeof member === 'string' ? `${instancePath}/${escapePointer(member)}` : instancePath;
 }

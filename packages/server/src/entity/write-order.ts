@@ -13,8 +13,8 @@ const ranks = fromAllEntities(
 export function inWriteOrder(entities: Iterable<AnyEntity>): readonly AnyEntity[] {
   const known = ranks();
   // Rows of custom types come last: they refer to others without a constraint.
-  const placeOf = ({ key }: AnyEntity) => known.get(key) ?? known.size;
-  return [...entities].sort((one, other) => placeOf(one) - placeOf(other));
+  const rankOf = ({ key }: AnyEntity) => known.get(key) ?? known.size;
+  return [...entities].sort((one, other) => rankOf(one) - rankOf(other));
 }
 
 function orderOfAll(): readonly AnyEntity[] {

@@ -252,7 +252,7 @@ export function tickOf({ service, store, tenant }: Pick<TestService, 'service' |
     signal: new AbortController().signal,
     log: service.log,
     service,
-    keepPlace: async () => undefined,
+    keepProgress: async () => undefined,
     read: (work) => store.read(tenant.id, work),
     write: pageWrites(service, tenant, 'test'),
   };

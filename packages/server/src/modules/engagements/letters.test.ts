@@ -146,7 +146,7 @@ describe('the letter of an engagement', () => {
           signal: new AbortController().signal,
           log: service.service.log,
           service: service.service,
-          keepPlace: async () => undefined,
+          keepProgress: async () => undefined,
           read: (work) => service.store.read(tenant.id, work),
           write: (work) => writeAsSystem(service.service, tenant, origin, work, async () => {}),
         });

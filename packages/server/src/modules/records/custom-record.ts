@@ -28,7 +28,7 @@ export function customRecordEntity(name: string, fields: readonly CustomField[])
         afterWrite: (change, plan) => holdUniqueValues(plan, fields, change),
       },
     },
-    { ...placeOf(name), read: (plan, attributes, previous) => readRecord(plan, fields, check, attributes, previous) },
+    { ...tableOf(name), read: (plan, attributes, previous) => readRecord(plan, fields, check, attributes, previous) },
   );
 }
 
@@ -43,7 +43,7 @@ const referenced = new Map<string, AnyEntity>();
 function referencedEntity(type: string): AnyEntity {
   let entity = referenced.get(type);
   if (entity === undefined) {
-    entity = createEntity('CustomRecordRow', { table: 'custom_record' }, placeOf(type));
+    entity = createEntity('CustomRecordRow', { table: 'custom_record' }, tableOf(type));
     if (referenced.size < maxReferencedTypes) referenced.set(type, entity);
   }
   return entity;
@@ -52,7 +52,7 @@ function referencedEntity(type: string): AnyEntity {
 /** Those of all tenants; the ones beyond this number are created again each time. */
 const maxReferencedTypes = 1_000;
 
-function placeOf(name: string) {
+function tableOf(name: string) {
   return { name, only: (row: string) => sql<boolean>`${sql.ref(`${row}.type`)} = ${name}` };
 }
 

@@ -58,7 +58,7 @@ export async function readRowsByKey(
   const shown = table.columns.map(shownColumn);
   const rows = await transaction.all<{ json: string | null }>(
     plannedForValues(sql`
-      select found.json from jsonb_array_elements(${`[${keys.join(',')}]`}::jsonb) with ordinality requested (key, place)
+      select found.json from jsonb_array_elements(${`[${keys.join(',')}]`}::jsonb) with ordinality requested (key, ordinal)
       left join lateral (
         select row_to_json(r)::text as json
         from ${sql.table(table.name)} t cross join lateral (select ${sql.join(shown)}) r
@@ -66,7 +66,7 @@ export async function readRowsByKey(
           table.key.map((column) => sql`and t.${sql.ref(column)} = ${keyValue(table, column)}`),
           sql` `,
         )}
-      ) found on true order by place`),
+      ) found on true order by ordinal`),
   );
   return rows.map(({ json }) => json);
 }

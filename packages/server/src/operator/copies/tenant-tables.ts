@@ -42,8 +42,8 @@ const catalog = sql<FoundTable>`
     (select coalesce(json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, null)) order by a.attnum), '[]')
       from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attname <> 'tenant_id'
         and a.attidentity = '' and a.attgenerated = '') as columns,
-    (select coalesce(json_agg(a.attname order by k.place), '[]') from pg_constraint p
-      cross join lateral unnest(p.conkey) with ordinality k (attnum, place)
+    (select coalesce(json_agg(a.attname order by k.ordinal), '[]') from pg_constraint p
+      cross join lateral unnest(p.conkey) with ordinality k (attnum, ordinal)
       join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum and a.attname <> 'tenant_id'
       where p.conrelid = c.oid and p.contype = 'p') as key,
     exists (select from pg_policy where polrelid = c.oid and polname = c.relname || '_owner')

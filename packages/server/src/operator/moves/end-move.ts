@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Cells } from '../../platform/store/databases/index.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import type { Operator } from '../operator.ts';
-import { nameOf, placeOf } from './place.ts';
+import { nameOf, placementOf } from './placement.ts';
 import { removeCopy, removeRows } from './remove-copy.ts';
 import { unwatchRows } from './watch-rows.ts';
 
@@ -12,12 +12,12 @@ import { unwatchRows } from './watch-rows.ts';
  * @throws Error with a sentence if no move can be given up.
  */
 export async function cancelMove(operator: Operator, name: string): Promise<null> {
-  const { cells, tenantId, cell, movesTo } = await placeOf(operator, name);
+  const { cells, tenantId, cell, movesTo } = await placementOf(operator, name);
   if (movesTo !== null) await cells.follow(tenantId, cell);
-  const place = await placeOf(operator, name);
-  if (place.movesTo === null || place.cell !== cell)
-    throw new Error(`The tenant ${name} is not moving: it is in the database ${nameOf(cells, place.cell)}.`);
-  const [source, target] = [cells.cell(cell), cells.cell(place.movesTo)];
+  const placement = await placementOf(operator, name);
+  if (placement.movesTo === null || placement.cell !== cell)
+    throw new Error(`The tenant ${name} is not moving: it is in the database ${nameOf(cells, placement.cell)}.`);
+  const [source, target] = [cells.cell(cell), cells.cell(placement.movesTo)];
   await source.system(async (transaction) => {
     const move = await transaction.first<{ isWorkedOn: boolean; phase: string }>(sql`
       select mover_until > now() as "isWorkedOn", phase from tenant_move where tenant = ${tenantId} for update`);
@@ -35,12 +35,12 @@ export async function cancelMove(operator: Operator, name: string): Promise<null
     const copy = await transaction.first(sql`
       select from tenant_move where tenant = ${tenantId} and phase = 'ARRIVING' for update`);
     if (copy === undefined) return;
-    await removeRows(transaction, tenantId, place.movesTo === 0);
+    await removeRows(transaction, tenantId, placement.movesTo === 0);
     await transaction.all(sql`delete from tenant_move where tenant = ${tenantId}`);
   });
   await cells.system(async (transaction) => {
     await transaction.all(sql`update tenant_place set moves_to = null where name = ${name}`);
-    const details = { to: nameOf(cells, place.movesTo ?? 0) };
+    const details = { to: nameOf(cells, placement.movesTo ?? 0) };
     await recordOperatorAct(transaction, { operation: 'tenant move --cancel', subject: name, details });
   });
   return null;
@@ -56,9 +56,9 @@ export async function removeOldCopies(
   operator: Operator,
   name: string,
 ): Promise<{ readonly cells: readonly string[] }> {
-  const { cells, tenantId, cell, movesTo } = await placeOf(operator, name);
+  const { cells, tenantId, cell, movesTo } = await placementOf(operator, name);
   if (movesTo !== null) await cells.follow(tenantId, cell);
-  const { cell: now } = await placeOf(operator, name);
+  const { cell: now } = await placementOf(operator, name);
   const removed: string[] = [];
   for (const { number, name: cellName } of cells.cells) {
     if (number === now || !(await isOldCopy(cells, number, tenantId))) continue;

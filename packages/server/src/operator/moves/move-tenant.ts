@@ -15,7 +15,7 @@ import { newestMigration, type TenantTable, tenantColumns, tenantTables } from '
 import { noTenant, type Operator } from '../operator.ts';
 import { applyChanges, type ChangedRows, copyRows, replaceAllRows } from './apply-changes.ts';
 import { areSameRows, differentTables } from './compare-copies.ts';
-import { nameOf, placeOf } from './place.ts';
+import { nameOf, placementOf } from './placement.ts';
 import { removeRows, skipReferenceChecks } from './remove-copy.ts';
 import { claimMove, forgetRows, lease, lockWrites, type MovedTenant, schemaOf } from './source-side.ts';
 import { insertTenant, type TenantRow, updateTenant } from './tenant-row.ts';
@@ -65,18 +65,23 @@ export async function moveTenant(
   request: MoveRequest,
   before: BeforeStep = () => undefined,
 ): Promise<MoveSummary> {
-  const place = await placeOf(operator, request.tenant);
-  const { cells } = place;
+  const placement = await placementOf(operator, request.tenant);
+  const { cells } = placement;
   const to = cells.cells.find(({ name }) => name === request.to)?.number;
   if (to === undefined)
     throw new Error(`The directory has no database ${request.to}. "operator cell list" shows them.`);
-  if (place.movesTo !== null && (await cells.follow(place.tenantId, place.cell))) {
-    const now = await placeOf(operator, request.tenant);
-    if (now.cell === to) return { from: nameOf(cells, place.cell), rows: 0, stoppedFor: null, steps: {} };
+  if (placement.movesTo !== null && (await cells.follow(placement.tenantId, placement.cell))) {
+    const now = await placementOf(operator, request.tenant);
+    if (now.cell === to) return { from: nameOf(cells, placement.cell), rows: 0, stoppedFor: null, steps: {} };
     return moveTenant(operator, request, before);
   }
-  if (place.cell === to) throw new Error(`The tenant ${request.tenant} is in the database ${request.to} already.`);
-  const move = new Move(operator, cells, { name: request.tenant, id: place.tenantId, from: place.cell, to }, before);
+  if (placement.cell === to) throw new Error(`The tenant ${request.tenant} is in the database ${request.to} already.`);
+  const move = new Move(
+    operator,
+    cells,
+    { name: request.tenant, id: placement.tenantId, from: placement.cell, to },
+    before,
+  );
   return move.run();
 }
 

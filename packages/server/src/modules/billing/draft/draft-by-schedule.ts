@@ -33,7 +33,7 @@ export const draftBySchedule = defineClockTask({
   name: 'draft-by-schedule',
   every: 'day',
   async run(tick) {
-    const start = placeOf(tick);
+    const start = progressOf(tick);
     const all = dueSchedules(tick);
     const first = Math.max(
       0,
@@ -46,7 +46,7 @@ export const draftBySchedule = defineClockTask({
         after: schedule === start?.schedule ? start : undefined,
         find: (session, { tenant }, slice) => session.all(jobsOf(tenant.id, due, slice)),
         change: (plan, id) => draftJob(plan, id, plan.lookup(work, id) ?? [], { ...due, today: tick.today }),
-        keep: (transaction, { id }) => tick.keepPlace(transaction, { schedule, id }),
+        keep: (transaction, { id }) => tick.keepProgress(transaction, { schedule, id }),
       });
       // The task has not finished for today, so it continues in the next minute.
       tick.signal.throwIfAborted();
@@ -55,9 +55,9 @@ export const draftBySchedule = defineClockTask({
 });
 
 /** Returns where an interrupted run continues: after a job with a schedule. */
-function placeOf({ place }: Tick): { readonly schedule: string; readonly id: string } | undefined {
-  if (place === undefined || !('schedule' in place) || !('id' in place)) return undefined;
-  return { schedule: String(place.schedule), id: String(place.id) };
+function progressOf({ progress }: Tick): { readonly schedule: string; readonly id: string } | undefined {
+  if (progress === undefined || !('schedule' in progress) || !('id' in progress)) return undefined;
+  return { schedule: String(progress.schedule), id: String(progress.id) };
 }
 
 /** Returns the dates after the last run. Before the first run, no drafts are expected. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { Cells } from '../../platform/store/databases/index.ts';
 import { noTenant, type Operator } from '../operator.ts';
 
-interface Place {
+interface Placement {
   readonly cells: Cells;
   readonly tenantId: number;
   readonly cell: number;
@@ -11,7 +11,7 @@ interface Place {
 }
 
 /** @throws Error with a sentence if the tenant or the directory does not exist */
-export async function placeOf({ service: { store } }: Pick<Operator, 'service'>, name: string): Promise<Place> {
+export async function placementOf({ service: { store } }: Pick<Operator, 'service'>, name: string): Promise<Placement> {
   const found = await store.system((transaction) =>
     transaction.first<{ cell: number; movesTo: number | null }>(
       sql`select cell, moves_to as "movesTo" from tenant_place where name = ${name}`,
