@@ -89,7 +89,7 @@ class Pipeline {
       // Only the bytes wait for a slow caller: all else that the response was made of is free.
       this.#record(exchange, written, await this.#isSent(exchange, response));
     } catch (error) {
-      this.#service.log.error({ err: error }, 'A request was not served.');
+      this.#service.log.error({ err: error }, 'Request not served.');
       response.destroy();
     }
   }
@@ -158,7 +158,7 @@ class Pipeline {
       }
       // A partial response must not look complete.
       response.destroy();
-      if (!isDisconnect(error)) exchange.log.error({ err: error }, 'The content could not be read to its end.');
+      if (!isDisconnect(error)) exchange.log.error({ err: error }, 'Reading content failed before its end.');
       return result.status;
     }
   }
@@ -169,7 +169,7 @@ class Pipeline {
       await this.#service.unsent.sent(response, tenant ?? networkOf(address));
       return true;
     } catch (error) {
-      if (!isDisconnect(error)) log.error({ err: error }, 'A response was not sent.');
+      if (!isDisconnect(error)) log.error({ err: error }, 'Response not sent.');
       return false;
     }
   }

@@ -20,15 +20,15 @@ export function toRejection(error: unknown, log: Logger, hasWritten = false): Re
   if (error instanceof Rejection) return error;
   const isUnavailable = error instanceof DatabaseUnavailable || error instanceof TransactionConflict;
   if (error instanceof OutcomeUnknown || (isUnavailable && hasWritten)) {
-    log.warn({ err: error }, 'It is unknown whether a write took effect in whole.');
+    log.warn({ err: error }, 'Outcome of a write is unknown.');
     return new Rejection('OUTCOME_UNKNOWN', outcomeUnknown, { headers: { 'Retry-After': '1' } });
   }
   if (error instanceof TimeBudgetExceeded) return readTimeout(error.budget / 1000);
   if (isUnavailable) {
-    log.warn({ err: error }, 'The database operation failed.');
+    log.warn({ err: error }, 'Database operation failed.');
     return new Rejection('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });
   }
-  log.error({ err: error }, 'A request failed unexpectedly.');
+  log.error({ err: error }, 'Request failed unexpectedly.');
   return new Rejection(
     'INTERNAL_ERROR',
     `An internal error occurred${hasWritten ? '' : ', and nothing was written'}. Report the requestId to support.`,

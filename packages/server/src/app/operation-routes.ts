@@ -138,7 +138,7 @@ async function handleOnce(
   const claim = await claimKey(service.store, context, context.operation, key, input);
   if (isReplay(claim)) return { ...claim, headers: { ...claim.headers, 'Idempotency-Replayed': 'true' } };
   const release = () =>
-    claim.release().catch((error: unknown) => service.log.warn({ err: error }, 'A key was not released.'));
+    claim.release().catch((error: unknown) => service.log.warn({ err: error }, 'Releasing an idempotency key failed.'));
   try {
     const result = await handlerOf(context.operation)({ ...context, write: storingResult(context, claim) }, input);
     if (!claim.isStored()) await release();
@@ -185,16 +185,10 @@ function checkResult(
   metrics.invalidResponses.inc({ operation: operation.id, status, outcome });
   if (rows !== undefined) {
     for (const row of rows)
-      exchange.log.error(
-        { operation: operation.id, ...row },
-        'A row exceeds a bound of the contract. It was sent as it is stored.',
-      );
+      exchange.log.error({ operation: operation.id, ...row }, 'Row exceeds a bound of the contract; sent as stored.');
     return withoutKnown(operation, result, exchange);
   }
-  exchange.log.error(
-    { operation: operation.id, status, findings },
-    'A response violates the contract and was not sent.',
-  );
+  exchange.log.error({ operation: operation.id, status, findings }, 'Response violates the contract; not sent.');
   const detail = 'The response would have violated the contract. Report the requestId to support.';
   return problemResult(new Rejection('INTERNAL_ERROR', detail), exchange.id);
 }

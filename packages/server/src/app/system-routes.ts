@@ -67,7 +67,7 @@ export function healthRoutes({ store, log, lifetime }: Pick<Service, 'store' | '
       };
       return { kind: 'json', status: 200, body: { status: 'ready', ...more } };
     } catch (error) {
-      log.warn({ err: error }, 'The service is not ready.');
+      log.warn({ err: error }, 'Service not ready.');
       throw new Rejection('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });
     }
   };

@@ -125,9 +125,7 @@ async function takeLease({ store: all, log }: BackgroundService, tenant: Tenant)
         tenant.id,
         id,
       ])
-      .catch((error: unknown) =>
-        log.warn({ err: error, tenant: tenant.name }, 'The lease of a clock was not renewed.'),
-      );
+      .catch((error: unknown) => log.warn({ err: error, tenant: tenant.name }, 'Renewing a clock lease failed.'));
   const timer = setInterval(renew, renewSeconds * 1000);
   return {
     id,
@@ -194,7 +192,7 @@ async function runTasks(
       }
     } catch (error) {
       // As in real time, the next run makes up for it.
-      log.error({ err: error }, 'A clock task failed for a tenant whose clock is advanced.');
+      log.error({ err: error }, "Clock task failed while advancing a tenant's clock.");
     }
   }
   return ran;

@@ -57,7 +57,7 @@ export async function startBackground(
   const tick = (minute: number) => {
     // A tick ends before the next minute. One that does not is followed by the next one after it.
     ticking ??= leaseClock(store, minute, stopping.signal, (lease) => clock.tick(lease))
-      .catch((error: unknown) => log.warn({ err: error }, 'The clock did not tick. It ticks again in a minute.'))
+      .catch((error: unknown) => log.warn({ err: error }, 'Clock tick failed; retrying in a minute.'))
       .finally(() => {
         ticking = undefined;
       });
@@ -66,7 +66,7 @@ export async function startBackground(
   if (store.engine === 'pglite') await table.expireLeases();
   const recover = () =>
     recoverFromWrongClock(store).catch((error: unknown) =>
-      log.warn({ err: error }, 'Times that a wrong clock may have set were not looked for.'),
+      log.warn({ err: error }, 'Looking for times set by a wrong clock failed.'),
     );
   await recover();
   const recovering = setInterval(recover, recoverEvery).unref();
@@ -100,10 +100,10 @@ function observe({ log, metrics }: BackgroundService, onRetry: () => void): RunO
       metrics.jobEnded(claim.name, outcome);
       if (outcome === 'retried') onRetry();
       const line = { job: claim.name, jobId: claim.id, attempt: claim.attempt, outcome, seconds };
-      if (outcome === 'completed') log.info(line, 'A job ended.');
+      if (outcome === 'completed') log.info(line, 'Job ended.');
       else log[levels[outcome]]({ ...line, err: error }, messages[outcome]);
     },
-    failed: (queue, error) => log.warn({ job: queue, err: error }, 'The job queue is unavailable.'),
+    failed: (queue, error) => log.warn({ job: queue, err: error }, 'Job queue unavailable.'),
   };
 }
 

@@ -147,10 +147,7 @@ export class Clock {
       }
       await this.#runTask(work, tenant, own);
     } catch (error) {
-      log.warn(
-        { err: error, tenant: work.tenantName },
-        'The clock could not go on for a tenant. It tries again in a minute.',
-      );
+      log.warn({ err: error, tenant: work.tenantName }, "Advancing a tenant's clock failed; retrying in a minute.");
     }
     return false;
   }
@@ -195,7 +192,7 @@ export class Clock {
       return true;
     } catch (error) {
       metrics.clockTaskRan(task.name, 'failed');
-      log.error({ err: error }, 'A clock task failed for a tenant. It runs again in a minute.');
+      log.error({ err: error }, 'Clock task failed; retrying in a minute.');
       return false;
     } finally {
       this.#running.delete(key);

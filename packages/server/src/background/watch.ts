@@ -79,7 +79,7 @@ export class Watch {
     try {
       return await this.#act(await this.#table.due([...this.#workers.keys()]));
     } catch (error) {
-      this.#log.warn({ err: error }, 'The job queue is unavailable. It is read again in seconds.');
+      this.#log.warn({ err: error }, 'Job queue unavailable; retrying in seconds.');
       return maxPauseMs;
     }
   }
@@ -91,7 +91,7 @@ export class Watch {
     for (const { name, dueIn, lapsed } of jobs) {
       const worker = this.#workers.get(name);
       if (worker !== undefined && lapsed) {
-        this.#log.warn({ job: name }, 'Jobs of a process that died, or that was interrupted for too long, run again.');
+        this.#log.warn({ job: name }, 'Restarting jobs of a process that died or stalled.');
         await this.#table.failLapsed(worker.job);
       }
       if (lapsed || (dueIn !== null && dueIn <= 0)) worker?.wake();

@@ -143,7 +143,7 @@ test('a response that violates the contract is not sent: it is counted and logge
   expect(lines.at(-1)).toMatchObject({
     level: 50,
     operation: 'searchClients',
-    msg: 'A response violates the contract and was not sent.',
+    msg: 'Response violates the contract; not sent.',
   });
 });
 

@@ -93,7 +93,7 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
     let stopping: Promise<void> | undefined;
     const stop = (drained?: Promise<void>) => {
       stopping ??= (async () => {
-        log.info('Stopping: requests in progress are finished first.');
+        log.info('Stopping after requests in progress.');
         const closed = drained === undefined ? closeServer(server) : drained.then(close);
         await Promise.all([closed, stopBackground(graceMilliseconds)]);
         await opened.disposeAsync();

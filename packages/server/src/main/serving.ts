@@ -64,9 +64,9 @@ export async function prepareServing(
   const purge = () => {
     for (const { store: one } of store.cells) {
       if (one === undefined) continue;
-      purgeExpiredKeys(one).catch((error: unknown) => log.warn({ err: error }, 'Expired keys were not deleted.'));
+      purgeExpiredKeys(one).catch((error: unknown) => log.warn({ err: error }, 'Deleting expired keys failed.'));
       removeInterruptedImports({ ...service, store: one }).catch((error: unknown) =>
-        log.warn({ err: error }, 'What interrupted imports have left was not deleted.'),
+        log.warn({ err: error }, 'Deleting leftovers of interrupted imports failed.'),
       );
       void keepAllPartitions(one, home, log);
     }
@@ -112,8 +112,8 @@ async function keepAllPartitions(store: Store, home: Store, log: Logger): Promis
       .then((length) => keepPartitions(store, table, length))
       .then(
         ({ dropped }) => {
-          if (dropped.length > 0) log.info({ dropped }, 'Months of a table that are no longer kept were dropped.');
+          if (dropped.length > 0) log.info({ dropped }, 'Dropped expired months of a table.');
         },
-        (error: unknown) => log.warn({ err: error, table }, 'The partitions of a table were not kept up to date.'),
+        (error: unknown) => log.warn({ err: error, table }, 'Updating the partitions of a table failed.'),
       );
 }

@@ -78,7 +78,7 @@ export class LargeBodyChecks {
       this.#stopped.inc({ limit });
       this.#log.warn(
         { operation: operation.id, tenant, user, limit, bytes: size },
-        'The check of a large body exceeded its time limit and was stopped.',
+        'Check of a large body stopped at its time limit.',
       );
       throw budgetRejection(limit, 'The body takes');
     }

@@ -22,7 +22,7 @@ export const createToken: Handler<'createToken'> = async (context, { body }) => 
   const claims = { sub: key.apiUserId, client_id: jti, tenant: tenant.name, roles: key.roles, staffId: key.staffId };
   const token = await service.tokens.signAccessToken(claims, uuidv7());
   await service.directory.markUsed(tenant.id, jti, key).catch((error: unknown) => {
-    service.log.warn({ err: error }, 'The last use of an API key was not recorded.');
+    service.log.warn({ err: error }, 'Recording the last use of an API key failed.');
   });
   return {
     status: 200,

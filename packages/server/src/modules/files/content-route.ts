@@ -66,7 +66,7 @@ async function findContent(
       storage.open(tenant.id, sha256, range).catch((error: unknown) => {
         if (!(error instanceof ContentMissing)) throw error;
         // The operator restored the database without the content, or lost it.
-        log.error({ err: error, file: row.id }, 'The content of a file is missing in the storage.');
+        log.error({ err: error, file: row.id }, 'Content of a file is missing in storage.');
         throw new Rejection('NOT_FOUND', 'The content of the file is missing.');
       }),
   };

@@ -130,7 +130,7 @@ const connections = new WeakMap<PoolClient, Connection>();
  * process, and a broken connection must not be reused. The pool itself removes connections that break while idle.
  */
 export function watchConnections(pool: Pool, limits: ConnectionLimits, log: StoreLog): void {
-  pool.on('error', (error) => log.warn(`A connection to the database was lost (${reasonOf(error)}).`));
+  pool.on('error', (error) => log.warn(`Database connection lost (${reasonOf(error)}).`));
   pool.on('connect', (client) => connections.set(client, new Connection(client, limits)));
 }
 

@@ -38,9 +38,7 @@ export function listenOnOwnConnection(
       current = undefined;
       client.end().catch(() => undefined);
       if (closed) return;
-      log.warn(
-        `The connection that receives job notifications was lost (${reasonOf(reason)}). Until it is restored, jobs start late.`,
-      );
+      log.warn(`Connection for job notifications lost (${reasonOf(reason)}); jobs start late until it is restored.`);
       retry = setTimeout(() => void connect(), reconnectAfter);
     };
     client.on('error', lose);

@@ -40,7 +40,7 @@ export async function openPglite(dataDir: string, limits: Limits, log: StoreLog)
       `The database in ${dataDir} survives a crash of this process, but not a power failure or a crash of the machine: PGlite does not flush to disk. Use PostgreSQL where that matters.`,
     );
     const checkpoints = setInterval(() => {
-      checkpointIfDue(pool).catch((error) => log.warn(`The checkpoint failed: ${reasonOf(error)}`));
+      checkpointIfDue(pool).catch((error) => log.warn(`Checkpoint failed: ${reasonOf(error)}`));
     }, checkpointInterval);
     checkpoints.unref();
     return {
@@ -110,8 +110,7 @@ async function openDatabase(
       }),
     );
     socket.opened.then(
-      () =>
-        socket.once('error', (error) => log.warn(`PGlite was ended: ${reasonOf(error)} The next call opens it again.`)),
+      () => socket.once('error', (error) => log.warn(`PGlite ended: ${reasonOf(error)} Reopening on the next call.`)),
       (error) => {
         failure ??= { error, at: performance.now() };
       },

@@ -177,7 +177,7 @@ async function prepare(
     if (pending.length > 0 && pooler === 'transaction') throw new DatabaseError(migrationsRequireSessions);
     await migrate(engine.pool, migrations);
     const isNew = pending.length === migrations.size;
-    if (pending.length > 0 && !isNew) log.info(`The database was migrated to ${pending.at(-1)}.`);
+    if (pending.length > 0 && !isNew) log.info(`Database migrated to ${pending.at(-1)}.`);
   }
   await asOwner(engine, (client) => declareLeakproof(client, log));
 }

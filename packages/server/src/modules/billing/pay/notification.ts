@@ -48,13 +48,13 @@ async function readNotification(
     throw new MalformedNotification('metadata.tenant is not the name of a tenant.');
   } catch (error) {
     if (error instanceof MalformedNotification) {
-      log.warn({ reason: error.message }, 'A notification of the payment processor is malformed.');
+      log.warn({ reason: error.message }, 'Rejected a malformed notification of the payment processor.');
       return 'rejected';
     }
     if (!(error instanceof UnverifiedNotification)) throw error;
     // Counted after verification, so that forged notifications never block genuine ones of the same address.
     await limits.take('notification', address);
-    log.warn('A notification is not from the payment processor.');
+    log.warn('Rejected a notification that the payment processor did not sign.');
     return 'rejected';
   } finally {
     admitted.end();

@@ -36,7 +36,7 @@ export async function payLink(
   try {
     await advance(context, attempt.id, await inTime(processor.submit(orderOf(tenant.name, attempt), details)));
   } catch (error) {
-    log.warn({ err: error, attempt: attempt.id }, 'A payment has no result yet. It is followed up.');
+    log.warn({ err: error, attempt: attempt.id }, 'Payment is still pending; following up.');
   }
   return attempt;
 }
@@ -47,7 +47,7 @@ export async function cancelAttempt(context: FollowUp, attempt: PaymentAttempt):
   try {
     await advance(context, attempt.id, await processor.cancel(orderOf(tenant.name, attempt)));
   } catch (error) {
-    log.warn({ err: error, attempt: attempt.id }, 'A payment could not be cancelled. It is followed up.');
+    log.warn({ err: error, attempt: attempt.id }, 'Cancelling a payment failed; following up.');
   }
 }
 

@@ -51,7 +51,7 @@ export const followAttempts = defineClockTask({
 export async function followUp(context: FollowUp, attempt: PaymentAttempt): Promise<void> {
   const { processor, tenant, write, log } = context;
   if (attempt.processor !== processor.name) {
-    log.error({ attempt: attempt.id, processor: attempt.processor }, 'An attempt to pay belongs to another processor.');
+    log.error({ attempt: attempt.id, processor: attempt.processor }, 'Payment attempt belongs to another processor.');
     return postpone(write, attempt);
   }
   const order = orderOf(tenant.name, attempt);
@@ -60,7 +60,7 @@ export async function followUp(context: FollowUp, attempt: PaymentAttempt): Prom
     progress = await processor.find(order);
     if (attempt.status === 'OPEN' && progress === undefined) progress = await processor.cancel(order);
   } catch (error) {
-    log.warn({ err: error, attempt: attempt.id }, 'The payment processor did not return the result of an attempt.');
+    log.warn({ err: error, attempt: attempt.id }, 'Payment processor returned no result of an attempt.');
   }
   if (progress === undefined) await postpone(write, attempt);
   else await advance(context, attempt.id, progress);
@@ -86,7 +86,7 @@ export async function advance(
     try {
       progress = await processor[step](orderOf(tenant.name, attempt));
     } catch (error) {
-      log.warn({ err: error, attempt: id, step }, 'The payment processor did not return the result of a step.');
+      log.warn({ err: error, attempt: id, step }, 'Payment processor returned no result of a step.');
       return;
     }
   }

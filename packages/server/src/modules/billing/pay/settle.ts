@@ -115,15 +115,18 @@ async function record(
   if (paymentId !== null) {
     const isRecorded = await unit.plan((plan) => recordNext(plan, paymentId, progress, status));
     if (!isRecorded)
-      log.error({ payment: paymentId, status }, 'The processor reports a result that the payment can no longer have.');
-    else if (status === 'REFUNDED') log.info({ attempt: id, payment: paymentId }, 'A payment was refunded.');
+      log.error(
+        { payment: paymentId, status },
+        'Payment processor reports a result that the payment can no longer have.',
+      );
+    else if (status === 'REFUNDED') log.info({ attempt: id, payment: paymentId }, 'Payment refunded.');
     return { reference, paymentId, toRefund };
   }
   const recorded = await recordPayment(unit, attempt, progress, status);
   if (recorded.toRefund)
     log.warn(
       { attempt: id, payment: recorded.paymentId, processor, reference },
-      'A payment has arrived through a link that can no longer be paid. It is refunded.',
+      'Payment received through a link that can no longer be paid; refunding.',
     );
   return { reference, ...recorded };
 }

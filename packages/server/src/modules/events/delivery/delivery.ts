@@ -212,7 +212,7 @@ class Runner implements Delivery {
         // It is leased again when its lease is no longer renewed.
         this.#service.log.error(
           { err: error, tenant: partition.tenantName, subscription: subscriptionId },
-          'The deliveries of a subscription failed. They are tried again.',
+          'Deliveries of a subscription failed; retrying.',
         );
       })
       .finally(() => {
@@ -264,10 +264,7 @@ class Runner implements Delivery {
         if (row?.active === true) plan.remove(eventSubscription, subscriptionId);
       });
     await writeAsSystem(this.#service, tenant, origin, deactivate, async () => {});
-    this.#service.log.warn(
-      { tenant: tenant.name, subscription: subscriptionId, reason },
-      'A subscription was deactivated.',
-    );
+    this.#service.log.warn({ tenant: tenant.name, subscription: subscriptionId, reason }, 'Subscription deactivated.');
   }
 
   #count({ attempt, event, number }: AttemptRecord): void {
@@ -278,9 +275,6 @@ class Runner implements Delivery {
   }
 
   #unavailable(error: unknown): void {
-    this.#service.log.warn(
-      { err: error },
-      'The database is unavailable for deliveries. It is tried again within seconds.',
-    );
+    this.#service.log.warn({ err: error }, 'Database unavailable for deliveries; retrying within seconds.');
   }
 }

@@ -239,7 +239,7 @@ export class PositionAssigner {
     } catch (error) {
       // The events stay where they are, and are found by the next look.
       const level = error instanceof DatabaseUnavailable ? 'warn' : 'error';
-      this.#log[level]({ err: error }, 'Events got no positions. It is tried again within seconds.');
+      this.#log[level]({ err: error }, 'Assigning event positions failed; retrying.');
     } finally {
       this.#tenants.delete(tenantId);
     }

@@ -59,7 +59,9 @@ export class Cells implements Store {
   /** Reads the directory from now on, opens databases that were added, and tries those again that were unavailable. */
   keepLooking(): void {
     this.#timer ??= setInterval(() => {
-      this.look().catch((error: unknown) => this.#options.log.warn(`The directory was not read: ${reasonOf(error)}.`));
+      this.look().catch((error: unknown) =>
+        this.#options.log.warn(`Reading the directory of tenants failed: ${reasonOf(error)}.`),
+      );
     }, lookEvery);
     this.#timer.unref();
   }
@@ -87,7 +89,7 @@ export class Cells implements Store {
     for (const { tenant, cell, isMoving } of moved) {
       if (!isMoving) continue;
       await this.follow(tenant, cell).catch((error: unknown) =>
-        this.#options.log.warn(`The move of a tenant was not finished: ${messageOf(error)}`),
+        this.#options.log.warn(`Finishing the move of a tenant failed: ${messageOf(error)}`),
       );
     }
   }
@@ -144,10 +146,10 @@ export class Cells implements Store {
         for (const watcher of this.#watchers) watcher({ ...cell, number });
       }
       await cell.store.ready();
-      if (!cell.isReady) log.info(`The database ${cell.name} is available.`);
+      if (!cell.isReady) log.info(`Database ${cell.name} available.`);
       cell.isReady = true;
     } catch (error) {
-      log.warn(`The database ${cell.name} is unavailable, and so are its tenants: ${messageOf(error)}`);
+      log.warn(`Database ${cell.name} and its tenants unavailable: ${messageOf(error)}`);
       cell.isReady = false;
     }
   }

@@ -109,7 +109,7 @@ test('a read on a standby that is killed runs on the primary; the standby comes 
 
 test('a standby that was promoted is left out', async () => {
   await runOn(standby.url, 'select pg_promote()');
-  await expect.poll(() => leftOut(reader)).toBe('It is no standby.');
+  await expect.poll(() => leftOut(reader)).toBe('Not a standby.');
   await write(alpha);
   expect(await reader.read(alpha, rowsSeen(alpha), 'standby')).toEqual({ count: 23, onStandby: false, foreign: 0 });
 });

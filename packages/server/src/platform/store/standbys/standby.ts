@@ -159,7 +159,7 @@ export class Standby {
       fault ?? (this.#replayed < this.#expected ? 'It is more than a second behind the primary.' : undefined);
     this.#expected = expected;
     if (reason !== undefined) return this.#leaveOut(reason);
-    if (this.#leftOut !== undefined) this.#log.info(`Standby ${this.number} is used for reads.`);
+    if (this.#leftOut !== undefined) this.#log.info(`Standby ${this.number} used for reads.`);
     this.#leftOut = undefined;
     this.#interval = probeEvery;
   }
@@ -171,7 +171,7 @@ export class Standby {
         const { rows } = await connection.run({ text: stateOfStandby });
         return rows[0] as { inRecovery: boolean; receives: boolean; identifier: string; position: string | null };
       });
-      if (!row.inRecovery) return 'It is no standby.';
+      if (!row.inRecovery) return 'Not a standby.';
       if (row.identifier !== identifier) return 'It is a standby of another server than DATABASE_URL.';
       // After a failover, it may have what the new primary never had.
       if (!row.receives) return 'It is not connected to the primary.';
@@ -185,7 +185,7 @@ export class Standby {
 
   #leaveOut(reason: string): void {
     if (this.#leftOut === undefined) {
-      this.#log.warn(`Standby ${this.number} is left out, and the primary reads instead: ${reason}`);
+      this.#log.warn(`Standby ${this.number} excluded; reading from the primary: ${reason}`);
       this.#interval = probeEvery;
     } else this.#interval = Math.min(this.#interval * 2, maxBackOffMs);
     this.#leftOut = reason;
