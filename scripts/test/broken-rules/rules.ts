@@ -11,7 +11,7 @@ export interface BrokenRule {
 const billing = 'packages/server/src/modules/billing';
 const time = 'packages/server/src/modules/time';
 const baseline = 'packages/server/src/platform/store/migrations/baseline';
-const amounts = { test: [`${billing}/ledger/amounts.test.ts`] };
+const amounts = { test: [`${billing}/rules/document.test.ts`] };
 const walks = { test: [`${billing}/books.property.test.ts`, '-t', 'simple model'] };
 const corrections = { test: [`${billing}/corrections.test.ts`] };
 const ledger = { test: [`${billing}/ledger/ledger.test.ts`] };
@@ -25,22 +25,25 @@ export const brokenRules: readonly BrokenRule[] = [
   // The money model.
   {
     name: 'tax is that of an amount that is not rounded',
-    file: `${billing}/ledger/amounts.ts`,
+    file: `${billing}/rules/document.ts`,
     ...replaced(
-      'roundMoney(amount.times(taxRatePercent)',
-      'roundMoney(quantity.times(unitAmount).times(taxRatePercent)',
+      'lineTax(arithmetic, { amount, taxable',
+      'lineTax(arithmetic, { amount: line.quantity.times(line.unitAmount), taxable',
     ),
     ...amounts,
   },
   {
     name: 'a discount is added to the total',
-    file: `${billing}/ledger/amounts.ts`,
-    ...replaced('subtotal.minus(discountTotal)', 'subtotal.plus(discountTotal)'),
+    file: `${billing}/rules/document.ts`,
+    ...replaced(
+      'minus(plus(subtotal, taxTotal, interestTotal), discountTotal)',
+      'plus(subtotal, taxTotal, interestTotal, discountTotal)',
+    ),
     ...amounts,
   },
   {
     name: 'the last row of a line does not take the remaining cents',
-    file: `${billing}/draft/relief.ts`,
+    file: `${billing}/rules/relief.ts`,
     ...replaced(
       'index === outstanding.length - 1 ? left : roundMoney(proportionOf(amount, one, total), currency)',
       'roundMoney(proportionOf(amount, one, total), currency)',
@@ -49,7 +52,7 @@ export const brokenRules: readonly BrokenRule[] = [
   },
   {
     name: 'a partial billing relieves its rows in full',
-    file: `${billing}/draft/relief.ts`,
+    file: `${billing}/rules/relief.ts`,
     ...replaced("const isPart = relief === 'PART' && isBetween", "const isPart = relief === 'NONE' && isBetween"),
     ...fees,
   },

@@ -1,3 +1,5 @@
+import { type Decimal, parseDecimal } from '../../src/platform/decimal.ts';
+
 /** Money as whole cents: the model only calculates with integers. */
 export type Cents = bigint;
 
@@ -22,6 +24,15 @@ export function unscaled(value: bigint, places: number): string {
 
 export function money(value: Cents): string {
   return unscaled(value, 2);
+}
+
+/** Amounts for a rule of the service, and its result. */
+export function decimalOf(value: Cents): Decimal {
+  return parseDecimal(money(value));
+}
+
+export function centsOf(value: Decimal): Cents {
+  return cents(value.toFixed(2));
 }
 
 /** Returns the quotient, rounded half away from zero. */

@@ -34,7 +34,6 @@ export const billing = {
 export { writeInvoice } from './document/write-invoice.ts';
 export { draftBySchedule } from './draft/draft-by-schedule.ts';
 export { draftInvoice } from './draft/draft-invoice.ts';
-export { dueOf } from './invoice/amount-due.ts';
 export { invoice } from './invoice/invoice.ts';
 export { markOverdue } from './invoice/mark-overdue.ts';
 export type { Breach } from './ledger/invariants.ts';
@@ -48,3 +47,4 @@ export { newLinkUrl } from './link/link-token.ts';
 export { followAttempts } from './pay/reconcile.ts';
 export { paymentRoutes } from './pay/routes.ts';
 export { payment } from './payment/payment.ts';
+export { dueOf } from './rules/balances.ts';

@@ -9,7 +9,7 @@ import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { checkNothingUnfinished, unfinishedRows } from '../../entity/unfinished-rows.ts';
 import { zero } from '../../platform/decimal.ts';
-import { clientType, org } from '../reference/index.ts';
+import { clientType, hasOpenStatus, org } from '../reference/index.ts';
 
 /** Days after the invoice, if neither the client nor its type specifies them. */
 const standardPaymentTerms = 30;
@@ -87,7 +87,7 @@ const clientsWithDocuments: Lookup<boolean> = {
 function overdueBalance(row: string) {
   return sql`(select coalesce(sum(i.amount_due), 0)::numeric(16, 2) from invoice i
     where i.tenant_id = ${sql.ref(`${row}.tenant_id`)} and i.client_id = ${sql.ref(`${row}.id`)}
-      and i.currency = ${sql.ref(`${row}.currency`)} and i.status in ('POSTED', 'PARTIALLY_PAID') and i.due_date < today())`;
+      and i.currency = ${sql.ref(`${row}.currency`)} and ${hasOpenStatus('i')} and i.due_date < today())`;
 }
 
 function complete(change: PendingChange<'Client'>, plan: Plan): void {

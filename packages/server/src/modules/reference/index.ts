@@ -25,6 +25,7 @@ export const referenceData = {
 export { completeAddress } from './address.ts';
 export { changeReasonGiven, checkNotAfterToday, recordBookChange } from './book-change.ts';
 export { expenseCode, nonWorkCode, workCode } from './codes.ts';
+export { hasOpenStatus, openStatuses } from './open-invoices.ts';
 export {
   clientBusinessEntity,
   clientType,

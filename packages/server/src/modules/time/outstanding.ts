@@ -1,13 +1,23 @@
+import { type Arithmetic, decimals } from '../../platform/arithmetic.ts';
 import type { Decimal } from '../../platform/decimal.ts';
 
-/**
- * The amount that is neither billed nor written off. The column of the same name is only updated when the row is stored.
- */
-export function outstandingOf(row: {
-  readonly amount: Decimal;
-  readonly writeUpAmount: Decimal;
-  readonly writeOffAmount: Decimal;
-  readonly billedAmount: Decimal;
-}): Decimal {
-  return row.amount.plus(row.writeUpAmount).minus(row.writeOffAmount).minus(row.billedAmount);
+interface Work<Amount, Text> {
+  readonly status: Text;
+  readonly amount: Amount;
+  readonly writeUpAmount: Amount;
+  readonly writeOffAmount: Amount;
+  readonly billedAmount: Amount;
+}
+
+/** The amount of work in progress that is neither billed nor written off. */
+export function outstanding<A, T>(
+  { when, plus, minus, zero }: Arithmetic<A, T>,
+  { status, amount, writeUpAmount, writeOffAmount, billedAmount }: Work<A, T>,
+): A {
+  return when(status, ['REVERSED'], zero, minus(plus(amount, writeUpAmount), writeOffAmount, billedAmount));
+}
+
+/** The same of a row. The column of the same name is only updated when the row is stored. */
+export function outstandingOf(row: Work<Decimal, string>): Decimal {
+  return outstanding(decimals(), row);
 }

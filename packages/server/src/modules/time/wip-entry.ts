@@ -49,7 +49,6 @@ export const wipEntry = defineEntity('WipEntry', {
       const { values, previous } = change;
       // Work that was settled is outstanding again, so its job and its client are, too.
       if (previous === undefined || !outstandingOf(previous).eq(zero) || outstandingOf(values).eq(zero)) return;
-      if (values.status === 'REVERSED') return;
       reopenJob(plan, values.jobId);
       reopenClient(plan, values.clientId);
     },

@@ -1,9 +1,13 @@
-import { due, type MoneyRule, termsOf, unapplied } from '../../../src/modules/billing/money-rules.ts';
-import { type Cents, divideHalfUp, money, total, unscaled } from '../cents.ts';
+import { due, held, owed, unapplied } from '../../../src/modules/billing/rules/balances.ts';
+import { outstanding } from '../../../src/modules/time/outstanding.ts';
+import { decimals } from '../../../src/platform/arithmetic.ts';
+import { type Cents, centsOf, decimalOf, divideHalfUp, money, total, unscaled } from '../cents.ts';
 import type { Billed, InvoiceRow, ModelBooks, PaymentRow, WipRow } from './rows.ts';
 
 export function outstandingOf({ amount, up, off, billed, status }: WipRow): Cents {
-  return status === 'REVERSED' ? 0n : amount + up - off - billed;
+  const [writeUpAmount, writeOffAmount, billedAmount] = [decimalOf(up), decimalOf(off), decimalOf(billed)];
+  const work = { status, amount: decimalOf(amount), writeUpAmount, writeOffAmount, billedAmount };
+  return centsOf(outstanding(decimals(), work));
 }
 
 /** Whether nothing of a row of work is billed or written off. */
@@ -12,26 +16,34 @@ export function isUntouched({ billed, up, off }: Pick<WipRow, 'billed' | 'up' | 
 }
 
 export function dueOf({ total: all, paid, credited, writtenOff, status }: InvoiceRow): Cents {
-  return centsBy(due, all < 0n ? 'CREDIT_NOTE' : status, { total: all, paid, credited, writtenOff });
+  const documentType = all < 0n ? 'CREDIT_NOTE' : 'INVOICE';
+  const covered = { paid: decimalOf(paid), credited: decimalOf(credited), writtenOff: decimalOf(writtenOff) };
+  return centsOf(due(decimals(), { status, documentType, total: decimalOf(all), ...covered }));
 }
 
-function centsBy<Part extends string>(rule: MoneyRule<Part>, status: string, amounts: Record<Part, Cents>): Cents {
-  return total(termsOf(rule, status).map(([part, sign]) => BigInt(sign) * amounts[part]));
+/** What an invoice adds to the balance of its client. */
+function owedOn(row: InvoiceRow): Cents {
+  return centsOf(owed(decimals(), { status: row.status, due: decimalOf(dueOf(row)) }));
 }
 
 export function unappliedOf({ status, amount, refunded, allocations }: PaymentRow): Cents {
-  return centsBy(unapplied, status, { amount, refunded, allocated: total(allocations.map((one) => one.amount)) });
+  const allocated = decimalOf(total(allocations.map((one) => one.amount)));
+  const received = { amount: decimalOf(amount), refunded: decimalOf(refunded), allocated };
+  return centsOf(unapplied(decimals(), { status, ...received }));
+}
+
+/** What the firm holds for the client, or has lost on a payment. */
+function heldOf(row: PaymentRow): Cents {
+  return centsOf(held(decimals(), { status: row.status, unapplied: decimalOf(unappliedOf(row)) }));
 }
 
 /** The balances of a client, in the format of the API. */
 export function balancesOf({ rows }: ModelBooks, clientId: string) {
   const of = <Row extends { readonly clientId: string }>(all: Map<string, Row>) =>
     [...all.values()].filter((row) => row.clientId === clientId);
-  const posted = of(rows.invoices).filter(({ status }) => status !== 'PENDING');
-  const held = of(rows.payments).filter(({ status }) => status !== 'PENDING');
   return {
-    outstandingBalance: money(total(posted.map(dueOf))),
-    unappliedCredit: money(total(held.map(unappliedOf))),
+    outstandingBalance: money(total(of(rows.invoices).map(owedOn))),
+    unappliedCredit: money(total(of(rows.payments).map(heldOf))),
     unbilledWip: money(total(of(rows.wips).map(outstandingOf))),
   };
 }
@@ -50,9 +62,9 @@ export function jobSums(books: ModelBooks, jobId: string) {
   const { firm, rows } = books;
   const work = [...rows.wips.values()].filter((row) => row.jobId === jobId);
   const approved = [...rows.entries.values()].filter((one) => one.jobId === jobId && one.status === 'APPROVED');
-  const billed = billedOf(books, jobId);
-  const billedAmount = total(billed.map(({ amount, discount }) => amount + discount));
-  const fees = billed.filter(({ isFee, hasWork }) => isFee && !hasWork).map(({ amount }) => amount);
+  const billing = billedOf(books, jobId);
+  const billedAmount = total(billing.map(({ billed }) => billed));
+  const fees = billing.map(({ feeWithoutWork }) => feeWithoutWork);
   const standard = total([...work.map((row) => row.billed + row.off - row.up), ...fees]);
   const fee = firm.feeOfJob.get(jobId);
   return {
@@ -74,8 +86,7 @@ export function billedOf({ rows }: ModelBooks, jobId: string): Billed[] {
 }
 
 export function billedFeeOf(books: ModelBooks, jobId: string): Cents {
-  const fees = billedOf(books, jobId).filter(({ isFee }) => isFee);
-  return total(fees.map(({ amount }) => amount));
+  return total(billedOf(books, jobId).map(({ fee }) => fee));
 }
 
 /** The hours of a task, in the format of the API. */

@@ -14,7 +14,7 @@ export function moveJob(books: ModelBooks, { ref, to }: Request<'moveJob'>): voi
 }
 
 export function jobConditions(books: ModelBooks, jobId: string): Conditions {
-  const billed = billedOf(books, jobId).reduce((sum, { amount, discount }) => sum + amount + discount, 0n);
+  const billedAmount = billedOf(books, jobId).reduce((sum, { billed }) => sum + billed, 0n);
   const work = [...books.rows.wips.values()].filter((row) => row.jobId === jobId);
   return {
     reviewIsAutomatic: false,
@@ -22,7 +22,7 @@ export function jobConditions(books: ModelBooks, jobId: string): Conditions {
     noOpenTasks: !books.firm.taskOfJob.has(jobId),
     noUnapprovedEntries: !hasUnapproved(books, jobId),
     noOpenWip: !hasOpenWork(books, jobId),
-    nothingBilled: billed === 0n && billedFeeOf(books, jobId) === 0n && work.every((row) => row.billed === 0n),
+    nothingBilled: billedAmount === 0n && billedFeeOf(books, jobId) === 0n && work.every((row) => row.billed === 0n),
   };
 }
 

@@ -1,5 +1,5 @@
-import type { Cents } from '../cents.ts';
-import { total } from '../cents.ts';
+import { firstDayFor as ruleOfDays } from '../../../src/modules/billing/rules/entry-day.ts';
+import { type Cents, decimalOf } from '../cents.ts';
 import { currencyOf, type LedgerRow, type ModelBooks, must } from './rows.ts';
 
 /** The day on which a walk runs: after every day that it names. */
@@ -40,18 +40,13 @@ export function lastOf(
 }
 
 /** The first day, not before a given one, on which a change leaves the balance with its sign, then and later. */
-export function firstDayFor(from: string, change: Cents, entries: readonly LedgerRow[], sign: 1n | -1n = 1n): string {
-  const later = entries.map(({ businessDate }) => businessDate).filter((day) => day > from);
-  const days = [from, ...new Set(later)].sort();
-  const isRight = (day: string) =>
-    sign * (change + total(entries.filter((entry) => entry.businessDate <= day).map(({ amount }) => amount))) >= 0n;
-  const first = days.find((_, index) => days.slice(index).every(isRight));
-  if (first === undefined) throw new Error('A balance would have the wrong sign as of any day.');
-  return first;
+export function firstDayFor(from: string, change: Cents, entries: readonly LedgerRow[], sign: 1 | -1 = 1): string {
+  const decimal = entries.map(({ businessDate, amount }) => ({ businessDate, amount: decimalOf(amount) }));
+  return ruleOfDays(from, decimalOf(change), decimal, sign);
 }
 
 /** The day of a change: the one that the caller gives, which must be possible, or the first one from today. */
-export function dayOfChange(books: ModelBooks, { given, change, entries, undone, sign = 1n }: DatedChange): string {
+export function dayOfChange(books: ModelBooks, { given, change, entries, undone, sign = 1 }: DatedChange): string {
   must(given === null || given >= firstOpenDay(books));
   const day = firstDayFor(latest(given ?? today, undone?.businessDate ?? ''), change, entries, sign);
   must(given === null || given === day);
@@ -64,7 +59,7 @@ interface DatedChange {
   readonly entries: readonly LedgerRow[];
   /** The entry that the change undoes, if any. */
   readonly undone?: LedgerRow | undefined;
-  readonly sign?: 1n | -1n;
+  readonly sign?: 1 | -1;
 }
 
 export function latest(...days: readonly string[]): string {

@@ -1,5 +1,6 @@
-import { counts } from '../../../src/modules/billing/money-rules.ts';
-import { type Cents, cents, total } from '../cents.ts';
+import { counts, cover as covering } from '../../../src/modules/billing/rules/balances.ts';
+import { decimals } from '../../../src/platform/arithmetic.ts';
+import { type Cents, cents, centsOf, decimalOf, total } from '../cents.ts';
 import type { BooksRequest, SentAllocation } from '../requests.ts';
 import { dueOf, unappliedOf } from './balances.ts';
 import { settle } from './invoices.ts';
@@ -173,10 +174,10 @@ function heldOf({ status, refunded, allocations }: PaymentRow): Held {
 function cover({ rows }: ModelBooks, { status, method, allocations }: PaymentRow, sign: 1n | -1n): void {
   for (const { invoice, amount } of allocations) {
     const bill = found(rows.invoices, invoice);
-    if (status === 'PENDING') bill.pending += sign * amount;
-    else if (!counts(status)) continue;
-    else if (method === 'CREDIT') bill.credited += sign * amount;
-    else bill.paid += sign * amount;
+    const allocation = { status, method, amount: decimalOf(sign * amount) };
+    bill.paid += centsOf(covering.amountPaid(decimals(), allocation));
+    bill.credited += centsOf(covering.amountCredited(decimals(), allocation));
+    bill.pending += centsOf(covering.amountPending(decimals(), allocation));
   }
 }
 
@@ -216,7 +217,7 @@ function enterChange(books: ModelBooks, ref: string, given: string | null, befor
     // What a bank takes back after a refund is gone twice: no balance limits it.
     const isLost = kind === 'RETURN' && refunded > 0n;
     const undone = kind === 'REFUND' ? undefined : lastOf(held(), 'PAYMENT');
-    const sign = isLost ? -1n : 1n;
+    const sign = isLost ? -1 : 1;
     const dated = { given, change: -part, entries: isLost ? [] : held(), undone, sign } as const;
     enter(books, { ...of, kind, amount: -part, businessDate: dayOfChange(books, dated), reverses: undone ?? null });
   }

@@ -63,18 +63,17 @@ export interface Line {
   readonly amount: Cents;
   readonly tax: Cents;
   readonly jobId: string | null;
-  readonly relief: string;
+  readonly relief: SentLine['relief'];
   readonly exceedsFee: boolean;
   readonly wipIds: readonly string[];
 }
 
-/** What a line bills a job, or no job. */
+/** What the lines of an invoice bill a job. */
 export interface Billed {
-  readonly jobId: string | null;
-  readonly amount: Cents;
-  readonly discount: Cents;
-  readonly isFee: boolean;
-  readonly hasWork: boolean;
+  readonly jobId: string;
+  readonly billed: Cents;
+  readonly fee: Cents;
+  readonly feeWithoutWork: Cents;
 }
 
 export interface DraftRow {

@@ -131,6 +131,6 @@ export function returnWork(books: ModelBooks, invoice: string, reliefs: readonly
   }
 }
 
-export function signOf({ amount }: Pick<WipRow, 'amount'>): 1n | -1n {
-  return amount < 0n ? -1n : 1n;
+export function signOf({ amount }: Pick<WipRow, 'amount'>): 1 | -1 {
+  return amount < 0n ? -1 : 1;
 }

@@ -2,9 +2,8 @@ import { Rejection } from '../../../contract/rejection.ts';
 import type { Row } from '../../../entity/row.ts';
 import { type Decimal, sum, zero } from '../../../platform/decimal.ts';
 import { outstandingOf } from '../../time/index.ts';
-import type { JobAmount } from '../invoice/bill-jobs.ts';
 import { type InvoiceLine, invalidLine } from '../invoice/invoice-lines.ts';
-import { type BilledRow, reliefOf } from './relief.ts';
+import { type Relief, reliefOf } from '../rules/relief.ts';
 
 /** The work in progress that the lines of a document bill, by ID. */
 export type WipRows = ReadonlyMap<string, Row<'WipEntry'>>;
@@ -57,31 +56,29 @@ export function jobsOf(lines: readonly InvoiceLine[], rows: WipRows): string[] {
   return [...new Set(ids.filter((id) => typeof id === 'string'))];
 }
 
+/** What a line takes from a row of the work that it bills. */
+export interface RowRelief extends Relief {
+  readonly row: Row<'WipEntry'>;
+  readonly jobId: string;
+}
+
+/** Returns what a line takes from each row that it bills, in the order of their IDs. */
+export function reliefsOf(line: InvoiceLine, rows: WipRows): RowRelief[] {
+  const billed = line.wipIds.map((id) => rows.get(id)).filter((row) => row !== undefined);
+  const sorted = billed.sort((one, other) => (one.id < other.id ? -1 : 1));
+  const reliefs = reliefOf(line, sorted.map(outstandingOf), sorted[0]?.currency ?? '');
+  return sorted.flatMap((row, index) => {
+    const relief = reliefs[index];
+    return relief === undefined ? [] : [{ ...relief, row, jobId: row.jobId }];
+  });
+}
+
 /** Returns the standard value of the billed work, and the difference to the lines. */
 export function standardOf(
   lines: readonly InvoiceLine[],
   rows: WipRows,
 ): { readonly standardAmount: Decimal; readonly adjustmentAmount: Decimal } {
-  const relieved = lines.flatMap((line) => reliefOf(line, billedRows(line, rows)));
+  const relieved = lines.flatMap((line) => reliefsOf(line, rows));
   const adjustmentAmount = sum(relieved.map(({ writeUp, writeOff }) => writeUp.minus(writeOff)));
   return { standardAmount: sum(relieved.map(({ billed }) => billed)).minus(adjustmentAmount), adjustmentAmount };
-}
-
-/** Returns what a line bills its job or, without one, each job of its work, in the order of their IDs. */
-export function jobAmountsOf(line: InvoiceLine, rows: WipRows): JobAmount[] {
-  const { jobId, amount, wipIds } = line;
-  if (jobId !== null || wipIds.length === 0) return [{ jobId, amount }];
-  const reliefs = reliefOf(line, billedRows(line, rows));
-  const ofJobs = Map.groupBy(reliefs, ({ wipEntryId }) => rows.get(wipEntryId)?.jobId ?? null);
-  return [...ofJobs]
-    .map(([id, parts]) => ({ jobId: id, amount: sum(parts.map(({ billed }) => billed)) }))
-    .sort((one, other) => (String(one.jobId) < String(other.jobId) ? -1 : 1));
-}
-
-/** Returns the rows that a line bills, with their outstanding amounts. */
-export function billedRows({ wipIds }: InvoiceLine, rows: WipRows): BilledRow[] {
-  return wipIds.flatMap((id) => {
-    const row = rows.get(id);
-    return row === undefined ? [] : [{ id, outstandingAmount: outstandingOf(row), currency: row.currency }];
-  });
 }

@@ -7,8 +7,9 @@ import { type Decimal, parseDecimal, sum, zero } from '../../../platform/decimal
 import { job } from '../../projects/index.ts';
 import { wipEntry } from '../../time/index.ts';
 import { invoice } from '../invoice/invoice.ts';
-import { type InvoiceLine, isFee } from '../invoice/invoice-lines.ts';
-import { jobAmountsOf, jobsOf, wipIdsOf } from './billed-work.ts';
+import type { InvoiceLine } from '../invoice/invoice-lines.ts';
+import { isFee, jobAmountsOf } from '../rules/job-amounts.ts';
+import { jobsOf, reliefsOf, wipIdsOf } from './billed-work.ts';
 
 /** What invoices billed of the fees of jobs, as decimal text. */
 const billedFees: Lookup<string> = {
@@ -29,7 +30,7 @@ export function checkFees(plan: Plan, { clientId, lines }: Row<'DraftInvoice'>):
   const remaining = new Map<string, Decimal>();
   for (const [index, line] of lines.entries()) {
     if (!isLimited(line)) continue;
-    for (const { jobId, amount } of jobAmountsOf(line, rows)) {
+    for (const { jobId, amount } of jobAmountsOf({ ...line, work: reliefsOf(line, rows) })) {
       if (jobId === null) continue;
       const { billingType, feeAmount } = jobs.get(jobId) ?? {};
       if (billingType !== 'FIXED_FEE' || feeAmount == null) continue;

@@ -3,8 +3,8 @@ import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { zero } from '../../../platform/decimal.ts';
-import { isCreditNote } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
+import { isCreditNote } from '../rules/balances.ts';
 
 type Draft = Pick<Row<'DraftInvoice'>, 'creditedInvoiceId' | 'clientId' | 'currency' | 'total'>;
 

@@ -5,13 +5,11 @@ import type { PendingChange } from '../../../entity/rules.ts';
 import { zero } from '../../../platform/decimal.ts';
 import { outstandingOf, wipEntry } from '../../time/index.ts';
 import { planDocument } from '../document/write-invoice.ts';
-import { billJobs } from '../invoice/bill-jobs.ts';
 import { invoice } from '../invoice/invoice.ts';
-import { enterDocument } from '../invoice/post-invoice.ts';
+import { billJobs, enterDocument } from '../invoice/post-invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
 import { enterBilling, readEntries } from '../ledger/work-entries.ts';
-import { billedRows, jobAmountsOf, jobsOf, type WipRows, wipIdsOf } from './billed-work.ts';
-import { reliefOf } from './relief.ts';
+import { jobsOf, type RowRelief, reliefsOf, type WipRows, wipIdsOf } from './billed-work.ts';
 
 type Draft = Row<'DraftInvoice'>;
 
@@ -23,8 +21,9 @@ export const postDraft = command(
     const bill = createDocument(plan, draft);
     enterDocument(plan, bill);
     planDocument(plan, bill);
-    billJobs(plan, bill, (line) => jobAmountsOf(line, work));
-    relieveWork(plan, draft, bill, work);
+    const lines = draft.lines.map((line) => ({ ...line, work: reliefsOf(line, work) }));
+    billJobs(plan, bill, lines);
+    for (const relief of lines.flatMap((line) => line.work)) relieveWork(plan, bill, relief);
     plan.set(entity, id, { status: 'POSTED', invoiceId: bill.id });
   },
 );
@@ -48,27 +47,20 @@ function createDocument(plan: Plan, draft: Draft): Row<'Invoice'> {
   return plan.insert(invoice, { ...copied, ...own, status: 'POSTED' }).row;
 }
 
-/** Takes from each row of work what the lines bill of it, with the entries of the ledger and what voiding gives back. */
-function relieveWork(plan: Plan, draft: Draft, bill: Row<'Invoice'>, rows: WipRows): void {
-  for (const { wipEntryId, billed, writeUp, writeOff } of draft.lines.flatMap((line) =>
-    reliefOf(line, billedRows(line, rows)),
-  )) {
-    const row = rows.get(wipEntryId);
-    if (row === undefined) throw new Error(`Work in progress ${wipEntryId} not found.`);
-    const amounts = {
-      amount: row.amount,
-      billedAmount: row.billedAmount.plus(billed),
-      writeUpAmount: row.writeUpAmount.plus(writeUp),
-      writeOffAmount: row.writeOffAmount.plus(writeOff),
-    };
-    const status = outstandingOf(amounts).eq(zero) ? 'BILLED' : 'PARTIALLY_BILLED';
-    plan.set(wipEntry, wipEntryId, { ...amounts, status, invoiceId: bill.id, billedAt: plan.now });
-    enterBilling(plan, row, bill, { billed, writeUp, writeOff });
-    plan.insertPlain({
-      entity: invoice,
-      table: 'wip_relief',
-      key: { invoice_id: bill.id, wip_entry_id: wipEntryId },
-      columns: { billed: billed.toFixed(2), write_up: writeUp.toFixed(2), write_off: writeOff.toFixed(2) },
-    });
-  }
+/** Takes from a row of work what a line bills of it, with the entries of the ledger and what voiding gives back. */
+function relieveWork(plan: Plan, bill: Row<'Invoice'>, { row, billed, writeUp, writeOff }: RowRelief): void {
+  const amounts = {
+    billedAmount: row.billedAmount.plus(billed),
+    writeUpAmount: row.writeUpAmount.plus(writeUp),
+    writeOffAmount: row.writeOffAmount.plus(writeOff),
+  };
+  const status = outstandingOf({ ...row, ...amounts }).eq(zero) ? 'BILLED' : 'PARTIALLY_BILLED';
+  plan.set(wipEntry, row.id, { ...amounts, status, invoiceId: bill.id, billedAt: plan.now });
+  enterBilling(plan, row, bill, { billed, writeUp, writeOff });
+  plan.insertPlain({
+    entity: invoice,
+    table: 'wip_relief',
+    key: { invoice_id: bill.id, wip_entry_id: row.id },
+    columns: { billed: billed.toFixed(2), write_up: writeUp.toFixed(2), write_off: writeOff.toFixed(2) },
+  });
 }

@@ -6,7 +6,7 @@ import type { PendingChange } from '../../../entity/rules.ts';
 import { zero } from '../../../platform/decimal.ts';
 import { dayOfChange, enter, entriesOf, lastOf } from '../ledger/enter.ts';
 import { payment } from '../payment/payment.ts';
-import { isCreditNote } from './amount-due.ts';
+import { isCreditNote } from '../rules/balances.ts';
 
 type Document = Row<'Invoice'>;
 

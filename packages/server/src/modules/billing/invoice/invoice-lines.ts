@@ -4,7 +4,8 @@ import type { Row } from '../../../entity/row.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { job } from '../../projects/index.ts';
 import { taxRegion } from '../../reference/index.ts';
-import { lineAmounts } from '../ledger/amounts.ts';
+import { calculateLines } from '../rules/document.ts';
+import { isFee } from '../rules/job-amounts.ts';
 
 /** A line of a draft invoice or an invoice. */
 export type InvoiceLine = Row<'Invoice'>['lines'][number];
@@ -15,13 +16,6 @@ type LineInput = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'relief' | 'amount'
   readonly taxRatePercent?: Decimal | undefined;
   readonly relief?: InvoiceLine['relief'] | undefined;
 };
-
-/** The types of lines that bill a fee. */
-const feeTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
-
-export function isFee({ lineType }: Pick<InvoiceLine, 'lineType'>): boolean {
-  return feeTypes.includes(lineType);
-}
 
 /**
  * Completes lines with their IDs, tax rates, relief and amounts. A line without an ID keeps that of the line at the same
@@ -58,7 +52,7 @@ export function completeLines(
     const id = previous[index]?.id;
     return id === undefined || named.has(id) ? plan.newId() : id;
   };
-  return lines.map((line, index) => {
+  const completed = lines.map((line, index) => {
     if (line.jobId !== null && owner !== undefined && plan.get(job, line.jobId)?.clientId !== owner.id)
       throw invalidLine(index, 'jobId', 'The job belongs to another client.');
     const id = line.id ?? idAt(index);
@@ -68,9 +62,9 @@ export function completeLines(
       line.relief ??
       previous.find((one) => one.id === id && one.lineType === line.lineType)?.relief ??
       (isFee(line) ? 'PART' : 'FULL');
-    const priced = { ...line, id, taxRatePercent, relief };
-    return { ...priced, ...lineAmounts(priced, currency) };
+    return { ...line, id, taxRatePercent, relief };
   });
+  return calculateLines(completed, currency);
 }
 
 /**

@@ -4,16 +4,17 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import { addRules, type PendingChange } from '../../../entity/rules.ts';
+import { decimals } from '../../../platform/arithmetic.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { checkClientCurrency, client, reopenClient } from '../../clients/index.ts';
 import { contactInfo } from '../../contacts/index.ts';
 import { job } from '../../projects/index.ts';
 import { changeReasonGiven, checkNotAfterToday, completeAddress, recordBookChange } from '../../reference/index.ts';
 import { planDocument } from '../document/write-invoice.ts';
-import { totalsOf } from '../ledger/amounts.ts';
 import { checkBillable, lockBalances } from '../ledger/balances.ts';
 import { enterRecovery } from '../ledger/invoice-entries.ts';
-import { dueOf, isCreditNote } from './amount-due.ts';
+import { dueOf, isCreditNote, owed } from '../rules/balances.ts';
+import { totalsOf } from '../rules/document.ts';
 import { checkCreditUnapplied } from './credit-note.ts';
 import { invoice } from './invoice.ts';
 import { checkSigns, completeLines, invalidLine } from './invoice-lines.ts';
@@ -96,9 +97,9 @@ addRules(invoice, {
   },
 });
 
-/** What an invoice adds to the balance of its client: nothing before it is posted. */
+/** What an invoice adds to the balance of its client. */
 function owedOn(row: Row<'Invoice'>): Decimal {
-  return row.status === 'PENDING' ? zero : dueOf(row);
+  return owed(decimals(), { status: row.status, due: dueOf(row) });
 }
 
 /** The jobs whose sums change with the status of an invoice. */

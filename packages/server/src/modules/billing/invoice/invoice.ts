@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { fieldsOf, membersOf } from '../../../contract/fields.ts';
 import { embedValue, jsonObject, mostEmbedded } from '../../../entity/embed.ts';
 import { defineEntity, manyIn, one } from '../../../entity/entity.ts';
+import { hasOpenStatus } from '../../reference/index.ts';
 import { allocationDate } from '../ledger/ledger-entry.ts';
 
 /** SQL of the days until a row was paid in full; null unless it was. */
@@ -44,8 +45,8 @@ export const invoice = defineEntity('Invoice', {
 
 /** SQL of the days that an open invoice is overdue; 0 if it is not. */
 function openSince(row: string) {
-  const [status, type, dueDate] = ['status', 'document_type', 'due_date'].map((column) => sql.ref(`${row}.${column}`));
-  return sql`(case when ${status} in ('POSTED', 'PARTIALLY_PAID') and ${type} = 'INVOICE' then greatest(today() - ${dueDate}, 0) else 0 end)`;
+  const [type, dueDate] = ['document_type', 'due_date'].map((column) => sql.ref(`${row}.${column}`));
+  return sql`(case when ${hasOpenStatus(row)} and ${type} = 'INVOICE' then greatest(today() - ${dueDate}, 0) else 0 end)`;
 }
 
 /** SQL of the newest payments that cover an invoice. */

@@ -3,6 +3,7 @@ import { pageScope } from '../../../query/handlers.ts';
 import { pageReader } from '../../../query/read.ts';
 import type { Handler } from '../../../service/context.ts';
 import { unknownClientRef } from '../../clients/index.ts';
+import { hasOpenStatus } from '../../reference/index.ts';
 import { invoice } from './invoice.ts';
 
 /** Lists the invoices of a client with an amount due, the earliest due date first. */
@@ -13,7 +14,7 @@ export const listUnpaidInvoices: Handler<'listUnpaidInvoices'> = (context, { que
       sql`select id from client where tenant_id = ${context.tenant.id} and client_ref = ${clientRef}`,
     );
     if (client === undefined) throw unknownClientRef(clientRef, 'query');
-    const condition = sql<boolean>`e.client_id = ${client.id} and e.status in ('POSTED', 'PARTIALLY_PAID')
+    const condition = sql<boolean>`e.client_id = ${client.id} and ${hasOpenStatus('e')}
       and e.document_type = 'INVOICE'`;
     const scope = { ...pageScope(context, client.id), condition };
     const { run } = pageReader(scope, invoice, { ...page, orderBy: [{ dueDate: 'asc' }] });

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { defineClockTask } from '../../../background/clock.ts';
 import { type CandidateRow, changeDueRows, laterThan } from '../../../background/due-rows.ts';
-import { isOpen } from './amount-due.ts';
+import { hasOpenStatus } from '../../reference/index.ts';
+import { isOpen } from '../rules/balances.ts';
 import { invoice } from './invoice.ts';
 
 /**
@@ -16,7 +17,7 @@ export const markOverdue = defineClockTask({
       find: (session, { tenant, today }, { after, limit }) =>
         session.all<CandidateRow>(sql`
           select id, due_date as since from invoice
-          where tenant_id = ${tenant.id} and status in ('POSTED', 'PARTIALLY_PAID') and overdue_at is null
+          where tenant_id = ${tenant.id} and ${hasOpenStatus('invoice')} and overdue_at is null
             and document_type = 'INVOICE'
             and due_date < ${today.toString()}::date and ${laterThan('due_date', after)}
           order by due_date, id limit ${limit}`),

@@ -11,7 +11,7 @@ import { lockBalances } from '../ledger/balances.ts';
 import { enterRecovery, enterVoid } from '../ledger/invoice-entries.ts';
 import { enterUnbilling, readEntries } from '../ledger/work-entries.ts';
 import { invalidateLinks } from '../link/payment-link.ts';
-import { isCreditNote } from './amount-due.ts';
+import { isCreditNote } from '../rules/balances.ts';
 import { withdrawCredit } from './credit-note.ts';
 
 /** The amounts that an invoice took from a row of work in progress, as decimal text. */

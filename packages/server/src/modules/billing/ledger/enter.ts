@@ -7,7 +7,7 @@ import type { Row } from '../../../entity/row.ts';
 import { type Decimal, parseDecimal, zero } from '../../../platform/decimal.ts';
 import { client } from '../../clients/index.ts';
 import { org } from '../../reference/index.ts';
-import { type DayAmount, firstDayFor } from './entry-day.ts';
+import { type DayAmount, firstDayFor } from '../rules/entry-day.ts';
 import { ledgerEntry } from './ledger-entry.ts';
 
 type LedgerEntry = Row<'LedgerEntry'>;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Session } from '../../../platform/store/session.ts';
-import { countingStatuses, due, sqlBy, totalSql, unapplied } from '../money-rules.ts';
+import { findWrongBilling } from './job-billing.ts';
 
 /** A row that violates an invariant of the books. */
 export interface Breach {
@@ -17,25 +17,19 @@ interface Rule {
 }
 
 /**
- * Returns the rows of a tenant that violate an invariant of the books. Each invariant is checked in one statement, so
+ * Returns the rows of a tenant that violate an invariant of the books. Each row is checked in one statement, so
  * concurrent writes do no harm.
  */
 export async function findBreaches(session: Pick<Session, 'all'>, tenantId: number): Promise<Breach[]> {
   const breaches: Breach[] = [];
   for (const { rule, broken } of rules)
     for (const { id, detail } of await session.all(broken(tenantId))) breaches.push({ rule, id, detail });
+  for (const wrong of await findWrongBilling(session, tenantId))
+    breaches.push({ rule: 'what an invoice bills a job follows from its lines', ...wrong });
   return breaches;
 }
 
 const documents = ['draft_invoice', 'invoice'] as const;
-const statusOfDocument = sql`case document_type when 'CREDIT_NOTE' then document_type else status end`;
-const amountsOfInvoice = {
-  total: sql`total`,
-  paid: sql`amount_paid`,
-  credited: sql`amount_credited`,
-  writtenOff: sql`amount_written_off`,
-};
-const amountsOfPayment = { amount: sql`p.amount`, refunded: sql`p.refunded_amount`, allocated: sql`a.allocated` };
 
 /** The accounts of the ledger, the rows whose balances they explain, and when the balance `b` of a row has the wrong sign. */
 const ledgerAccounts = [
@@ -103,8 +97,8 @@ const rules: readonly Rule[] = [
       select d.id::text, concat_ws(' ', quantity, unit_amount, amount, tax_rate_percent, tax_amount) as detail
       from ${sql.table(`${table}_line`)} l
       join ${sql.table(table)} d on d.tenant_id = l.tenant_id and d.id = l.${sql.ref(`${table}_id`)}
-      where l.tenant_id = ${tenantId} and (amount <> round(quantity * unit_amount, minor_units(currency))
-        or tax_amount <> case when taxable then round(amount * tax_rate_percent / 100, minor_units(currency)) else 0 end)`,
+      where l.tenant_id = ${tenantId} and (amount <> line_amount(quantity, unit_amount, minor_units(currency))
+        or tax_amount <> line_tax(amount, taxable, tax_rate_percent, minor_units(currency)))`,
   })),
   ...documents.map((table) => ({
     rule: `totals of ${table} are those of its lines`,
@@ -112,13 +106,13 @@ const rules: readonly Rule[] = [
       select d.id::text, concat_ws(' ', d.subtotal, d.discount_total, d.tax_total, d.interest_total, d.total) as detail
       from ${sql.table(table)} d
       left join (select ${sql.ref(`${table}_id`)} as id,
-          ${totalSql('subtotal')} as subtotal, ${totalSql('discountTotal')} as discount, ${totalSql('interestTotal')} as interest,
-          sum(tax_amount) as tax
+          sum(subtotal_of(line_type, amount)) as subtotal, sum(discount_of(line_type, amount)) as discount,
+          sum(interest_of(line_type, amount)) as interest, sum(tax_amount) as tax
         from ${sql.table(`${table}_line`)} where tenant_id = ${tenantId} group by 1) l on l.id = d.id
       where d.tenant_id = ${tenantId}
         and ((d.subtotal, d.discount_total, d.tax_total, d.interest_total)
             is distinct from (coalesce(l.subtotal, 0), coalesce(l.discount, 0), coalesce(l.tax, 0), coalesce(l.interest, 0))
-          or d.total <> d.subtotal - d.discount_total + d.tax_total + d.interest_total)`,
+          or d.total <> document_total(d.subtotal, d.discount_total, d.tax_total, d.interest_total))`,
   })),
   ...ledgerAccounts.map(({ account, table, owner, balance }) => ({
     rule: `the ${account} entries of a row of ${table} add up to its balance`,
@@ -161,7 +155,7 @@ const rules: readonly Rule[] = [
       select id::text, concat_ws(' ', status, total, amount_paid, amount_credited, amount_written_off, amount_pending,
         amount_due) as detail
       from invoice where tenant_id = ${tenantId} and not (
-        amount_due = ${sqlBy(due, statusOfDocument, amountsOfInvoice)}
+        amount_due = due(status, document_type, total, amount_paid, amount_credited, amount_written_off)
         and amount_due >= 0 and amount_pending between 0 and amount_due
         and (document_type = 'CREDIT_NOTE') = (total < 0)
         and case when document_type = 'CREDIT_NOTE' then status in ('POSTED', 'VOIDED')
@@ -178,8 +172,8 @@ const rules: readonly Rule[] = [
       select p.id::text, concat_ws(' ', p.status, p.amount, a.allocated, p.unapplied_amount, p.refunded_amount) as detail
       from payment p cross join lateral (select coalesce(sum(amount), 0) as allocated from payment_allocation a
         where a.tenant_id = p.tenant_id and a.payment_id = p.id) a
-      where p.tenant_id = ${tenantId} and not (p.unapplied_amount = ${sqlBy(unapplied, sql`p.status`, amountsOfPayment)}
-        and (a.allocated = 0 or p.status in (${sql.join([...countingStatuses, 'PENDING'].map((status) => sql.lit(status)))}))
+      where p.tenant_id = ${tenantId} and not (p.unapplied_amount = unapplied(p.status, p.amount, p.refunded_amount, a.allocated)
+        and (a.allocated = 0 or counts(p.status) or p.status = 'PENDING')
         and (p.unapplied_amount >= 0 or p.status = 'RETURNED'))`,
   },
   {

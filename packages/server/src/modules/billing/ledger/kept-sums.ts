@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Session } from '../../../platform/store/session.ts';
-import { countingStatuses, held, owed, sqlBy, unapplied } from '../money-rules.ts';
 
 /** The types whose rows store sums, in the lock order. */
 type SummingType = 'Payment' | 'Invoice' | 'Task' | 'Job' | 'Client';
@@ -24,7 +23,6 @@ export interface KeptSums {
   readonly sums: (tenantId: number) => RawBuilder<unknown>;
 }
 
-const counting = sql`p.status in (${sql.join(countingStatuses.map((status) => sql.lit(status)))})`;
 const allocated = sql`coalesce((
   select sum(a.amount) from payment_allocation a where a.tenant_id = p.tenant_id and a.payment_id = p.id), 0)`;
 
@@ -35,7 +33,7 @@ export const keptSums: readonly KeptSums[] = [
     table: 'payment',
     columns: { unappliedAmount: 'unapplied_amount' },
     sums: (tenantId) => sql`
-      select p.id, ${sqlBy(unapplied, sql`p.status`, { amount: sql`p.amount`, refunded: sql`p.refunded_amount`, allocated })} as unapplied_amount
+      select p.id, unapplied(p.status, p.amount, p.refunded_amount, ${allocated}) as unapplied_amount
       from payment p where p.tenant_id = ${tenantId}`,
   },
   {
@@ -44,9 +42,8 @@ export const keptSums: readonly KeptSums[] = [
     columns: { amountPaid: 'amount_paid', amountCredited: 'amount_credited', amountPending: 'amount_pending' },
     sums: (tenantId) => sql`
       select a.invoice_id as id,
-        coalesce(sum(a.amount) filter (where ${counting} and p.method <> 'CREDIT'), 0) as amount_paid,
-        coalesce(sum(a.amount) filter (where ${counting} and p.method = 'CREDIT'), 0) as amount_credited,
-        coalesce(sum(a.amount) filter (where p.status = 'PENDING'), 0) as amount_pending
+        sum(paid_by(p.status, p.method, a.amount)) as amount_paid, sum(credited_by(p.status, p.method, a.amount)) as amount_credited,
+        sum(pending_by(p.status, a.amount)) as amount_pending
       from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
       where a.tenant_id = ${tenantId} group by 1`,
   },
@@ -85,7 +82,7 @@ export const keptSums: readonly KeptSums[] = [
         from wip_entry w where w.tenant_id = ${tenantId}
         union all
         select b.job_id, 0, 0, b.billed, b.fee, b.fee_without_work, 0, 0, 0
-        from billing_of_lines b join invoice i on i.tenant_id = b.tenant_id and i.id = b.invoice_id
+        from invoice_billing b join invoice i on i.tenant_id = b.tenant_id and i.id = b.invoice_id
         where b.tenant_id = ${tenantId} and is_billing(i.status)) parts
       group by 1`,
   },
@@ -101,10 +98,10 @@ export const keptSums: readonly KeptSums[] = [
       select k.id, coalesce(sum(outstanding), 0) as outstanding_balance, coalesce(sum(unapplied), 0) as unapplied_credit,
         coalesce(sum(unbilled), 0) as unbilled_wip
       from client k join (
-        select i.client_id, i.currency, ${sqlBy(owed, sql`i.status`, { due: sql`i.amount_due` })} as outstanding, 0 as unapplied, 0 as unbilled
+        select i.client_id, i.currency, outstanding(i.status, i.amount_due) as outstanding, 0 as unapplied, 0 as unbilled
         from invoice i where i.tenant_id = ${tenantId}
         union all
-        select p.client_id, p.currency, 0, ${sqlBy(held, sql`p.status`, { unapplied: sql`p.unapplied_amount` })}, 0
+        select p.client_id, p.currency, 0, held(p.status, p.unapplied_amount), 0
         from payment p where p.tenant_id = ${tenantId}
         union all
         select w.client_id, w.currency, 0, 0, w.outstanding_amount from wip_entry w

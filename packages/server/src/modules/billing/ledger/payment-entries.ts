@@ -3,9 +3,9 @@ import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { invoice } from '../invoice/invoice.ts';
-import { counts } from '../money-rules.ts';
+import { counts } from '../rules/balances.ts';
+import { firstDayFor } from '../rules/entry-day.ts';
 import { dayOfChange, enter, entriesOf, firstOpenDay, type Kind, lastOf, later } from './enter.ts';
-import { firstDayFor } from './entry-day.ts';
 
 type PaymentRow = Row<'Payment'>;
 

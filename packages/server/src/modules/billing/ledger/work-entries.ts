@@ -3,8 +3,8 @@ import type { Row } from '../../../entity/row.ts';
 import { addRules, type PendingChange } from '../../../entity/rules.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { outstandingOf, wipEntry } from '../../time/index.ts';
+import { firstDayFor } from '../rules/entry-day.ts';
 import { dayOfChange, type Entry, enter, entriesOf, firstOpenDay, type Kind, lastOf, later } from './enter.ts';
-import { firstDayFor } from './entry-day.ts';
 
 type WipRow = Row<'WipEntry'>;
 

@@ -11,8 +11,8 @@ import { type Decimal, parseDecimal, sum } from '../../../platform/decimal.ts';
 import { writtenRow } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { client, unknownClientRef } from '../../clients/index.ts';
-import { dueOf, isCreditNote, isOpen } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
+import { dueOf, isCreditNote, isOpen } from '../rules/balances.ts';
 import { newLinkUrl } from './link-token.ts';
 import { quickPaymentLink } from './payment-link.ts';
 

@@ -6,8 +6,8 @@ import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { sum } from '../../../platform/decimal.ts';
-import { dueOf, isOpen } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
+import { dueOf, isOpen } from '../rules/balances.ts';
 import { hashOf } from './link-token.ts';
 
 /** The number of the invoice that a row refers to. */

@@ -5,7 +5,7 @@ import type { Row } from '../../../entity/row.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import { parseDecimal } from '../../../platform/decimal.ts';
 import type { PaymentProgress } from '../../../platform/payments/processor.ts';
-import { dueOf, isOpen } from '../invoice/amount-due.ts';
+import { hasOpenStatus } from '../../reference/index.ts';
 import { invoice } from '../invoice/invoice.ts';
 import {
   acceptLink,
@@ -15,10 +15,10 @@ import {
   reserveLink,
   withdrawLink,
 } from '../link/payment-link.ts';
-import { counts } from '../money-rules.ts';
 import { type PayableInvoice, spread } from '../payment/allocations.ts';
 import { payment } from '../payment/payment.ts';
 import { receivePayment, recordResult } from '../payment/payment-rules.ts';
+import { counts, dueOf, isOpen } from '../rules/balances.ts';
 import type { PaymentAttempt } from './attempt.ts';
 import type { AttemptStatus } from './attempt-machine.ts';
 
@@ -128,7 +128,7 @@ function openInvoices(currency: string, amount: string): Lookup<readonly string[
           select client_id, id, due_date, amount_due - amount_pending as payable,
             sum(amount_due - amount_pending) over (partition by client_id order by due_date, id) as through
           from invoice
-          where tenant_id = ${tenantId} and client_id = any(${clientIds}) and status in ('POSTED', 'PARTIALLY_PAID')
+          where tenant_id = ${tenantId} and client_id = any(${clientIds}) and ${hasOpenStatus('invoice')}
             and document_type = 'INVOICE' and currency = ${currency}) open
         where payable > 0 and through - payable < ${amount}::numeric
         group by client_id`);

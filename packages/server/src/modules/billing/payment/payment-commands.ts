@@ -1,8 +1,8 @@
 import { command } from '../../../entity/command.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
+import { decimals } from '../../../platform/arithmetic.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
-import { dueOf } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { checkOpenDay, entriesOf, lastDayOf } from '../ledger/enter.ts';
 import {
@@ -16,7 +16,7 @@ import {
   type PaymentChange,
 } from '../ledger/payment-entries.ts';
 import { invalidateLinks, readLinks } from '../link/payment-link.ts';
-import { counts } from '../money-rules.ts';
+import { counts, cover, dueOf } from '../rules/balances.ts';
 
 /** Money is received, or a bank has settled what was pending or had failed. */
 export const completePayment = command('paymentCompleted', (plan, change: PaymentChange) => {
@@ -98,21 +98,19 @@ const uncoverInvoice = command('paymentUnapplied', coverInvoice);
 /** What a change covers more or less of each invoice, in the order of their IDs, which is the lock order. */
 function coversOf({ values, previous }: PaymentChange): ReadonlyMap<string, Cover> {
   const covers = new Map<string, Cover>();
-  const add = (row: Row<'Payment'>, invoiceId: string, amount: Decimal) => {
-    const cover = covers.get(invoiceId) ?? nothing;
-    const part = partOf(row);
-    if (part !== undefined) covers.set(invoiceId, { ...cover, [part]: cover[part].plus(amount) });
+  const arithmetic = decimals();
+  const add = ({ status, method }: Row<'Payment'>, invoiceId: string, amount: Decimal) => {
+    const { amountPaid, amountCredited, amountPending } = covers.get(invoiceId) ?? nothing;
+    const allocation = { status, method, amount };
+    covers.set(invoiceId, {
+      amountPaid: amountPaid.plus(cover.amountPaid(arithmetic, allocation)),
+      amountCredited: amountCredited.plus(cover.amountCredited(arithmetic, allocation)),
+      amountPending: amountPending.plus(cover.amountPending(arithmetic, allocation)),
+    });
   };
   for (const { invoiceId, amount } of previous?.allocations ?? [])
     add(previous ?? values, invoiceId, zero.minus(amount));
   for (const { invoiceId, amount } of values.allocations) add(values, invoiceId, amount);
-  const changed = [...covers].filter(([, cover]) => Object.values(cover).some((part) => !part.eq(zero)));
+  const changed = [...covers].filter(([, parts]) => Object.values(parts).some((part) => !part.eq(zero)));
   return new Map(changed.sort(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-/** What the allocations of a payment are on an invoice. */
-function partOf({ status, method }: Row<'Payment'>): keyof Cover | undefined {
-  if (status === 'PENDING') return 'amountPending';
-  if (!counts(status)) return undefined;
-  return method === 'CREDIT' ? 'amountCredited' : 'amountPaid';
 }

@@ -6,13 +6,13 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { Row, RowInput } from '../../../entity/row.ts';
 import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import { addRules, type PendingChange } from '../../../entity/rules.ts';
+import { decimals } from '../../../platform/arithmetic.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { checkClientCurrency, client, reopenClient } from '../../clients/index.ts';
 import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../../reference/index.ts';
-import { dueOf, isCreditNote, isOpen } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
-import { amountBy, counts, held, unapplied } from '../money-rules.ts';
+import { counts, dueOf, held, isCreditNote, isOpen, unapplied } from '../rules/balances.ts';
 import { type Allocation, sumOf, takeNewest } from './allocations.ts';
 import { payment } from './payment.ts';
 import {
@@ -214,7 +214,7 @@ function unappliedOf({
   refundedAmount: refunded,
   allocations,
 }: Pick<PaymentRow, 'status' | 'amount' | 'refundedAmount' | 'allocations'>): Decimal {
-  return amountBy(unapplied, status, { amount, refunded, allocated: sumOf(allocations) });
+  return unapplied(decimals(), { status, amount, refunded, allocated: sumOf(allocations) });
 }
 
 /** Records a payment that the service receives, such as one by link. */
@@ -335,5 +335,5 @@ function afterWrite(change: PaymentChange, plan: Plan): void {
 
 /** The amount that the firm holds for the client, or has lost on the payment. */
 function heldOf(row: PaymentRow | undefined): Decimal {
-  return row === undefined ? zero : amountBy(held, row.status, { unapplied: row.unappliedAmount });
+  return row === undefined ? zero : held(decimals(), { status: row.status, unapplied: row.unappliedAmount });
 }

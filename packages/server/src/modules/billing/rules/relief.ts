@@ -1,17 +1,8 @@
 import { roundMoney } from '../../../contract/currency.ts';
 import { type Decimal, isBetween, sum, zero } from '../../../platform/decimal.ts';
-import type { InvoiceLine } from '../invoice/invoice-lines.ts';
-
-/** A row of work in progress that a line bills. */
-export interface BilledRow {
-  readonly id: string;
-  readonly outstandingAmount: Decimal;
-  readonly currency: string;
-}
 
 /** The amounts that a line takes from a row. */
 export interface Relief {
-  readonly wipEntryId: string;
   readonly billed: Decimal;
   /** The amount billed beyond the outstanding amount. */
   readonly writeUp: Decimal;
@@ -21,27 +12,25 @@ export interface Relief {
 
 /**
  * Calculates the amounts that a line takes from each of its rows. The amount is divided in proportion to the outstanding
- * amounts, in the order of the IDs; the last row takes the remaining cents. A line that relieves its rows in full writes off
- * what it does not bill.
+ * amounts; the last row takes the remaining cents. A line that relieves its rows in full writes off what it does not bill.
+ *
+ * @param outstanding the amounts of the rows, in the order of their IDs
  */
 export function reliefOf(
-  { relief, amount }: Pick<InvoiceLine, 'relief' | 'amount'>,
-  rows: readonly BilledRow[],
+  { relief, amount }: { readonly relief: 'FULL' | 'PART'; readonly amount: Decimal },
+  outstanding: readonly Decimal[],
+  currency: string,
 ): Relief[] {
-  const sorted = [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));
-  const outstanding = sorted.map((row) => row.outstandingAmount);
-  const currency = sorted[0]?.currency ?? '';
   const isPart = relief === 'PART' && isBetween(amount, zero, sum(outstanding));
   const shares = isPart
     ? withinRows(shareOf(amount, outstanding, currency), outstanding)
     : shareOf(amount, outstanding, currency);
-  return sorted.map(({ id, outstandingAmount }, index) => {
+  return outstanding.map((one, index) => {
     const billed = shares[index] ?? zero;
-    const difference = billed.minus(outstandingAmount);
-    const [writeUp, writeOff] = difference.gt(zero) ? [difference, zero] : [zero, zero.minus(difference)];
-    return isPart
-      ? { wipEntryId: id, billed, writeUp: zero, writeOff: zero }
-      : { wipEntryId: id, billed, writeUp, writeOff };
+    const difference = isPart ? zero : billed.minus(one);
+    return difference.gt(zero)
+      ? { billed, writeUp: difference, writeOff: zero }
+      : { billed, writeUp: zero, writeOff: zero.minus(difference) };
   });
 }
 
