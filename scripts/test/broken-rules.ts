@@ -1,7 +1,12 @@
 /**
- * Breaks rules of the books one after the other, each in a copy of the sources, and runs the tests that must notice it:
- * `node scripts/test/broken-rules.ts [words of names]`. Prints which test does; fails if none does, or if a text to replace no longer
- * occurs once. `--list` only lists the rules, `--check` only looks for the texts, which `pnpm test` does.
+ * Changes rules of the books one after the other, each in a copy of the sources: `node scripts/test/broken-rules.ts [words of names]`.
+ *
+ * - A rule that is broken must be noticed by a test: prints which one.
+ * - A rule that is changed in its home, in `modules/billing/rules`, must be followed: by `books check`, the reads, the ledger, the model
+ *   of the tests and the demo data. If the database alone has the changed rule, a test must notice it.
+ *
+ * Fails otherwise, or if a text to replace does not occur once. `--list` only lists the rules, `--check` only looks for the texts, which
+ * `pnpm test` does.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -17,48 +22,72 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readOptions } from '../options.ts';
+import { type ChangedRule, changedRules } from './broken-rules/homes.ts';
 import { type BrokenRule, brokenRules } from './broken-rules/rules.ts';
 import { run } from './run.ts';
 
+const homes = 'packages/server/src/modules/billing/rules';
+const migration = 'packages/server/src/platform/store/migrations/9999_changed_rule.sql';
+/** They pin no figure, but compare what the API returns and `books check` recalculates with the model. */
+const figures = [
+  `${homes}/balances.test.ts`,
+  'packages/server/src/modules/billing/books.property.test.ts',
+  '-t',
+  'simple model|of the rule|the rules write',
+];
+const demoData = ['packages/demo-data/src/profiles/load-profile.nightly.test.ts', '-t', 'looks like one on 2026-04-16'];
 const root = join(import.meta.dirname, '../..');
 const { values, positionals: words } = readOptions({
   options: { list: { type: 'boolean' }, check: { type: 'boolean' } },
   allowPositionals: true,
 });
-const chosen = brokenRules.filter(({ name }) => words.every((word) => name.includes(word)));
+const isChosen = ({ name }: { readonly name: string }) => words.every((word) => name.includes(word));
+const broken = brokenRules.filter(isChosen);
+const changed = changedRules.filter(isChosen);
 
-if (chosen.length === 0) {
+if (broken.length + changed.length === 0) {
   console.error(`No rule has these words in its name: ${words.join(' ')}. --list shows all.`);
   process.exit(2);
 }
 if (values.list) {
-  for (const { name, file, test } of chosen) console.log(`${name}\n  ${file}\n  ${test.join(' ')}`);
+  for (const { name, file } of [...changed, ...broken]) console.log(`${name}\n  ${file}`);
   process.exit(0);
 }
-for (const rule of chosen) broken(rule);
+for (const rule of [...changed, ...broken]) changedText(rule);
 if (values.check) process.exit(0);
 
 const copy = copySources();
-const unnoticed: string[] = [];
+let failures = 0;
+const report = (name: string, isRight: boolean, result: string) => {
+  console.log(`${isRight ? '✓' : '✗'} ${name}: ${result}`);
+  if (!isRight) failures += 1;
+};
 try {
-  for (const rule of chosen) {
+  for (const rule of changed) {
+    const failed = await follows(rule);
+    report(rule.name, failed === undefined, failed ?? 'every figure follows');
+    if (!rule.isInDatabase) continue;
+    const noticed = await firstFailure([`${homes}/balances.test.ts`]);
+    rmSync(join(copy, migration));
+    report(`${rule.name}, in the database alone`, noticed !== undefined, noticed ?? 'no test notices it');
+  }
+  for (const rule of broken) {
     const noticed = await notices(rule);
-    console.log(noticed === undefined ? `✗ ${rule.name}: no test notices it` : `✓ ${rule.name}: ${noticed}`);
-    if (noticed === undefined) unnoticed.push(rule.name);
+    report(rule.name, noticed !== undefined, noticed ?? 'no test notices it');
   }
 } finally {
   rmSync(copy, { recursive: true, force: true });
 }
-console.log(`\n${chosen.length - unnoticed.length} noticed, ${unnoticed.length} not`);
-process.exitCode = unnoticed.length === 0 && chosen.length > 0 ? 0 : 1;
+console.log(failures === 0 ? '\nAll passed' : `\n${failures} failed`);
+process.exitCode = failures === 0 ? 0 : 1;
 
-/** The text of the file with the rule broken. @throws Error if a text to replace does not occur once */
-function broken({ name, file, changes }: BrokenRule): string {
+/** The text of the file with the rule changed. @throws Error if a text to replace does not occur once */
+function changedText({ name, file, changes }: Pick<BrokenRule, 'name' | 'file' | 'changes'>): string {
   let text = readFileSync(join(root, file), 'utf8');
   for (const { from, to } of changes) {
     const parts = text.split(from);
     if (parts.length !== 2)
-      throw new Error(`"${name}" cannot be broken: ${file} has ${parts.length - 1} times the text\n${from}`);
+      throw new Error(`"${name}" cannot be changed: ${file} has ${parts.length - 1} times the text\n${from}`);
     text = parts.join(to);
   }
   return text;
@@ -67,13 +96,40 @@ function broken({ name, file, changes }: BrokenRule): string {
 /** The first test that fails with the rule broken. */
 async function notices(rule: BrokenRule): Promise<string | undefined> {
   const { file, test } = rule;
-  const target = join(copy, file);
-  writeFileSync(target, broken(rule));
+  writeFileSync(join(copy, file), changedText(rule));
+  const noticed = await firstFailure(test);
+  copyFileSync(join(root, file), join(copy, file));
+  return noticed;
+}
+
+/**
+ * The first test of figures that fails with the rule changed in its home, for which the database has the functions of the changed rule.
+ * The database keeps them.
+ */
+async function follows(rule: ChangedRule): Promise<string | undefined> {
+  const { file, isInDatabase } = rule;
+  writeFileSync(join(copy, file), changedText(rule));
+  if (isInDatabase) {
+    const { output } = await run(['node', 'packages/server/scripts/rule-functions.ts'], { directory: copy });
+    writeFileSync(join(copy, migration), output);
+  }
+  const failed = (await firstFailure(figures)) ?? (await firstFailure(demoData, { NIGHTLY: 'yes' }));
+  copyFileSync(join(root, file), join(copy, file));
+  return failed;
+}
+
+/** The first test that fails. */
+async function firstFailure(
+  test: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string | undefined> {
   const results = join(copy, 'results.json');
   rmSync(results, { force: true });
   const words = ['--reporter=json', `--outputFile=${results}`, '--project', 'postgres', ...test];
-  const { output } = await run(['vitest', 'run', ...words], { directory: copy, environment: { BOOKS_RUNS: '12' } });
-  copyFileSync(join(root, file), target);
+  const { output } = await run(['vitest', 'run', ...words], {
+    directory: copy,
+    environment: { BOOKS_RUNS: '12', ...environment },
+  });
   if (!existsSync(results)) throw new Error(`No test ran:\n${output}`);
   const { numTotalTests, testResults }: Results = JSON.parse(readFileSync(results, 'utf8'));
   if (numTotalTests === 0) throw new Error(`No test ran:\n${output}`);

@@ -101,8 +101,8 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
       command: ['node', 'packages/server/scripts/books-year.ts'],
     },
     {
-      name: 'rules of the books that are broken on purpose, each noticed by a test',
-      sample: 'whether the sources have the texts that are broken',
+      name: 'rules of the books that are broken on purpose, each noticed by a test, or changed in their home, each followed by every figure',
+      sample: 'whether the sources have the texts that are changed, and the database the functions of the rules',
       command: ['node', 'scripts/test/broken-rules.ts'],
     },
   ],

@@ -106,7 +106,7 @@ export const brokenRules: readonly BrokenRule[] = [
   },
   {
     name: 'a discount lowers the billed amount of no job',
-    file: `${billing}/invoice/bill-jobs.ts`,
+    file: `${billing}/rules/job-amounts.ts`,
     ...replaced('amount.plus(discount)', 'amount'),
     ...fees,
   },

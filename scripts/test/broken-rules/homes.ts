@@ -1,0 +1,49 @@
+import type { BrokenRule } from './rules.ts';
+
+/** A rule that is changed in its home alone, whereupon every figure must follow. */
+export type ChangedRule = Omit<BrokenRule, 'test'> & {
+  /** Whether the database has the rule, too, as a function that is generated from it. */
+  readonly isInDatabase: boolean;
+};
+
+const rules = 'packages/server/src/modules/billing/rules';
+
+export const changedRules: readonly ChangedRule[] = [
+  {
+    name: 'a credit pays an invoice as money does',
+    file: `${rules}/balances.ts`,
+    changes: [
+      { from: "when(method, ['CREDIT'], zero, amount), zero)", to: 'amount, zero)' },
+      { from: "when(method, ['CREDIT'], amount, zero), zero)", to: 'zero, zero)' },
+    ],
+    isInDatabase: true,
+  },
+  {
+    name: 'interest is no part of the total of a document',
+    file: `${rules}/document.ts`,
+    changes: [{ from: 'plus(subtotal, taxTotal, interestTotal)', to: 'plus(subtotal, taxTotal)' }],
+    isInDatabase: true,
+  },
+  {
+    name: 'tax is that of twice the amount',
+    file: `${rules}/document.ts`,
+    changes: [
+      { from: 'round(percentOf(amount, ratePercent))', to: 'round(percentOf(plus(amount, amount), ratePercent))' },
+    ],
+    isInDatabase: true,
+  },
+  {
+    name: 'a line is divided among its rows in equal parts',
+    file: `${rules}/relief.ts`,
+    changes: [{ from: 'amount.times(one).div(total)', to: 'amount.div(String(outstanding.length))' }],
+    isInDatabase: false,
+  },
+  {
+    name: 'a change counts from the last entry of its balance on',
+    file: `${rules}/entry-day.ts`,
+    changes: [
+      { from: 'return first;', to: 'return later.map(({ businessDate }) => businessDate).sort().at(-1) ?? first;' },
+    ],
+    isInDatabase: false,
+  },
+];
