@@ -5,6 +5,7 @@
 
 import * as balances from '../src/modules/billing/rules/balances.ts';
 import * as document from '../src/modules/billing/rules/document.ts';
+import { workAmount } from '../src/modules/time/work-amounts.ts';
 import type { Arithmetic } from '../src/platform/arithmetic.ts';
 
 /** Expressions of SQL. Rules that round are functions with the parameter `places`. */
@@ -76,6 +77,10 @@ const returned: Readonly<Record<string, string>> = {
     expressions,
     { amount: 'amount', taxable: 'taxable::text', ratePercent: 'rate_percent' },
   ),
+  'work_amount(hours numeric, billing_rate numeric, places integer) returns numeric': workAmount(expressions, {
+    hours: 'hours',
+    billingRate: 'billing_rate',
+  }),
   'subtotal_of(line_type text, amount numeric) returns numeric': document.lineTotals.subtotal(expressions, line),
   'discount_of(line_type text, amount numeric) returns numeric': document.lineTotals.discountTotal(expressions, line),
   'interest_of(line_type text, amount numeric) returns numeric': document.lineTotals.interestTotal(expressions, line),

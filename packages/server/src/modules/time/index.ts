@@ -35,6 +35,6 @@ export const time = {
   lookupEntries,
 };
 export { expenseEntry } from './expense-entry.ts';
-export { outstandingOf } from './outstanding.ts';
 export { timeEntry } from './time-entry.ts';
 export { wipEntry } from './wip-entry.ts';
+export { outstandingOf } from './work-amounts.ts';

@@ -1,4 +1,4 @@
-import { roundMoney } from '../../contract/currency.ts';
+import { placesOf } from '../../contract/currency.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { command } from '../../entity/command.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
@@ -6,6 +6,7 @@ import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
+import { decimals } from '../../platform/arithmetic.ts';
 import { type Decimal, parseDecimal, zero } from '../../platform/decimal.ts';
 import { job, task, taskType } from '../projects/index.ts';
 import { nonWorkCode, workCode } from '../reference/index.ts';
@@ -28,6 +29,7 @@ import {
 } from './entries.ts';
 import { billingRateOf } from './entry-rate.ts';
 import { checkNotReversed, completeReversal, reversedEntry } from './reversal.ts';
+import { workAmount } from './work-amounts.ts';
 
 type TimeChange = PendingChange<'TimeEntry'>;
 
@@ -99,9 +101,10 @@ function complete(change: TimeChange, plan: Plan): void {
   if (isOtherWork(change)) completeWork(change, plan);
   checkHours(change, plan);
   completeDecision(change, plan);
-  values.billingRate = (values.isBillable ? rateOf(change, plan) : undefined) ?? zero;
+  const billingRate = (values.isBillable ? rateOf(change, plan) : undefined) ?? zero;
   const currency = (values.jobId === null ? undefined : plan.get(job, values.jobId)?.currency) ?? plan.tenant.currency;
-  values.amount = roundMoney(values.hours.times(values.billingRate), currency);
+  const amount = workAmount(decimals(placesOf(currency)), { hours: values.hours, billingRate });
+  Object.assign(values, { billingRate, amount });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { roundMoney } from '../../contract/currency.ts';
+import { placesOf } from '../../contract/currency.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
@@ -8,11 +8,12 @@ import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
+import { decimals } from '../../platform/arithmetic.ts';
 import { type Decimal, isBetween, parseDecimal, zero } from '../../platform/decimal.ts';
 import { client, reopenClient } from '../clients/index.ts';
 import { job, reopenJob, task } from '../projects/index.ts';
 import { expenseCode, recordBookChange, workCode } from '../reference/index.ts';
-import { outstandingOf } from './outstanding.ts';
+import { outstandingOf, workAmount } from './work-amounts.ts';
 
 type WipChange = PendingChange<'WipEntry'>;
 
@@ -132,7 +133,11 @@ function checkAmount(change: WipChange): void {
   const { wipType, hours, billingRate, amount, currency } = values;
   if (wipType === 'FIXED_FEE' && amount.lt(zero))
     throw invalidField('amount', 'amount of a FIXED_FEE row is not negative. Use an ADJUSTMENT.');
-  if (hours !== null && billingRate !== null && !amount.eq(roundMoney(hours.times(billingRate), currency)))
+  if (
+    hours !== null &&
+    billingRate !== null &&
+    !amount.eq(workAmount(decimals(placesOf(currency)), { hours, billingRate }))
+  )
     throw invalidField('amount', 'amount must be hours times billingRate, rounded half up.');
   checkMinorUnits(change, currency, ['amount']);
 }

@@ -7,8 +7,8 @@ import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { checkNothingUnfinished, unapprovedEntries, unfinishedRows } from '../../entity/unfinished-rows.ts';
 import { zero } from '../../platform/decimal.ts';
 import { job } from '../projects/index.ts';
-import { outstandingOf } from './outstanding.ts';
 import { wipEntry } from './wip-entry.ts';
+import { outstandingOf } from './work-amounts.ts';
 
 /** What the work on a job, and what is billed of it, mean for the job. */
 addRules(job, {

@@ -1,5 +1,5 @@
 import { due, held, owed, unapplied } from '../../../src/modules/billing/rules/balances.ts';
-import { outstanding } from '../../../src/modules/time/outstanding.ts';
+import { outstanding } from '../../../src/modules/time/work-amounts.ts';
 import { decimals } from '../../../src/platform/arithmetic.ts';
 import { type Cents, centsOf, decimalOf, divideHalfUp, money, total, unscaled } from '../cents.ts';
 import type { Billed, InvoiceRow, ModelBooks, PaymentRow, WipRow } from './rows.ts';

@@ -683,7 +683,7 @@ create table draft_invoice (
   constraint draft_invoice_reviewer_id_reference FOREIGN KEY (tenant_id, reviewer_id) REFERENCES staff(tenant_id, id),
   constraint draft_invoice_status_enum CHECK (status = ANY (ARRAY['DRAFT'::text, 'IN_REVIEW'::text, 'APPROVED'::text, 'REJECTED'::text, 'POSTED'::text, 'DELETED'::text])),
   constraint draft_invoice_system_ref_unique UNIQUE (tenant_id, system_ref),
-  constraint draft_invoice_total_agrees CHECK (total = (subtotal - discount_total + tax_total + interest_total))
+  constraint draft_invoice_total_agrees CHECK (total = document_total(subtotal, discount_total, tax_total, interest_total))
 );
 CREATE INDEX draft_invoice_client_id_index ON draft_invoice USING btree (tenant_id, client_id, status);
 CREATE INDEX draft_invoice_updated_at_index ON draft_invoice USING btree (tenant_id, updated_at, id);
@@ -760,18 +760,12 @@ create table draft_invoice_line (
   tax_amount numeric(16,2) not null,
   relief text collate "C" not null,
   exceeds_fee boolean default false not null,
-  constraint draft_invoice_line_amount_agrees CHECK (amount = round(quantity * unit_amount, 2) OR amount = round(quantity * unit_amount)),
   constraint draft_invoice_line_draft_invoice_id_reference FOREIGN KEY (tenant_id, draft_invoice_id) REFERENCES draft_invoice(tenant_id, id),
   constraint draft_invoice_line_job_id_reference FOREIGN KEY (tenant_id, job_id) REFERENCES job(tenant_id, id),
   constraint draft_invoice_line_line_type_enum CHECK (line_type = ANY (ARRAY['TIME'::text, 'EXPENSE'::text, 'FIXED_FEE'::text, 'PROGRESS'::text, 'DISCOUNT'::text, 'INTEREST'::text, 'OTHER'::text])),
   constraint draft_invoice_line_pkey PRIMARY KEY (tenant_id, id),
   constraint draft_invoice_line_quantity_range CHECK (abs(quantity) < '100000000000'::numeric AND scale(quantity) <= 4),
   constraint draft_invoice_line_relief_enum CHECK (relief = ANY (ARRAY['FULL'::text, 'PART'::text])),
-  constraint draft_invoice_line_tax_amount_agrees CHECK (
-CASE
-    WHEN taxable THEN tax_amount = round(amount * tax_rate_percent / 100::numeric, 2) OR tax_amount = round(amount * tax_rate_percent / 100::numeric)
-    ELSE tax_amount = 0::numeric
-END),
   constraint draft_invoice_line_tax_rate_percent_range CHECK (tax_rate_percent >= 0::numeric AND tax_rate_percent <= 100::numeric AND scale(tax_rate_percent) <= 4),
   constraint draft_invoice_line_unit_amount_range CHECK (abs(unit_amount) < '100000000000'::numeric AND scale(unit_amount) <= 4)
 );
@@ -1381,7 +1375,7 @@ END),
   constraint invoice_status_enum CHECK (status = ANY (ARRAY['PENDING'::text, 'POSTED'::text, 'PARTIALLY_PAID'::text, 'PAID'::text, 'VOIDED'::text, 'WRITTEN_OFF'::text])),
   constraint invoice_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint invoice_tax_region_id_reference FOREIGN KEY (tenant_id, tax_region_id) REFERENCES tax_region(tenant_id, id),
-  constraint invoice_total_agrees CHECK (total = (subtotal - discount_total + tax_total + interest_total)),
+  constraint invoice_total_agrees CHECK (total = document_total(subtotal, discount_total, tax_total, interest_total)),
   constraint invoice_total_agrees_with_type CHECK ((document_type = 'CREDIT_NOTE'::text) = (total < 0::numeric)),
   constraint invoice_voided_at_agrees CHECK ((status = 'VOIDED'::text) = (voided_at IS NOT NULL) AND (status = 'VOIDED'::text) = (void_reason IS NOT NULL)),
   constraint invoice_write_off_reason_agrees CHECK ((status = 'WRITTEN_OFF'::text OR amount_written_off > 0::numeric) = (write_off_reason IS NOT NULL))
@@ -1458,18 +1452,12 @@ create table invoice_line (
   tax_amount numeric(16,2) not null,
   relief text collate "C" not null,
   exceeds_fee boolean default false not null,
-  constraint invoice_line_amount_agrees CHECK (amount = round(quantity * unit_amount, 2) OR amount = round(quantity * unit_amount)),
   constraint invoice_line_invoice_id_reference FOREIGN KEY (tenant_id, invoice_id) REFERENCES invoice(tenant_id, id),
   constraint invoice_line_job_id_reference FOREIGN KEY (tenant_id, job_id) REFERENCES job(tenant_id, id),
   constraint invoice_line_line_type_enum CHECK (line_type = ANY (ARRAY['TIME'::text, 'EXPENSE'::text, 'FIXED_FEE'::text, 'PROGRESS'::text, 'DISCOUNT'::text, 'INTEREST'::text, 'OTHER'::text])),
   constraint invoice_line_pkey PRIMARY KEY (tenant_id, id),
   constraint invoice_line_quantity_range CHECK (abs(quantity) < '100000000000'::numeric AND scale(quantity) <= 4),
   constraint invoice_line_relief_enum CHECK (relief = ANY (ARRAY['FULL'::text, 'PART'::text])),
-  constraint invoice_line_tax_amount_agrees CHECK (
-CASE
-    WHEN taxable THEN tax_amount = round(amount * tax_rate_percent / 100::numeric, 2) OR tax_amount = round(amount * tax_rate_percent / 100::numeric)
-    ELSE tax_amount = 0::numeric
-END),
   constraint invoice_line_tax_rate_percent_range CHECK (tax_rate_percent >= 0::numeric AND tax_rate_percent <= 100::numeric AND scale(tax_rate_percent) <= 4),
   constraint invoice_line_unit_amount_range CHECK (abs(unit_amount) < '100000000000'::numeric AND scale(unit_amount) <= 4)
 );
@@ -2507,7 +2495,7 @@ create table time_entry (
   approved_by_id uuid,
   approved_at timestamp(3) with time zone,
   created_by_api_user_id uuid,
-  constraint time_entry_amount_agrees CHECK (amount = round(hours * billing_rate, 2) OR amount = round(hours * billing_rate)),
+  constraint time_entry_amount_agrees CHECK (amount = work_amount(hours, billing_rate, 2) OR amount = work_amount(hours, billing_rate, 0)),
   constraint time_entry_approved_at_agrees CHECK ((status = 'APPROVED'::text) = (approved_at IS NOT NULL)),
   constraint time_entry_approved_by_id_reference FOREIGN KEY (tenant_id, approved_by_id) REFERENCES staff(tenant_id, id),
   constraint time_entry_billing_rate_range CHECK (billing_rate >= 0::numeric AND billing_rate < '100000000000'::numeric AND scale(billing_rate) <= 4),
@@ -2601,7 +2589,7 @@ END) stored not null,
   invoice_id uuid,
   posted_at timestamp(3) with time zone not null,
   billed_at timestamp(3) with time zone,
-  constraint wip_entry_amount_agrees CHECK (amount = round(hours * billing_rate, 2) OR amount = round(hours * billing_rate, minor_units(currency))),
+  constraint wip_entry_amount_agrees CHECK (amount = work_amount(hours, billing_rate, 2) OR amount = work_amount(hours, billing_rate, minor_units(currency))),
   constraint wip_entry_amount_range CHECK ((wip_type <> ALL (ARRAY['EXPENSE'::text, 'FIXED_FEE'::text])) OR amount >= 0::numeric),
   constraint wip_entry_billing_rate_range CHECK (billing_rate >= 0::numeric AND billing_rate < '100000000000'::numeric AND scale(billing_rate) <= 4),
   constraint wip_entry_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
@@ -2701,85 +2689,6 @@ CREATE INDEX work_code_updated_at_index ON work_code USING btree (tenant_id, upd
 alter table work_code enable row level security, force row level security;
 create policy tenant_isolation on work_code for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on work_code to financial_automation_service;
-
-create view billing_of_lines with (security_invoker=true) as
- SELECT tenant_id,
-    invoice_id,
-    job_id,
-    sum(amount + discount) AS billed,
-    COALESCE(sum(amount) FILTER (WHERE is_fee), 0::numeric) AS fee,
-    COALESCE(sum(amount) FILTER (WHERE is_fee AND NOT has_work), 0::numeric) AS fee_without_work
-   FROM ( SELECT shared.tenant_id,
-            shared.invoice_id,
-            shared.currency,
-            shared."position",
-            shared.line_type,
-            shared.is_fee,
-            shared.has_work,
-            shared.job_id,
-            shared.amount,
-            shared.total,
-            shared.common,
-            shared.share,
-            shared.is_last,
-                CASE
-                    WHEN shared.line_type = 'DISCOUNT'::text THEN 0::numeric
-                    WHEN shared.is_last THEN shared.common - sum(shared.share) OVER document + shared.share
-                    ELSE shared.share
-                END AS discount
-           FROM ( SELECT summed.tenant_id,
-                    summed.invoice_id,
-                    summed.currency,
-                    summed."position",
-                    summed.line_type,
-                    summed.is_fee,
-                    summed.has_work,
-                    summed.job_id,
-                    summed.amount,
-                    summed.total,
-                    summed.common,
-                        CASE
-                            WHEN summed.line_type = 'DISCOUNT'::text OR summed.total = 0::numeric THEN 0::numeric
-                            ELSE round(summed.common * summed.amount / summed.total, minor_units(summed.currency))
-                        END AS share,
-                    summed.total <> 0::numeric AND row_number() OVER (PARTITION BY summed.tenant_id, summed.invoice_id, (summed.line_type = 'DISCOUNT'::text) ORDER BY summed."position" DESC, summed.job_id DESC) = 1 AS is_last
-                   FROM ( SELECT unit.tenant_id,
-                            unit.invoice_id,
-                            unit.currency,
-                            unit."position",
-                            unit.line_type,
-                            unit.is_fee,
-                            unit.has_work,
-                            unit.job_id,
-                            unit.amount,
-                            COALESCE(sum(unit.amount) FILTER (WHERE unit.line_type <> 'DISCOUNT'::text) OVER document, 0::numeric) AS total,
-                            COALESCE(sum(unit.amount) FILTER (WHERE unit.line_type = 'DISCOUNT'::text AND unit.job_id IS NULL) OVER document, 0::numeric) AS common
-                           FROM ( SELECT l.tenant_id,
-                                    l.invoice_id,
-                                    i.currency,
-                                    l."position",
-                                    l.line_type,
-                                    l.line_type = ANY (ARRAY['FIXED_FEE'::text, 'PROGRESS'::text]) AS is_fee,
-                                    w.job_id IS NOT NULL AS has_work,
-                                    COALESCE(l.job_id, w.job_id) AS job_id,
-CASE
- WHEN l.job_id IS NULL AND w.job_id IS NOT NULL THEN w.billed
- ELSE l.amount
-END AS amount
-                                   FROM invoice_line l
-                                     JOIN invoice i ON i.tenant_id = l.tenant_id AND i.id = l.invoice_id
-                                     LEFT JOIN LATERAL ( SELECT COALESCE(l.job_id, e.job_id) AS job_id,
-    sum(r.billed) AS billed
-   FROM invoice_line_wip k
-     JOIN wip_relief r ON r.tenant_id = k.tenant_id AND r.invoice_id = l.invoice_id AND r.wip_entry_id = k.wip_entry_id
-     JOIN wip_entry e ON e.tenant_id = k.tenant_id AND e.id = k.wip_entry_id
-  WHERE k.tenant_id = l.tenant_id AND k.line_id = l.id
-  GROUP BY (COALESCE(l.job_id, e.job_id))) w ON true) unit
-                          WINDOW document AS (PARTITION BY unit.tenant_id, unit.invoice_id)) summed) shared
-          WINDOW document AS (PARTITION BY shared.tenant_id, shared.invoice_id, (shared.line_type = 'DISCOUNT'::text))) spread
-  WHERE job_id IS NOT NULL
-  GROUP BY tenant_id, invoice_id, job_id;
-grant select on billing_of_lines to financial_automation_service;
 
 CREATE OR REPLACE PROCEDURE public.add_balances(IN changes balance_change[])
  LANGUAGE sql
@@ -3074,11 +2983,15 @@ declare
   held record;
 begin
   select * into draft from draft_invoice d where d.tenant_id = new.tenant_id and d.id = new.id;
-  select coalesce(sum(amount) filter (where line_type not in ('DISCOUNT', 'INTEREST')), 0) as subtotal,
-      -coalesce(sum(amount) filter (where line_type = 'DISCOUNT'), 0) as discount_total,
-      coalesce(sum(amount) filter (where line_type = 'INTEREST'), 0) as interest_total,
-      coalesce(sum(tax_amount), 0) as tax_total
+  select coalesce(sum(subtotal_of(line_type, amount)), 0) as subtotal, coalesce(sum(discount_of(line_type, amount)), 0) as discount_total,
+      coalesce(sum(interest_of(line_type, amount)), 0) as interest_total, coalesce(sum(tax_amount), 0) as tax_total,
+      coalesce(bool_and(amount = line_amount(quantity, unit_amount, minor_units(draft.currency))
+        and tax_amount = line_tax(amount, taxable, tax_rate_percent, minor_units(draft.currency))), true) as are_priced
     into lines from draft_invoice_line l where l.tenant_id = draft.tenant_id and l.draft_invoice_id = draft.id;
+  if not lines.are_priced then
+    raise exception 'a line of draft % has a wrong amount', draft.id
+      using errcode = 'check_violation', constraint = 'draft_invoice_line_amount_agrees', table = 'draft_invoice_line';
+  end if;
   if (draft.subtotal, draft.discount_total, draft.interest_total, draft.tax_total)
     is distinct from (lines.subtotal, lines.discount_total, lines.interest_total, lines.tax_total) then
     raise exception 'the totals of draft % are not those of its lines', draft.id
@@ -3138,24 +3051,26 @@ declare
   covered record;
 begin
   select * into bill from invoice i where i.tenant_id = new.tenant_id and i.id = new.id;
-  select coalesce(sum(p_amount) filter (where counted and method <> 'CREDIT'), 0) as paid,
-      coalesce(sum(p_amount) filter (where counted and method = 'CREDIT'), 0) as credited,
-      coalesce(sum(p_amount) filter (where status = 'PENDING'), 0) as pending
+  select coalesce(sum(paid_by(p.status, p.method, a.amount)), 0) as paid, coalesce(sum(credited_by(p.status, p.method, a.amount)), 0) as credited,
+      coalesce(sum(pending_by(p.status, a.amount)), 0) as pending
     into covered
-    from (select a.amount as p_amount, counts(p.status) as counted, p.method, p.status
-      from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
-      where a.tenant_id = bill.tenant_id and a.invoice_id = bill.id) allocations;
+    from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
+    where a.tenant_id = bill.tenant_id and a.invoice_id = bill.id;
   if (bill.amount_paid, bill.amount_credited, bill.amount_pending)
     is distinct from (covered.paid, covered.credited, covered.pending) then
     raise exception 'what covers invoice % is not what is allocated to it', bill.id
       using errcode = 'check_violation', constraint = 'invoice_allocations_agree', table = 'invoice';
   end if;
   if tg_op = 'INSERT' then
-    select coalesce(sum(amount) filter (where line_type not in ('DISCOUNT', 'INTEREST')), 0) as subtotal,
-        -coalesce(sum(amount) filter (where line_type = 'DISCOUNT'), 0) as discount_total,
-        coalesce(sum(amount) filter (where line_type = 'INTEREST'), 0) as interest_total,
-        coalesce(sum(tax_amount), 0) as tax_total
+    select coalesce(sum(subtotal_of(line_type, amount)), 0) as subtotal, coalesce(sum(discount_of(line_type, amount)), 0) as discount_total,
+        coalesce(sum(interest_of(line_type, amount)), 0) as interest_total, coalesce(sum(tax_amount), 0) as tax_total,
+        coalesce(bool_and(amount = line_amount(quantity, unit_amount, minor_units(bill.currency))
+          and tax_amount = line_tax(amount, taxable, tax_rate_percent, minor_units(bill.currency))), true) as are_priced
       into lines from invoice_line l where l.tenant_id = bill.tenant_id and l.invoice_id = bill.id;
+    if not lines.are_priced then
+      raise exception 'a line of invoice % has a wrong amount', bill.id
+        using errcode = 'check_violation', constraint = 'invoice_line_amount_agrees', table = 'invoice_line';
+    end if;
     if (bill.subtotal, bill.discount_total, bill.interest_total, bill.tax_total)
       is distinct from (lines.subtotal, lines.discount_total, lines.interest_total, lines.tax_total) then
       raise exception 'the totals of invoice % are not those of its lines', bill.id
@@ -3263,12 +3178,8 @@ begin
   select * into paid from payment p where p.tenant_id = new.tenant_id and p.id = new.id;
   select coalesce(sum(amount), 0) into allocated
     from payment_allocation a where a.tenant_id = paid.tenant_id and a.payment_id = paid.id;
-  if not (case
-    when counts(paid.status) then paid.amount = allocated + paid.unapplied_amount + paid.refunded_amount
-    when paid.status = 'PENDING' then paid.amount = allocated + paid.unapplied_amount
-    when paid.status = 'RETURNED' then allocated = 0 and paid.unapplied_amount = -paid.refunded_amount
-    else allocated = 0 and paid.unapplied_amount = 0
-  end) then
+  if paid.unapplied_amount <> unapplied(paid.status, paid.amount, paid.refunded_amount, allocated)
+    or not (allocated = 0 or counts(paid.status) or paid.status = 'PENDING') then
     raise exception 'payment % does not add up', paid.id
       using errcode = 'check_violation', constraint = 'payment_amount_agrees', table = 'payment';
   end if;
@@ -3281,9 +3192,9 @@ begin
     join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
     where mine.tenant_id = paid.tenant_id and mine.payment_id = paid.id
     group by i.id, i.amount_paid, i.amount_credited, i.amount_pending, i.currency
-    having i.amount_paid <> coalesce(sum(a.amount) filter (where counts(p.status) and p.method <> 'CREDIT'), 0)
-      or i.amount_credited <> coalesce(sum(a.amount) filter (where counts(p.status) and p.method = 'CREDIT'), 0)
-      or i.amount_pending <> coalesce(sum(a.amount) filter (where p.status = 'PENDING'), 0)
+    having i.amount_paid <> sum(paid_by(p.status, p.method, a.amount))
+      or i.amount_credited <> sum(credited_by(p.status, p.method, a.amount))
+      or i.amount_pending <> sum(pending_by(p.status, a.amount))
       or i.currency <> paid.currency) then
     raise exception 'an invoice of payment % does not agree with what is allocated to it', paid.id
       using errcode = 'check_violation', constraint = 'payment_allocations_agree', table = 'payment';
@@ -3311,118 +3222,32 @@ CREATE OR REPLACE FUNCTION public.counts(payment_status text)
 RETURN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text]))
 ;
 
-CREATE OR REPLACE PROCEDURE public.enter_billing(IN tenant integer, IN invoices uuid[] DEFAULT NULL::uuid[])
- LANGUAGE plpgsql
- SET plan_cache_mode TO 'force_custom_plan'
-AS $procedure$
-begin
-  insert into invoice_billing
-  select b.* from billing_of_lines b join invoice i on i.tenant_id = b.tenant_id and i.id = b.invoice_id
-  where b.tenant_id = tenant and (invoices is null or b.invoice_id = any(invoices)) and is_billing(i.status) and not exists (
-    select from invoice_billing k
-    where k.tenant_id = b.tenant_id and k.invoice_id = b.invoice_id and k.job_id = b.job_id);
-end
-$procedure$
-;
-
-CREATE OR REPLACE PROCEDURE public.enter_books(IN tenant integer, IN invoices uuid[] DEFAULT NULL::uuid[], IN payments uuid[] DEFAULT NULL::uuid[], IN works uuid[] DEFAULT NULL::uuid[])
- LANGUAGE plpgsql
- SET plan_cache_mode TO 'force_custom_plan'
-AS $procedure$
-declare
-  zone text := tenant_time_zone(tenant);
-begin
-  insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, invoice_id, due_date,
-    reason)
-  select tenant, entry_id(recorded_at, i.id::text || kind), 'RECEIVABLE', kind, amount, i.currency, business_date, recorded_at,
-    i.client_id, i.id, i.due_date, part.reason
-  from invoice i cross join lateral (values
-    ('INVOICE', i.total, i.invoice_date, i.posted_at, null),
-    ('WRITE_OFF', -i.amount_written_off, greatest(i.invoice_date, (i.updated_at at time zone zone)::date), i.updated_at,
-      i.write_off_reason),
-    ('VOID', case when i.status = 'VOIDED' then -i.total else 0 end,
-      greatest(i.invoice_date, (i.voided_at at time zone zone)::date), i.voided_at, i.void_reason)
-  ) part (kind, amount, business_date, recorded_at, reason)
-  where i.tenant_id = tenant and (invoices is null or i.id = any(invoices)) and i.document_type = 'INVOICE' and i.status <> 'PENDING' and amount <> 0 and not exists (
-    select 1 from ledger_entry e where e.tenant_id = i.tenant_id and e.invoice_id = i.id and e.account = 'RECEIVABLE');
-
-  insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, payment_id, invoice_id)
-  select tenant, entry_id(recorded_at, p.id::text || kind), 'CREDIT', kind, part.amount, p.currency, business_date, recorded_at,
-    p.client_id, p.id, p.credit_note_id
-  from payment p cross join lateral (values
-    (case when p.credit_note_id is null then 'PAYMENT' else 'CREDIT_NOTE' end, p.amount, p.payment_date, p.settled_at),
-    ('REFUND', -p.refunded_amount, greatest(p.payment_date, (p.refunded_at at time zone zone)::date), p.refunded_at),
-    ('RETURN', case when p.status = 'RETURNED' then -p.amount else 0 end,
-      greatest(p.payment_date, (p.returned_at at time zone zone)::date), p.returned_at),
-    (case when p.credit_note_id is null then 'PAYMENT_VOID' else 'NOTE_VOID' end, case when p.status = 'VOIDED' then p.refunded_amount - p.amount else 0 end,
-      greatest(p.payment_date, (p.updated_at at time zone zone)::date), p.updated_at)
-  ) part (kind, amount, business_date, recorded_at)
-  where p.tenant_id = tenant and (payments is null or p.id = any(payments)) and p.settled_at is not null and part.amount <> 0 and not exists (
-    select 1 from ledger_entry e where e.tenant_id = p.tenant_id and e.payment_id = p.id and e.account = 'CREDIT');
-
-  insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, invoice_id, payment_id,
-    due_date)
-  select tenant, entry_id(coalesce(a.allocated_at, p.settled_at), p.id::text || i.id::text || half.account), half.account, 'ALLOCATION', -a.amount,
-    p.currency, greatest(p.payment_date, i.invoice_date), coalesce(a.allocated_at, p.settled_at), half.client_id, i.id, p.id, half.due_date
-  from payment_allocation a
-  join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
-  join invoice i on i.tenant_id = a.tenant_id and i.id = a.invoice_id
-  cross join lateral (values
-    ('RECEIVABLE', i.client_id, i.due_date),
-    ('CREDIT', p.client_id, null::date)
-  ) half (account, client_id, due_date)
-  where a.tenant_id = tenant and (payments is null or a.payment_id = any(payments)) and counts(p.status) and not exists (
-    select 1 from ledger_entry e where e.tenant_id = p.tenant_id and e.payment_id = p.id and e.invoice_id = i.id);
-
-  insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id, wip_entry_id,
-    staff_id, work_date)
-  select tenant, entry_id(recorded_at, w.id::text || kind), 'WIP', kind, part.amount, w.currency, business_date, recorded_at, w.client_id,
-    w.job_id, w.id, w.staff_id, w.work_date
-  from wip_entry w cross join lateral (values
-    ('WORK', w.amount, w.work_date, w.posted_at),
-    ('WORK_REVERSED', case when w.status = 'REVERSED' then -w.amount else 0 end,
-      greatest(w.work_date, (w.updated_at at time zone zone)::date), w.updated_at)
-  ) part (kind, amount, business_date, recorded_at)
-  where w.tenant_id = tenant and (works is null or w.id = any(works)) and part.amount <> 0 and not exists (
-    select 1 from ledger_entry e where e.tenant_id = w.tenant_id and e.wip_entry_id = w.id);
-
-  insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id, invoice_id,
-    wip_entry_id, staff_id, work_date)
-  select tenant, entry_id(part.recorded_at, i.id::text || w.id::text || part.kind || part.recorded_at::text), 'WIP', part.kind, part.amount, w.currency,
-    greatest(part.business_date, w.work_date), part.recorded_at, w.client_id, w.job_id, i.id, w.id, w.staff_id, w.work_date
-  from wip_relief r
-  join invoice i on i.tenant_id = r.tenant_id and i.id = r.invoice_id
-  join wip_entry w on w.tenant_id = r.tenant_id and w.id = r.wip_entry_id
-  cross join lateral (values
-    ('BILLED', -r.billed, i.invoice_date, i.posted_at),
-    ('WRITE_UP', r.write_up, i.invoice_date, i.posted_at),
-    ('WRITE_DOWN', -r.write_off, i.invoice_date, i.posted_at),
-    ('UNBILLED', case when i.status = 'VOIDED' then r.billed else 0 end, (i.voided_at at time zone zone)::date, i.voided_at),
-    ('WRITE_UP', case when i.status = 'VOIDED' then -r.write_up else 0 end, (i.voided_at at time zone zone)::date, i.voided_at),
-    ('WRITE_DOWN', case when i.status = 'VOIDED' then r.write_off else 0 end, (i.voided_at at time zone zone)::date, i.voided_at)
-  ) part (kind, amount, business_date, recorded_at)
-  where r.tenant_id = tenant and (invoices is null or r.invoice_id = any(invoices)) and part.amount <> 0 and not exists (
-    select 1 from ledger_entry e where e.tenant_id = i.tenant_id and e.invoice_id = i.id and e.wip_entry_id = w.id);
-
-  -- What was written off by itself: the difference of the row's balance to its other entries.
-  insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id, wip_entry_id,
-    staff_id, work_date, reason)
-  select tenant, entry_id(w.updated_at, w.id::text || 'WRITE_OFF'), 'WIP', 'WRITE_OFF', w.outstanding_amount - entered.amount, w.currency,
-    greatest(w.work_date, (w.updated_at at time zone zone)::date), w.updated_at, w.client_id, w.job_id, w.id, w.staff_id,
-    w.work_date, w.write_off_reason
-  from wip_entry w
-  join (select e.wip_entry_id, sum(e.amount) as amount from ledger_entry e
-    where e.tenant_id = tenant and e.account = 'WIP' and (works is null or e.wip_entry_id = any(works)) group by 1) entered on entered.wip_entry_id = w.id
-  where w.tenant_id = tenant and (works is null or w.id = any(works)) and w.write_off_amount <> 0 and w.outstanding_amount <> entered.amount;
-end
-$procedure$
-;
-
-CREATE OR REPLACE FUNCTION public.entry_id(at timestamp with time zone, key text)
- RETURNS uuid
+CREATE OR REPLACE FUNCTION public.credited_by(payment_status text, method text, amount numeric)
+ RETURNS numeric
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN (OVERLAY(OVERLAY((lpad(to_hex(((EXTRACT(epoch FROM at) * (1000)::numeric))::bigint), 12, '0'::text) || substr(md5(key), 1, 20)) PLACING '7'::text FROM 13) PLACING '8'::text FROM 17))::uuid
+RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text])) THEN CASE WHEN (method = 'CREDIT'::text) THEN amount ELSE (0)::numeric END ELSE (0)::numeric END
+;
+
+CREATE OR REPLACE FUNCTION public.discount_of(line_type text, amount numeric)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (line_type = 'DISCOUNT'::text) THEN ((0)::numeric - amount) ELSE (0)::numeric END
+;
+
+CREATE OR REPLACE FUNCTION public.document_total(subtotal numeric, discount_total numeric, tax_total numeric, interest_total numeric)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (((subtotal + tax_total) + interest_total) - discount_total)
+;
+
+CREATE OR REPLACE FUNCTION public.due(invoice_status text, document_type text, total numeric, paid numeric, credited numeric, written_off numeric)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (invoice_status = 'VOIDED'::text) THEN (0)::numeric ELSE CASE WHEN (document_type = 'CREDIT_NOTE'::text) THEN (0)::numeric ELSE (((total - paid) - credited) - written_off) END END
 ;
 
 CREATE OR REPLACE FUNCTION public.first_id_at(instant timestamp with time zone)
@@ -3449,7 +3274,7 @@ CREATE OR REPLACE FUNCTION public.held(payment_status text, unapplied_amount num
  RETURNS numeric
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (counts(payment_status) OR (payment_status = 'RETURNED'::text)) THEN unapplied_amount ELSE (0)::numeric END
+RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text, 'RETURNED'::text])) THEN unapplied_amount ELSE (0)::numeric END
 ;
 
 CREATE OR REPLACE FUNCTION public.instant_of_id(id uuid)
@@ -3461,11 +3286,18 @@ AS $function$
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.interest_of(line_type text, amount numeric)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (line_type = 'INTEREST'::text) THEN amount ELSE (0)::numeric END
+;
+
 CREATE OR REPLACE FUNCTION public.is_billing(status text)
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN (status <> ALL (ARRAY['PENDING'::text, 'VOIDED'::text]))
+RETURN (NOT (status = ANY (ARRAY['PENDING'::text, 'VOIDED'::text])))
 ;
 
 CREATE OR REPLACE FUNCTION public.keep_page_marks()
@@ -3518,6 +3350,20 @@ CREATE OR REPLACE FUNCTION public.limited(amount numeric)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 RETURN LEAST(GREATEST(amount, '-10000000000000'::numeric), '10000000000000'::numeric)
+;
+
+CREATE OR REPLACE FUNCTION public.line_amount(quantity numeric, unit_amount numeric, places integer)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN round((quantity * unit_amount), places)
+;
+
+CREATE OR REPLACE FUNCTION public.line_tax(amount numeric, taxable boolean, rate_percent numeric, places integer)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN ((taxable)::text = 'true'::text) THEN round(((amount * rate_percent) / (100)::numeric), places) ELSE (0)::numeric END
 ;
 
 CREATE OR REPLACE FUNCTION public.lock_clock_lease(run_id uuid)
@@ -3677,6 +3523,13 @@ BEGIN ATOMIC
 END
 ;
 
+CREATE OR REPLACE FUNCTION public.paid_by(payment_status text, method text, amount numeric)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text])) THEN CASE WHEN (method = 'CREDIT'::text) THEN (0)::numeric ELSE amount END ELSE (0)::numeric END
+;
+
 CREATE OR REPLACE FUNCTION public.partitions_of(parent regclass, OUT partition text, OUT ends_at timestamp with time zone)
  RETURNS SETOF record
  LANGUAGE sql
@@ -3686,6 +3539,13 @@ AS $function$
   from pg_class join pg_inherits on inhrelid = oid
   where inhparent = parent and pg_get_expr(relpartbound, oid) <> 'DEFAULT'
 $function$
+;
+
+CREATE OR REPLACE FUNCTION public.pending_by(payment_status text, amount numeric)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (payment_status = 'PENDING'::text) THEN amount ELSE (0)::numeric END
 ;
 
 CREATE OR REPLACE FUNCTION public.place_tenant()
@@ -3791,6 +3651,13 @@ CREATE OR REPLACE FUNCTION public.stored_instant(written text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN (written)::timestamp with time zone
+;
+
+CREATE OR REPLACE FUNCTION public.subtotal_of(line_type text, amount numeric)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (line_type = ANY (ARRAY['DISCOUNT'::text, 'INTEREST'::text])) THEN (0)::numeric ELSE amount END
 ;
 
 CREATE OR REPLACE FUNCTION public.subtract_billing()
@@ -3981,6 +3848,13 @@ CREATE OR REPLACE FUNCTION public.today()
 RETURN tenant_day(tenant_now())
 ;
 
+CREATE OR REPLACE FUNCTION public.unapplied(payment_status text, amount numeric, refunded numeric, allocated numeric)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text, 'PENDING'::text])) THEN ((amount - refunded) - allocated) ELSE CASE WHEN (payment_status = 'RETURNED'::text) THEN ((0)::numeric - refunded) ELSE (0)::numeric END END
+;
+
 CREATE OR REPLACE FUNCTION public.watch_moved_row()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4009,4 +3883,11 @@ begin
   return new;
 end
 $function$
+;
+
+CREATE OR REPLACE FUNCTION public.work_amount(hours numeric, billing_rate numeric, places integer)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN round((hours * billing_rate), places)
 ;

@@ -34,6 +34,9 @@ create or replace function line_amount(quantity numeric, unit_amount numeric, pl
 create or replace function line_tax(amount numeric, taxable boolean, rate_percent numeric, places integer) returns numeric language sql immutable parallel safe
   return case when taxable::text in ('true') then round(amount * rate_percent / 100, places) else 0 end;
 
+create or replace function work_amount(hours numeric, billing_rate numeric, places integer) returns numeric language sql immutable parallel safe
+  return round(hours * billing_rate, places);
+
 create or replace function subtotal_of(line_type text, amount numeric) returns numeric language sql immutable parallel safe
   return case when line_type in ('DISCOUNT', 'INTEREST') then 0 else amount end;
 

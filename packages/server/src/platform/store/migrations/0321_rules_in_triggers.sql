@@ -1,5 +1,5 @@
 -- Triggers and constraints call the functions of the rules. The lines of a document are compared with its currency, so with the document.
--- locks: access exclusive on draft_invoice, access exclusive on draft_invoice_line, access exclusive on invoice, access exclusive on invoice_line
+-- locks: access exclusive on draft_invoice, access exclusive on draft_invoice_line, access exclusive on invoice, access exclusive on invoice_line, access exclusive on time_entry, access exclusive on wip_entry
 
 create or replace function check_draft_invoice() returns trigger language plpgsql as $$
 declare
@@ -145,3 +145,9 @@ alter table draft_invoice add constraint draft_invoice_total_agrees
 alter table invoice drop constraint invoice_total_agrees;
 alter table invoice add constraint invoice_total_agrees
   check (total = document_total(subtotal, discount_total, tax_total, interest_total)) not valid;
+alter table time_entry drop constraint time_entry_amount_agrees;
+alter table time_entry add constraint time_entry_amount_agrees
+  check (amount in (work_amount(hours, billing_rate, 2), work_amount(hours, billing_rate, 0))) not valid;
+alter table wip_entry drop constraint wip_entry_amount_agrees;
+alter table wip_entry add constraint wip_entry_amount_agrees
+  check (amount in (work_amount(hours, billing_rate, 2), work_amount(hours, billing_rate, minor_units(currency)))) not valid;

@@ -1,6 +1,14 @@
 import { type Arithmetic, decimals } from '../../platform/arithmetic.ts';
 import type { Decimal } from '../../platform/decimal.ts';
 
+/** The value of time at a rate. */
+export function workAmount<A, T>(
+  { times, round }: Arithmetic<A, T>,
+  { hours, billingRate }: { readonly hours: A; readonly billingRate: A },
+): A {
+  return round(times(hours, billingRate));
+}
+
 interface Work<Amount, Text> {
   readonly status: Text;
   readonly amount: Amount;
