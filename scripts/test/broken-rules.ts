@@ -133,14 +133,19 @@ async function firstFailure(
   if (!existsSync(results)) throw new Error(`No test ran:\n${output}`);
   const { numTotalTests, testResults }: Results = JSON.parse(readFileSync(results, 'utf8'));
   if (numTotalTests === 0) throw new Error(`No test ran:\n${output}`);
-  return testResults.flatMap((of) => of.assertionResults).find(({ status }) => status === 'failed')?.fullName;
+  const failed = testResults.flatMap((of) => of.assertionResults).find(({ status }) => status === 'failed');
+  return failed === undefined ? undefined : `${failed.fullName}\n    ${failed.failureMessages[0]?.slice(0, 1_000)}`;
 }
 
 /** What vitest reports. */
 interface Results {
   readonly numTotalTests: number;
   readonly testResults: readonly {
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
   }[];
 }
 

@@ -33,9 +33,14 @@ export const changedRules: readonly ChangedRule[] = [
     isInDatabase: true,
   },
   {
-    name: 'a line is divided among its rows in equal parts',
+    name: 'a line is divided among its rows into whole amounts',
     file: `${rules}/relief.ts`,
-    changes: [{ from: 'amount.times(one).div(total)', to: 'amount.div(String(outstanding.length))' }],
+    changes: [
+      {
+        from: 'roundMoney(proportionOf(amount, one, total), currency)',
+        to: "roundMoney(proportionOf(amount, one, total), 'JPY')",
+      },
+    ],
     isInDatabase: false,
   },
   {
