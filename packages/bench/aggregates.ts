@@ -14,7 +14,7 @@ import { anyPageReader } from '@financial-automation/server/query/read';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import '@financial-automation/server/app/handlers';
-import { isMarked } from '@financial-automation/server/bulk/mark-pages';
+import { isMarked } from '@financial-automation/server/app/mark-pages';
 import { millisecondsOf } from '@financial-automation/server/contract/durations';
 import { timeEntry } from '@financial-automation/server/modules/time';
 import type { Session } from '@financial-automation/server/platform/store/session';

@@ -4,19 +4,19 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readConfig } from '@financial-automation/server/app/read-config';
 import { createApiKey } from '@financial-automation/server/operator/api-keys';
 import { createTenant } from '@financial-automation/server/operator/tenants';
 import { DeliveryAddresses } from '@financial-automation/server/platform/addresses';
 import type { Tenant } from '@financial-automation/server/platform/auth/caller';
-import { readConfig } from '@financial-automation/server/service/config';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 // Entities refer to each other, so all of them must be defined.
 import '@financial-automation/server/app/handlers';
+import { createService, type Service } from '@financial-automation/server/entity/service';
 import { newId } from '@financial-automation/server/platform/store/new-id';
 import { openStore, type StoreOptions } from '@financial-automation/server/platform/store/store';
 import { eventsRecorded } from '@financial-automation/server/platform/store/trace';
-import { createService, type Service } from '@financial-automation/server/service/service';
 import { selfSigned } from '@financial-automation/server/test/certificate';
 import type { Arrivals, ReceiverCommand } from './receiver.ts';
 

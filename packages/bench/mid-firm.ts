@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDemoTenants } from '@financial-automation/demo-data/profiles/make-demo-tenants';
 import { isProfile } from '@financial-automation/demo-data/profiles/profile';
-import { Directory } from '@financial-automation/server/access/directory';
+import { Directory } from '@financial-automation/server/admission/directory';
+import { readConfig } from '@financial-automation/server/app/read-config';
 import { onDatabase } from '@financial-automation/server/operator/run-commands';
 import { tenantNamed } from '@financial-automation/server/operator/tenants';
 import { Vault } from '@financial-automation/server/platform/auth/vault';
 import { openStore, type Store } from '@financial-automation/server/platform/store/store';
 import type { PageScope } from '@financial-automation/server/query/page';
-import { readConfig } from '@financial-automation/server/service/config';
 import { createDatabase } from './postgres.ts';
 
 /** A tenant with the demo data of a large firm. */

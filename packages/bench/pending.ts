@@ -1,8 +1,8 @@
 /** Measures the memory of a process with many pending deliveries; see README.md beside this file. `--seconds` shortens it. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import type { Service } from '@financial-automation/server/entity/service';
 import type { Tenant } from '@financial-automation/server/platform/auth/caller';
-import type { Service } from '@financial-automation/server/service/service';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import type { MemorySample, MemoryUse } from './deliverer.ts';

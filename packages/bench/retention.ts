@@ -2,10 +2,10 @@
 
 import type { Tick } from '@financial-automation/server/background/clock';
 import { writeAsSystem } from '@financial-automation/server/background/write-as-system';
+import type { Service } from '@financial-automation/server/entity/service';
 import { keptDays, removeOldEvents } from '@financial-automation/server/modules/events';
 import type { Tenant } from '@financial-automation/server/platform/auth/caller';
 import { keepPartitions } from '@financial-automation/server/platform/store/partitions';
-import type { Service } from '@financial-automation/server/service/service';
 import { runOn } from '@financial-automation/server/test/postgres-server';
 import { sql } from 'kysely';
 import pg from 'pg';

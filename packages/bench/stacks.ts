@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { createApp } from '@financial-automation/server/app/app';
-import type { Service } from '@financial-automation/server/service/service';
+import type { Service } from '@financial-automation/server/entity/service';
 import { documentedValidator } from './stacks/documented.ts';
 import { bareExpress } from './stacks/express.ts';
 import { fastifyWithSchemas } from './stacks/fastify.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { allOperations, bundleFiles, type Operation } from '@financial-automation/server/contract/contract';
 import { authorize } from '@financial-automation/server/contract/roles';
-import type { Context } from '@financial-automation/server/service/context';
-import type { Service } from '@financial-automation/server/service/service';
+import type { Context } from '@financial-automation/server/entity/context';
+import type { Service } from '@financial-automation/server/entity/service';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import * as openApiValidator from 'express-openapi-validator';
 import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';

@@ -1,5 +1,5 @@
 import { allOperations } from '@financial-automation/server/contract/contract';
-import type { Service } from '@financial-automation/server/service/service';
+import type { Service } from '@financial-automation/server/entity/service';
 import express, { type Express } from 'express';
 import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
 

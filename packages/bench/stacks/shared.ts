@@ -3,8 +3,8 @@ import { type AnyHandler, handlers } from '@financial-automation/server/app/hand
 import { signIn } from '@financial-automation/server/app/sign-in';
 import type { Operation } from '@financial-automation/server/contract/contract';
 import { problemDocument } from '@financial-automation/server/contract/problem';
-import type { Context, PublicContext } from '@financial-automation/server/service/context';
-import type { Service } from '@financial-automation/server/service/service';
+import type { Context, PublicContext } from '@financial-automation/server/entity/context';
+import type { Service } from '@financial-automation/server/entity/service';
 import { newRequestId } from '@financial-automation/server/wire/request-id';
 
 /** Opens a call in the other stacks. The caller is authenticated as in this server. */

@@ -1,5 +1,6 @@
 import type { Plan } from '@financial-automation/server/entity/plan';
 import type { RowInput } from '@financial-automation/server/entity/row';
+import type { Service } from '@financial-automation/server/entity/service';
 import {
   createLink,
   draftInvoice,
@@ -15,7 +16,6 @@ import type { Tenant } from '@financial-automation/server/platform/auth/caller';
 import { parseDecimal } from '@financial-automation/server/platform/decimal';
 import { newId } from '@financial-automation/server/platform/store/new-id';
 import type { Transaction } from '@financial-automation/server/platform/store/store';
-import type { Service } from '@financial-automation/server/service/service';
 import { sql } from 'kysely';
 import { storyId } from './story-id.ts';
 import type { Work } from './work.ts';

@@ -1,6 +1,6 @@
+import type { Service } from '@financial-automation/server/entity/service';
 import { ensureApiUser } from '@financial-automation/server/operator/api-keys';
 import { asOperator, tenantNamed } from '@financial-automation/server/operator/tenants';
-import type { Service } from '@financial-automation/server/service/service';
 import { seedBilling } from './billing.ts';
 import { seedEngagements } from './engagements.ts';
 import { planFirm } from './firm.ts';

@@ -1,9 +1,9 @@
+import type { Service } from '@financial-automation/server/entity/service';
 import { serve } from '@financial-automation/server/main/main';
 import { createApiKey, signApiKeyAgain } from '@financial-automation/server/operator/api-keys';
 import { setTenantSetting } from '@financial-automation/server/operator/tenant-settings';
 import { createTenant, tenantNamed } from '@financial-automation/server/operator/tenants';
 import { pasteable } from '@financial-automation/server/platform/operator-command';
-import type { Service } from '@financial-automation/server/service/service';
 import { seedDemoData } from './demo-data.ts';
 import { loadProfile } from './profiles/load-profile.ts';
 import { LoadOfOtherVersion } from './profiles/write-firm.ts';

@@ -1,4 +1,5 @@
 import type { Plan } from '@financial-automation/server/entity/plan';
+import type { Service } from '@financial-automation/server/entity/service';
 import {
   engagement,
   type NewEngagement,
@@ -11,7 +12,6 @@ import { addFile } from '@financial-automation/server/modules/files';
 import { asOperator } from '@financial-automation/server/operator/tenants';
 import type { Tenant } from '@financial-automation/server/platform/auth/caller';
 import type { StoredContent } from '@financial-automation/server/platform/storage/storage';
-import type { Service } from '@financial-automation/server/service/service';
 import { sql } from 'kysely';
 import { storyId } from './story-id.ts';
 import type { Work } from './work.ts';

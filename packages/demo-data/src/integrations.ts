@@ -1,10 +1,10 @@
-import { writeRecord } from '@financial-automation/server/bulk/write-records';
+import type { Service } from '@financial-automation/server/entity/service';
+import { writeRecord } from '@financial-automation/server/modules/bulk';
 import { eventSubscription } from '@financial-automation/server/modules/events';
 import { customRecordType, readFields, recordTypesForWriting } from '@financial-automation/server/modules/records';
 import { asOperator } from '@financial-automation/server/operator/tenants';
 import type { Tenant } from '@financial-automation/server/platform/auth/caller';
 import type { Transaction } from '@financial-automation/server/platform/store/store';
-import type { Service } from '@financial-automation/server/service/service';
 import { sql } from 'kysely';
 import { storyId } from './story-id.ts';
 

@@ -1,4 +1,4 @@
-import { readConfig } from '@financial-automation/server/service/config';
+import { readConfig } from '@financial-automation/server/app/read-config';
 import { Command } from 'commander';
 import { isProfile, profiles } from './profiles/profile.ts';
 

@@ -10,11 +10,11 @@ import { isProfile, profiles, sizeOf } from '@financial-automation/demo-data/pro
 import { pino } from 'pino';
 import { readOptions } from '../../../scripts/options.ts';
 import { createApp } from '../src/app/app.ts';
+import { readConfig } from '../src/app/read-config.ts';
+import { createService } from '../src/entity/service.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { createTenant } from '../src/operator/tenants.ts';
 import { openStore } from '../src/platform/store/store.ts';
-import { readConfig } from '../src/service/config.ts';
-import { createService } from '../src/service/service.ts';
 import { auditBooks } from '../test/books-year/audit.ts';
 import type { Sender } from '../test/books-year/firm-calls.ts';
 import { runYear } from '../test/books-year/run-year.ts';

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { pino } from 'pino';
-import { Directory } from '../src/access/directory.ts';
+import { Directory } from '../src/admission/directory.ts';
 import { type Background, type BackgroundWork, startBackground } from '../src/background/background.ts';
 import type { BackgroundService } from '../src/background/job.ts';
 import { Vault } from '../src/platform/auth/vault.ts';
+import { createMetrics } from '../src/platform/process/metrics.ts';
 import { LocalStorage } from '../src/platform/storage/local-storage.ts';
 import type { Store } from '../src/platform/store/store.ts';
-import { createMetrics } from '../src/service/metrics.ts';
 import { atEnd } from './at-end.ts';
 
 export interface TestBackground extends Background {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { readConfig } from '../src/app/read-config.ts';
 import { moveTenant } from '../src/operator/moves/move-tenant.ts';
 import { onDatabase } from '../src/operator/run-commands.ts';
-import { readConfig } from '../src/service/config.ts';
 
 /** Moves a tenant in a process that kills itself before a step: `killed-move.ts <tenant> <database> <step>`. */
 const [tenant = '', to = '', fatalStep] = process.argv.slice(2);

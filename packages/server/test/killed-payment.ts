@@ -1,15 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import '../src/app/handlers.ts';
-import { Directory } from '../src/access/directory.ts';
+import { Directory } from '../src/admission/directory.ts';
+import { readConfig } from '../src/app/read-config.ts';
 import { transact } from '../src/entity/transact.ts';
 import { findAttempt } from '../src/modules/billing/pay/attempt.ts';
 import { followUp } from '../src/modules/billing/pay/reconcile.ts';
 import { Vault } from '../src/platform/auth/vault.ts';
 import type { PaymentOrder, PaymentProgress } from '../src/platform/payments/processor.ts';
 import { SandboxProcessor } from '../src/platform/payments/sandbox.ts';
+import { databaseOf } from '../src/platform/process/config.ts';
 import { openStore } from '../src/platform/store/store.ts';
-import { databaseOf, readConfig } from '../src/service/config.ts';
 
 /**
  * Follows up an attempt to pay in a process that kills itself before or after a step at the processor:

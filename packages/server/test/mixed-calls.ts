@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { pino } from 'pino';
 import { createApp } from '../src/app/app.ts';
+import { readConfig } from '../src/app/read-config.ts';
+import { createService } from '../src/entity/service.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { createTenant } from '../src/operator/tenants.ts';
+import { databaseOf } from '../src/platform/process/config.ts';
 import { openStore } from '../src/platform/store/store.ts';
-import { databaseOf, readConfig } from '../src/service/config.ts';
-import { createService } from '../src/service/service.ts';
 import { portOf } from './free-port.ts';
 
 /** A tenant with the IDs and names of its stored clients. */

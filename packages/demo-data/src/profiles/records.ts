@@ -1,5 +1,5 @@
-import { writeRecord } from '@financial-automation/server/bulk/write-records';
 import { entityNamed } from '@financial-automation/server/entity/registry';
+import { writeRecord } from '@financial-automation/server/modules/bulk';
 import { addFile } from '@financial-automation/server/modules/files';
 import type { CustomFieldInput } from '@financial-automation/server/modules/records';
 import { readFields, recordTypesForWriting } from '@financial-automation/server/modules/records';

@@ -2,11 +2,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import express, { type Request, type Response } from 'express';
 import type { Logger } from 'pino';
 import { checkRoles } from '../contract/roles.ts';
+import type { Service } from '../entity/service.ts';
 import { paymentRoutes } from '../modules/billing/index.ts';
 import { contentRoute } from '../modules/files/index.ts';
 import { databaseClock } from '../platform/database-clock.ts';
 import { networkOf } from '../platform/network.ts';
-import type { Service } from '../service/service.ts';
 import { callerAddress } from '../wire/caller-address.ts';
 import { CrossOrigin } from '../wire/cross-origin.ts';
 import { acceptedEncoding } from '../wire/encoding.ts';

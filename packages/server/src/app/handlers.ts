@@ -1,4 +1,5 @@
 import type { OperationId } from '../contract/handler.ts';
+import type { Handler } from '../entity/context.ts';
 import { createToken, getMe } from '../modules/authentication/index.ts';
 import { billing } from '../modules/billing/index.ts';
 import { clients } from '../modules/clients/index.ts';
@@ -12,7 +13,6 @@ import { referenceData } from '../modules/reference/index.ts';
 import { advanceSandboxClock, getSandboxClock } from '../modules/sandbox/index.ts';
 import { staffHandlers } from '../modules/staff/index.ts';
 import { time } from '../modules/time/index.ts';
-import type { Handler } from '../service/context.ts';
 import { backgroundWork } from './jobs.ts';
 
 /** The handlers of all operations of the contract. A missing one, or one of another shape, does not compile. */

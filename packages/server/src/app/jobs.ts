@@ -1,8 +1,8 @@
 import type { BackgroundWork } from '../background/background.ts';
-import { markPages } from '../bulk/mark-pages.ts';
 import { draftBySchedule, expireLinks, followAttempts, markOverdue, writeInvoice } from '../modules/billing/index.ts';
 import { createEngagements, expireLetters, writeLetter } from '../modules/engagements/index.ts';
 import { removeOldEvents } from '../modules/events/index.ts';
+import { markPages } from './mark-pages.ts';
 
 /** All background work. A job or clock task that is not listed here does not run. */
 export const backgroundWork: BackgroundWork = {

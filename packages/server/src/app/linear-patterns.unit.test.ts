@@ -44,7 +44,7 @@ const patternSources = new Map([
   ['entity/row-bounds.ts', 'patterns of the contract'],
   ['operator/copies/import-tenant.ts', 'patterns of the contract'],
   ['operator/tenants.ts', 'patterns of the contract'],
-  ['access/tenant-settings.ts', 'patterns of the contract'],
+  ['admission/tenant-settings.ts', 'patterns of the contract'],
 ]);
 
 /** Whether a file creates a pattern within a function, or imports the engine for patterns of tenants. */

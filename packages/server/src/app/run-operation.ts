@@ -2,7 +2,7 @@ import type { Admitted } from '../admission/admission.ts';
 import { isBulk } from '../contract/bulk.ts';
 import type { Operation } from '../contract/contract.ts';
 import { authorize } from '../contract/roles.ts';
-import type { Context } from '../service/context.ts';
+import type { Context } from '../entity/context.ts';
 import { checkRequest, type RawRequest } from '../wire/check-request.ts';
 import { cleanParameters } from '../wire/input.ts';
 import { type AnyHandler, handlers } from './handlers.ts';

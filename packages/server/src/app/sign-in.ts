@@ -1,9 +1,9 @@
 import { hasRole } from '@financial-automation/spec/roles';
-import { checkAccess } from '../access/access.ts';
+import { checkAccess } from '../admission/access.ts';
 import { isRead } from '../contract/contract.ts';
+import type { Context, PublicContext } from '../entity/context.ts';
 import { rehearse, transact } from '../entity/transact.ts';
 import type { Caller, Tenant } from '../platform/auth/caller.ts';
-import type { Context, PublicContext } from '../service/context.ts';
 import { readBearer } from '../wire/headers.ts';
 
 /** Request headers that identify the caller. */

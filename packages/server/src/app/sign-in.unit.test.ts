@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { allOperations } from '../contract/contract.ts';
-import type { PublicContext } from '../service/context.ts';
+import type { PublicContext } from '../entity/context.ts';
 import { contextOf } from './sign-in.ts';
 
 const tenant = { id: 1, name: 'firm' } as Parameters<typeof contextOf>[1];

@@ -8,12 +8,12 @@ import { testDatabase } from '../../test/database.ts';
 import { overTcp } from '../../test/postgres-server.ts';
 import { openProxy } from '../../test/severable-proxy.ts';
 import { type WireResponse, wire } from '../../test/wire.ts';
+import { createService } from '../entity/service.ts';
 import { createApiKey } from '../operator/api-keys.ts';
 import { createTenant } from '../operator/tenants.ts';
 import { openStore } from '../platform/store/store.ts';
-import { readConfig } from '../service/config.ts';
-import { createService } from '../service/service.ts';
 import { createApp } from './app.ts';
+import { readConfig } from './read-config.ts';
 
 const { databaseUrl = '' } = await testDatabase();
 const direct = overTcp(databaseUrl);

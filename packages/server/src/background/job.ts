@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
+import type { Service } from '../entity/service.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import { newId } from '../platform/store/new-id.ts';
 import type { Session, Transaction } from '../platform/store/store.ts';
-import type { Service } from '../service/service.ts';
 
 /** The parts of the service that background work uses. */
 export type BackgroundService = Pick<

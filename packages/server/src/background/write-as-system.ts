@@ -1,8 +1,8 @@
+import type { Service } from '../entity/service.ts';
 import { transact } from '../entity/transact.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import type { Transaction } from '../platform/store/store.ts';
-import type { Service } from '../service/service.ts';
 
 /** The origin of a change by the service itself, for the audit log. */
 export interface SystemOrigin {

@@ -6,7 +6,7 @@ import { World } from '../../test/bounds/world.ts';
 import { recordsOf } from '../../test/modules/records.ts';
 import { isNightly } from '../../test/nightly.ts';
 import { type HttpResponse, testService } from '../../test/service.ts';
-import { typesWith } from '../bulk/standard-types.ts';
+import { typesWith } from '../modules/bulk/index.ts';
 
 /** How many callers upsert each type at once, and how often. */
 const callers = isNightly ? 20 : 4;

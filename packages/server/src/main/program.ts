@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { settingSchemas } from '../access/tenant-settings.ts';
+import { settingSchemas } from '../admission/tenant-settings.ts';
+import { readConfig } from '../app/read-config.ts';
 import { schemaOf } from '../contract/contract.ts';
 import type { AuditPage } from '../operator/audit.ts';
 import type { CommandName, Commands } from '../operator/commands.ts';
@@ -10,7 +11,7 @@ import type { Run } from '../operator/run-commands.ts';
 import type { MoveOptions } from '../operator/run-moves.ts';
 import { triggerEvent, triggers } from '../operator/webhook-trigger.ts';
 import { pasteable } from '../platform/operator-command.ts';
-import { localUrl, readConfig } from '../service/config.ts';
+import { localUrl } from '../platform/process/config.ts';
 
 // Each command loads its modules when it runs, so that a server starts to open its database before the rest is loaded.
 export const program = new Command('financial-automation')

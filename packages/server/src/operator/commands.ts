@@ -1,6 +1,6 @@
-import type { OperatorSettings } from '../access/tenant-settings.ts';
+import type { OperatorSettings } from '../admission/tenant-settings.ts';
 import type { SigningKeyState } from '../platform/auth/key-ring.ts';
-import type { SharedValues } from '../service/shared-settings.ts';
+import type { SharedValues } from '../platform/process/shared-settings.ts';
 import { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys.ts';
 import { type AuditPage, type AuditRequest, exportAudit } from './audit.ts';
 import { type BooksReport, type BooksRequest, checkBooks } from './books.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/database.ts';
+import { readConfig } from '../app/read-config.ts';
 import { readMigrations } from '../platform/store/migrate.ts';
 import { openStore } from '../platform/store/store.ts';
-import { readConfig } from '../service/config.ts';
 import { describeMigration, migrateDatabase } from './migrate.ts';
 
 const { databaseUrl = '' } = await testDatabase('empty');

@@ -1,6 +1,6 @@
 import { Vault } from '../platform/auth/vault.ts';
+import { type Config, databaseOf } from '../platform/process/config.ts';
 import { type PlannedMigration, type UpgradeReport, upgradeDatabase } from '../platform/store/upgrade.ts';
-import { type Config, databaseOf } from '../service/config.ts';
 import { cellsIn } from './databases/index.ts';
 
 /**

@@ -1,5 +1,5 @@
+import type { Service } from '../entity/service.ts';
 import { pasteable } from '../platform/operator-command.ts';
-import type { Service } from '../service/service.ts';
 
 /** What tasks need that run when a clock is advanced. */
 type OfClock = 'log' | 'metrics' | 'processor';

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { recordsOf } from '../../test/modules/records.ts';
 import { firmOf, outcomeOf, timeOf, unique } from '../../test/modules/time.ts';
 import { type TestService, testService } from '../../test/service.ts';
-import { Directory } from '../access/directory.ts';
-import { type OperatorSettings, settingSchemas } from '../access/tenant-settings.ts';
+import { Directory } from '../admission/directory.ts';
+import { type OperatorSettings, settingSchemas } from '../admission/tenant-settings.ts';
 import { setTenantSetting } from './tenant-settings.ts';
 
 /** Fake time in milliseconds; the directory caches settings for five seconds. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { engineName } from '../../test/database.ts';
 import { testService } from '../../test/service.ts';
-import { keptAuditLog, withSharedSettings } from '../service/shared-settings.ts';
+import { keptAuditLog, withSharedSettings } from '../platform/process/shared-settings.ts';
 import { listSharedSettings, setSharedSetting } from './shared-settings.ts';
 
 const service = await testService();

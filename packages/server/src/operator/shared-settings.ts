@@ -1,6 +1,11 @@
 import { sql } from 'kysely';
+import {
+  isSharedSetting,
+  readSharedSettings,
+  type SharedValues,
+  sharedSettings,
+} from '../platform/process/shared-settings.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
-import { isSharedSetting, readSharedSettings, type SharedValues, sharedSettings } from '../service/shared-settings.ts';
 import type { Operator } from './operator.ts';
 
 export interface SharedSettingChange {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { testStore } from '../../test/database.ts';
-import { Directory } from '../access/directory.ts';
+import { Directory } from '../admission/directory.ts';
 import { setTenantSetting, showTenantSettings } from './tenant-settings.ts';
 
 const { store } = await testStore();

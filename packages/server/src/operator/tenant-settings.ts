@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type OperatorSettings, parseSetting, readTenantSettings } from '../access/tenant-settings.ts';
+import { type OperatorSettings, parseSetting, readTenantSettings } from '../admission/tenant-settings.ts';
 import { DatabaseError } from '../platform/store/errors.ts';
 import { storeOfTenant } from './databases/index.ts';
 import { noTenant, type Operator } from './operator.ts';

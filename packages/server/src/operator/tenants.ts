@@ -1,6 +1,6 @@
 import '../app/handlers.ts';
 import { sql } from 'kysely';
-import { parseSetting, readTenantSettings } from '../access/tenant-settings.ts';
+import { parseSetting, readTenantSettings } from '../admission/tenant-settings.ts';
 import { jobsDue } from '../background/job-table.ts';
 import { schemaOf } from '../contract/contract.ts';
 import type { Origin } from '../entity/plan.ts';

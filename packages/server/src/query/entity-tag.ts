@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { Rejection } from '../contract/rejection.ts';
 import { serialize } from '../contract/serialized.ts';
+import type { Context } from '../entity/context.ts';
 import type { AnyEntity, Entity } from '../entity/entity.ts';
 import { visibleTo, visibleToWriter } from '../entity/field-access.ts';
 import type { AnyStoredRow, EntityType, StoredRow } from '../entity/row.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
-import type { Context } from '../service/context.ts';
 import { hasStrongTag } from '../wire/headers.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { Rejection } from '../contract/rejection.ts';
+import type { Context } from '../entity/context.ts';
 import type { Entity } from '../entity/entity.ts';
 import type { EntityType, StoredRow } from '../entity/row.ts';
-import type { Context } from '../service/context.ts';
 import { aggregateReader } from './aggregate.ts';
 import type { AggregateRequest } from './aggregate-request.ts';
 import { entityTag } from './entity-tag.ts';

@@ -1,9 +1,9 @@
 /** Code that must not compile: `tsc` rejects this file if a marked line compiles. */
 import { expect, test } from 'vitest';
+import type { Handler } from '../entity/context.ts';
 import type { Plan } from '../entity/plan.ts';
 import { client } from '../modules/clients/client.ts';
 import { org } from '../modules/reference/reference-data.ts';
-import type { Handler } from '../service/context.ts';
 import { byId, pageOf } from './handlers.ts';
 
 test('a handler can only return rows of its operation', () => {

@@ -2,8 +2,8 @@ import { seedDemoData } from '@financial-automation/demo-data';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
-import { typesWith } from '../bulk/standard-types.ts';
 import { allOperations, contract, type Operation } from '../contract/contract.ts';
+import { typesWith } from '../modules/bulk/index.ts';
 import { withinPageBytes } from './page-bytes.ts';
 
 interface Page {

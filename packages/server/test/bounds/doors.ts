@@ -1,6 +1,6 @@
-import { type TypeExtension, typesWith } from '../../src/bulk/standard-types.ts';
 import { allOperations, contract, type Operation, type Schema } from '../../src/contract/contract.ts';
 import { resolved } from '../../src/contract/fields.ts';
+import { type TypeExtension, typesWith } from '../../src/modules/bulk/standard-types.ts';
 import type { TestCaller } from '../service.ts';
 import { type Choices, onlyRequired } from './bodies.ts';
 import { attributesOf } from './places.ts';

@@ -1,9 +1,9 @@
 import type { Random } from '@financial-automation/demo-data/profiles/random';
 import { sql } from 'kysely';
-import { typesWith } from '../../src/bulk/standard-types.ts';
 import { allOperations, contract, type Operation, type Schema } from '../../src/contract/contract.ts';
 import { resolved } from '../../src/contract/fields.ts';
 import { entityOf } from '../../src/entity/registry.ts';
+import { typesWith } from '../../src/modules/bulk/standard-types.ts';
 import type { TestService } from '../service.ts';
 import type { World } from './world.ts';
 

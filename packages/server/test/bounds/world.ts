@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { typesWith } from '../../src/bulk/standard-types.ts';
+import { typesWith } from '../../src/modules/bulk/standard-types.ts';
 import { setTenantSetting } from '../../src/operator/tenant-settings.ts';
 import type { TestService } from '../service.ts';
 import { Bodies, type Knowledge, onlyRequired } from './bodies.ts';

@@ -1,5 +1,5 @@
 import { Rejection } from '../../contract/rejection.ts';
-import type { RecentRequest } from '../../service/recent-requests.ts';
+import type { RecentRequest } from '../../platform/process/recent-requests.ts';
 import { html } from '../../wire/html.ts';
 import { badge, framed, table, when } from './layout.ts';
 import type { ConsoleVisit } from './visit.ts';

@@ -1,7 +1,7 @@
 import { hasRole } from '@financial-automation/spec/roles';
-import { checkAccess } from '../../access/access.ts';
+import { checkAccess } from '../../admission/access.ts';
+import type { Service } from '../../entity/service.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
-import type { Service } from '../../service/service.ts';
 import { faultOf } from '../../wire/body.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import { readFields } from '../../wire/form.ts';

@@ -1,9 +1,9 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { decodeProtectedHeader } from 'jose';
 import { isFailedAttempt } from '../../admission/failure-limit.ts';
+import type { Service } from '../../entity/service.ts';
 import { createToken } from '../../modules/authentication/index.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
-import type { Service } from '../../service/service.ts';
 import { checkRequest } from '../../wire/check-request.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import { readFields } from '../../wire/form.ts';

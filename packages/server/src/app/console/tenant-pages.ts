@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { settingSchemas } from '../../access/tenant-settings.ts';
+import { settingSchemas } from '../../admission/tenant-settings.ts';
 import { allOperations } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { listKeys, revokeKey } from '../../platform/auth/api-key-store.ts';

@@ -1,9 +1,9 @@
 import type { Admitted } from '../../admission/admission.ts';
 import { allOperations, type Operation } from '../../contract/contract.ts';
 import type { OperationId } from '../../contract/handler.ts';
+import type { Context, PublicContext } from '../../entity/context.ts';
+import type { Service } from '../../entity/service.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
-import type { Context, PublicContext } from '../../service/context.ts';
-import type { Service } from '../../service/service.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import { runOperation } from '../run-operation.ts';
 import { contextOf } from '../sign-in.ts';

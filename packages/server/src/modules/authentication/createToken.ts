@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
-import { checkAccess } from '../../access/access.ts';
-import { tenantMismatch } from '../../access/directory.ts';
-import { accessTokenLifetime } from '../../access/tokens.ts';
+import { checkAccess } from '../../admission/access.ts';
+import { tenantMismatch } from '../../admission/directory.ts';
+import { accessTokenLifetime } from '../../admission/tokens.ts';
 import { unauthenticated } from '../../contract/problem.ts';
-import type { Handler } from '../../service/context.ts';
+import type { Handler } from '../../entity/context.ts';
 
 /** Exchanges an API key for an access token with the roles of its API user. The rate limit of the key applies. */
 export const createToken: Handler<'createToken'> = async (context, { body }) => {

@@ -1,6 +1,6 @@
 import type { components } from '@financial-automation/spec';
 import { schemaOf } from '../../contract/contract.ts';
-import type { Handler } from '../../service/context.ts';
+import type { Handler } from '../../entity/context.ts';
 
 type Role = components['schemas']['Role'];
 

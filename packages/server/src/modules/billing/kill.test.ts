@@ -7,7 +7,7 @@ import type { WriteItem, WriteResult } from '../../../test/modules/records.ts';
 import { isNightly } from '../../../test/nightly.ts';
 import { patientLimits } from '../../../test/patient-limits.ts';
 import { processEnvironment, runCli, startServer, type TestProcess } from '../../../test/process.ts';
-import { Directory } from '../../access/directory.ts';
+import { Directory } from '../../admission/directory.ts';
 import { checkBooks } from '../../operator/books.ts';
 import { tenantNamed } from '../../operator/tenants.ts';
 import { openStore, type Store } from '../../platform/store/store.ts';

@@ -1,8 +1,8 @@
 import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import type { Handler } from '../../entity/context.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { writtenRow } from '../../query/entity-tag.ts';
-import type { Handler } from '../../service/context.ts';
 import { client } from '../clients/index.ts';
 import { completeAddress } from '../reference/index.ts';
 import { contact } from './contact.ts';

@@ -1,10 +1,9 @@
 import type { components } from '@financial-automation/spec';
-import { itemErrorOf } from '../../bulk/item-error.ts';
-import { readItems } from '../../bulk/read-items.ts';
 import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import type { Handler } from '../../entity/context.ts';
 import type { Plan } from '../../entity/plan.ts';
-import type { Handler } from '../../service/context.ts';
+import { itemErrorOf, readItems } from '../bulk/index.ts';
 import { client } from '../clients/index.ts';
 import { contact } from './contact.ts';
 import { contactClient } from './contact-client.ts';

@@ -1,5 +1,5 @@
+import type { Handler } from '../../entity/context.ts';
 import { writtenRow } from '../../query/entity-tag.ts';
-import type { Handler } from '../../service/context.ts';
 import { checkClientRef } from '../clients/index.ts';
 import { engagement } from './engagement.ts';
 import { planEngagement } from './plan-engagement.ts';

@@ -1,4 +1,4 @@
-import type { Handler } from '../../service/context.ts';
+import type { Handler } from '../../entity/context.ts';
 import { startBatch } from './create-engagements.ts';
 
 /** Accepts engagements that are created in the background. */

@@ -1,5 +1,5 @@
+import type { Handler } from '../../entity/context.ts';
 import { byId } from '../../query/handlers.ts';
-import type { Handler } from '../../service/context.ts';
 import { engagementBatch } from './engagement-batch.ts';
 
 const getBatch = byId(engagementBatch);

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { Rejection } from '../../contract/rejection.ts';
+import type { Handler } from '../../entity/context.ts';
 import { pageScope } from '../../query/handlers.ts';
 import { pageReader } from '../../query/read.ts';
-import type { Handler } from '../../service/context.ts';
 import { engagementDocument } from './documents.ts';
 
 /** Lists the documents of an engagement, in the order of creation. */

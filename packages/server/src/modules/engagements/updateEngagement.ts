@@ -1,9 +1,9 @@
 import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import type { Handler } from '../../entity/context.ts';
 import { lockVersion } from '../../entity/lock-version.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { versionToMatch, writtenRow } from '../../query/entity-tag.ts';
-import type { Handler } from '../../service/context.ts';
 import { job } from '../projects/index.ts';
 import { engagement } from './engagement.ts';
 import { linkJobs } from './plan-engagement.ts';

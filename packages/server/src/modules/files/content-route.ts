@@ -1,10 +1,10 @@
 import { create as contentDisposition } from 'content-disposition';
 import { Rejection } from '../../contract/rejection.ts';
+import type { Service } from '../../entity/service.ts';
 import { databaseClock } from '../../platform/database-clock.ts';
 import { ContentMissing } from '../../platform/storage/storage.ts';
 import { timeOf } from '../../platform/store/session.ts';
 import { findById } from '../../query/read.ts';
-import type { Service } from '../../service/service.ts';
 import { type Content, contentResult } from '../../wire/content.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import { documentHeaders } from '../../wire/pages.ts';

@@ -1,5 +1,5 @@
 import { millisecondsOf } from '../../contract/durations.ts';
-import type { Service } from '../../service/service.ts';
+import type { Service } from '../../entity/service.ts';
 
 /** Validity of a URL, in seconds. */
 const lifetime = millisecondsOf('downloadUrl') / 1000;

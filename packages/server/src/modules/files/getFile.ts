@@ -1,9 +1,9 @@
 import { Rejection } from '../../contract/rejection.ts';
+import type { Handler } from '../../entity/context.ts';
 import { timeOf } from '../../platform/store/session.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { readerOf } from '../../query/handlers.ts';
 import { findById } from '../../query/read.ts';
-import type { Handler } from '../../service/context.ts';
 import { downloadUrlOf } from './download-url.ts';
 import { file } from './file.ts';
 

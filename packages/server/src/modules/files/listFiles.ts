@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Input } from '../../contract/handler.ts';
+import type { Handler } from '../../entity/context.ts';
 import { pageScope } from '../../query/handlers.ts';
 import type { PageRequest } from '../../query/page.ts';
 import { pageReader } from '../../query/read.ts';
 import { folded } from '../../query/where.ts';
-import type { Handler } from '../../service/context.ts';
 import { file } from './file.ts';
 
 type Filters = Input<'listFiles'>['query'];

@@ -1,7 +1,7 @@
 import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import type { Handler } from '../../entity/context.ts';
 import type { Plan } from '../../entity/plan.ts';
-import type { Handler } from '../../service/context.ts';
 import { assignmentResults, entriesOf, type WrittenAssignment } from './assignments.ts';
 import { job } from './job.ts';
 import { assignToJobOfTask, staffJobAssignment } from './staff-job-assignment.ts';

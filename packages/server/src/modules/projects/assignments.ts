@@ -1,6 +1,6 @@
+import type { Context } from '../../entity/context.ts';
 import { visibleToWriter } from '../../entity/field-access.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
-import type { Context } from '../../service/context.ts';
 import { staffJobAssignment } from './staff-job-assignment.ts';
 import { staffTaskAssignment } from './staff-task-assignment.ts';
 

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { numberOf } from '../../contract/contract.ts';
+import type { Handler } from '../../entity/context.ts';
 import { visibleTo } from '../../entity/field-access.ts';
 import type { StoredRow } from '../../entity/row.ts';
 import { selection } from '../../entity/select.ts';
 import { pageScope } from '../../query/handlers.ts';
 import { pageFrom, startOfPage } from '../../query/page.ts';
 import { removeBeyond, withinPage } from '../../query/page-bytes.ts';
-import type { Handler } from '../../service/context.ts';
 import { taskType } from './task-type.ts';
 
 const pageSize = numberOf('TaskTypeListPage', 'data', 'maxItems');

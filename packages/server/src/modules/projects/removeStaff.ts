@@ -1,7 +1,7 @@
 import type { components } from '@financial-automation/spec';
 import type { Input } from '../../contract/handler.ts';
+import type { Handler } from '../../entity/context.ts';
 import type { Plan } from '../../entity/plan.ts';
-import type { Handler } from '../../service/context.ts';
 import { isEmployed, staff } from '../staff/index.ts';
 import { assignmentResults, entriesOf, type WrittenAssignment } from './assignments.ts';
 import { job } from './job.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
+import type { Handler } from '../../entity/context.ts';
 import { checkTenantLimit } from '../../entity/tenant-limit.ts';
 import { entityTag } from '../../query/entity-tag.ts';
-import type { Handler } from '../../service/context.ts';
 import { readFields } from './check-fields.ts';
 import { customRecordType, customTypeNamed } from './custom-type.ts';
 import { checkTypeName } from './type-names.ts';

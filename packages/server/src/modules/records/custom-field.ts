@@ -1,6 +1,6 @@
 import type { components } from '@financial-automation/spec';
-import { referenceKeysOf } from '../../bulk/field-definitions.ts';
-import type { FieldDefinition } from '../../bulk/record-type.ts';
+import type { FieldDefinition } from '../bulk/index.ts';
+import { referenceKeysOf } from '../bulk/index.ts';
 import { isStandardType } from './standard-types.ts';
 
 /** A field of a custom type, as a caller sends it. */

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import type { FieldDefinition, RecordType, summaryOf } from '../../bulk/record-type.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type AnyEntity, defineEntity } from '../../entity/entity.ts';
 import type { StoredRow } from '../../entity/row.ts';
 import { selection } from '../../entity/select.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import type { Session } from '../../platform/store/store.ts';
+import type { FieldDefinition, RecordType, summaryOf } from '../bulk/index.ts';
 import { type CustomField, definitionOfCustomField } from './custom-field.ts';
 import { customRecordEntity } from './custom-record.ts';
 

@@ -1,5 +1,5 @@
+import type { Handler } from '../../entity/context.ts';
 import { entityTag, matchedVersion } from '../../query/entity-tag.ts';
-import type { Handler } from '../../service/context.ts';
 import { customRecordType, customTypeForUpdate, customTypeNamed } from './custom-type.ts';
 
 /** Deactivates a custom type; its records are kept. */

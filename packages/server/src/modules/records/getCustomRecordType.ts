@@ -1,5 +1,5 @@
+import type { Handler } from '../../entity/context.ts';
 import { entityTag } from '../../query/entity-tag.ts';
-import type { Handler } from '../../service/context.ts';
 import { customTypeNamed } from './custom-type.ts';
 
 /** Returns one custom type, active or not. */

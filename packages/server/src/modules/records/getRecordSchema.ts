@@ -1,6 +1,6 @@
-import { recordSchemaOf } from '../../bulk/record-type.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import type { Handler } from '../../service/context.ts';
+import type { Handler } from '../../entity/context.ts';
+import { recordSchemaOf } from '../bulk/index.ts';
 import { recordTypeNamed } from './record-types.ts';
 
 /** Returns the fields of a record type. */

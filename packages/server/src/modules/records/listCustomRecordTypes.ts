@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
+import type { Handler } from '../../entity/context.ts';
 import { pageScope } from '../../query/handlers.ts';
 import { pageReader } from '../../query/read.ts';
-import type { Handler } from '../../service/context.ts';
 import { customRecordType } from './custom-type.ts';
 
 /** Lists the custom types, by name. */

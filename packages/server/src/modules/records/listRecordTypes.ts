@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { summaryOf } from '../../bulk/record-type.ts';
+import type { Handler } from '../../entity/context.ts';
 import { pageScope } from '../../query/handlers.ts';
 import { pageFrom, startOfPage } from '../../query/page.ts';
 import { removeBeyond, withinPageBytes } from '../../query/page-bytes.ts';
-import type { Handler } from '../../service/context.ts';
+import { summaryOf } from '../bulk/index.ts';
 import { customTypeSummary } from './custom-type.ts';
 import { standardTypes } from './standard-types.ts';
 

@@ -1,6 +1,6 @@
-import { readRecords } from '../../bulk/record-row.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import type { Handler } from '../../service/context.ts';
+import type { Handler } from '../../entity/context.ts';
+import { readRecords } from '../bulk/index.ts';
 import { recordTypeNamed } from './record-types.ts';
 
 /** Returns the records of a type, active or not, by page number. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { testService } from '../../../test/service.ts';
-import type { FieldDefinition } from '../../bulk/record-type.ts';
 import { contract } from '../../contract/contract.ts';
 import { entityOf } from '../../entity/registry.ts';
+import type { FieldDefinition } from '../bulk/index.ts';
 
 const service = await testService();
 

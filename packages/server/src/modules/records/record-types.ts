@@ -1,6 +1,6 @@
-import type { RecordType } from '../../bulk/record-type.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import type { Session } from '../../platform/store/store.ts';
+import type { RecordType } from '../bulk/index.ts';
 import { findCustomTypes, recordTypeOf } from './custom-type.ts';
 import { standardTypes } from './standard-types.ts';
 

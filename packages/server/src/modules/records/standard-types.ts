@@ -1,5 +1,5 @@
-import { typesWith } from '../../bulk/standard-types.ts';
 import { contract } from '../../contract/contract.ts';
+import { typesWith } from '../bulk/index.ts';
 
 /** Whether the contract has a record type with this name, implemented or not. */
 export function isStandardType(name: string): boolean {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { Rejection } from '../../contract/rejection.ts';
+import type { Handler } from '../../entity/context.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import { sameValue } from '../../entity/values.ts';
 import { entityTag, matchedVersion } from '../../query/entity-tag.ts';
-import type { Handler } from '../../service/context.ts';
 import { readFields } from './check-fields.ts';
 import type { CustomField } from './custom-field.ts';
 import { type CustomTypeRow, customRecordType, customTypeForUpdate, customTypeNamed } from './custom-type.ts';

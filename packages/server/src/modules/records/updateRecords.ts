@@ -1,5 +1,5 @@
-import { writeRecords } from '../../bulk/write-records.ts';
-import type { Handler } from '../../service/context.ts';
+import type { Handler } from '../../entity/context.ts';
+import { writeRecords } from '../bulk/index.ts';
 import { recordTypesForWriting } from './record-types.ts';
 
 /** Updates existing records. */

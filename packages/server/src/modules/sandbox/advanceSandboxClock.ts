@@ -1,7 +1,7 @@
 import { advanceClock, ClockIsAdvancing, ClockOutOfRange, laterBy } from '../../background/advance-clock.ts';
 import type { ClockTask } from '../../background/clock.ts';
 import { inProgress, invalid } from '../../contract/problem.ts';
-import type { Handler } from '../../service/context.ts';
+import type { Handler } from '../../entity/context.ts';
 import { clockBody, noSandbox } from './getSandboxClock.ts';
 
 /** Creates the handler that advances the clock of a sandbox. @param tasks those that run on the way. */

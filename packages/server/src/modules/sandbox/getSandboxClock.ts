@@ -1,7 +1,7 @@
 import { clockOf } from '../../background/tenant-clock.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import type { Handler } from '../../entity/context.ts';
 import { databaseClock } from '../../platform/database-clock.ts';
-import type { Handler } from '../../service/context.ts';
 
 /** Returns the clock of a sandbox. */
 export const getSandboxClock: Handler<'getSandboxClock'> = async ({ service, tenant }) => {

@@ -1,5 +1,5 @@
+import type { Handler } from '../../entity/context.ts';
 import { writtenRow } from '../../query/entity-tag.ts';
-import type { Handler } from '../../service/context.ts';
 import { staff } from './staff.ts';
 
 /** Creates a staff member, with rates if they are provided. */

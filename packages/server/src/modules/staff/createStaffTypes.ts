@@ -1,5 +1,5 @@
+import type { Handler } from '../../entity/context.ts';
 import { visibleToWriter } from '../../entity/field-access.ts';
-import type { Handler } from '../../service/context.ts';
 import { staffType } from './staff-type.ts';
 
 /** Creates staff types, all or none. */

@@ -1,6 +1,5 @@
-import { recordSchemaOf } from '../../bulk/record-type.ts';
-import { typeNamed } from '../../bulk/standard-types.ts';
-import type { Handler } from '../../service/context.ts';
+import type { Handler } from '../../entity/context.ts';
+import { recordSchemaOf, typeNamed } from '../bulk/index.ts';
 
 /** Returns the fields of an entry type. */
 export const getEntrySchema: Handler<'getEntrySchema'> = async (_context, { path }) => {

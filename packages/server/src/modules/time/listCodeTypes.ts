@@ -1,7 +1,5 @@
-import { summaryOf } from '../../bulk/record-type.ts';
-import { typesWith } from '../../bulk/standard-types.ts';
-import { wholeList } from '../../bulk/whole-list.ts';
-import type { Handler } from '../../service/context.ts';
+import type { Handler } from '../../entity/context.ts';
+import { summaryOf, typesWith, wholeList } from '../bulk/index.ts';
 
 /** Lists the code types. */
 export const listCodeTypes: Handler<'listCodeTypes'> = async () => ({

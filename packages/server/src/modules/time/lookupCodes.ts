@@ -1,6 +1,5 @@
-import { readRecords } from '../../bulk/record-row.ts';
-import { typeNamed } from '../../bulk/standard-types.ts';
-import type { Handler } from '../../service/context.ts';
+import type { Handler } from '../../entity/context.ts';
+import { readRecords, typeNamed } from '../bulk/index.ts';
 
 /** Returns the codes of a type, active or not, by page number. */
 export const lookupCodes: Handler<'lookupCodes'> = async (context, { path, body }) => {

@@ -1,5 +1,5 @@
-import { typesWith } from '../../bulk/standard-types.ts';
-import type { Handler } from '../../service/context.ts';
+import type { Handler } from '../../entity/context.ts';
+import { typesWith } from '../bulk/index.ts';
 import { writeRows } from './write-rows.ts';
 
 /** Creates or updates entries, each independently. */

@@ -1,10 +1,9 @@
-import type { ItemSchema } from '../../bulk/read-items.ts';
-import type { RecordType } from '../../bulk/record-type.ts';
-import { type RecordItem, writeRecords } from '../../bulk/write-records.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { readAttributes } from '../../entity/attributes.ts';
+import type { Context } from '../../entity/context.ts';
 import type { AnyWritten, Plan } from '../../entity/plan.ts';
-import type { Context } from '../../service/context.ts';
+import type { ItemSchema, RecordType } from '../bulk/index.ts';
+import { type RecordItem, writeRecords } from '../bulk/index.ts';
 
 /** A code or an entry of a request. */
 interface RowItem extends RecordItem {

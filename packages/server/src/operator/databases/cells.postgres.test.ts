@@ -10,7 +10,7 @@ import { testDatabase } from '../../../test/database.ts';
 import { freePort } from '../../../test/free-port.ts';
 import { overTcp } from '../../../test/postgres-server.ts';
 import { openProxy } from '../../../test/severable-proxy.ts';
-import { Directory } from '../../access/directory.ts';
+import { Directory } from '../../admission/directory.ts';
 import { serve } from '../../main/main.ts';
 import { hashOf } from '../../modules/billing/link/link-token.ts';
 import { findLink } from '../../modules/billing/pay/link-page.ts';

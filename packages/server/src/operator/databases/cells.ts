@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import type { Vault } from '../../platform/auth/vault.ts';
+import { type Config, databaseOf } from '../../platform/process/config.ts';
 import { Cells, tenantsOfCell } from '../../platform/store/databases/index.ts';
 import { UniqueViolation } from '../../platform/store/errors.ts';
 import type { Limits } from '../../platform/store/limits.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { homeCell, openEngine, openStore, type Store, type StoreOptions } from '../../platform/store/store.ts';
-import { type Config, databaseOf } from '../../service/config.ts';
 import type { Operator } from '../operator.ts';
 
 const urlPurpose = 'cell-url';

@@ -1,10 +1,10 @@
 import { schemaOf } from '../../../contract/contract.ts';
+import type { Service } from '../../../entity/service.ts';
 import {
   MalformedNotification,
   type NotifiedAttempt,
   UnverifiedNotification,
 } from '../../../platform/payments/processor.ts';
-import type { Service } from '../../../service/service.ts';
 import type { Exchange } from '../../../wire/exchange.ts';
 import type { PageResult } from '../../../wire/result.ts';
 import { findAttempt } from './attempt.ts';

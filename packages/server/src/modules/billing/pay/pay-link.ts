@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Service } from '../../../entity/service.ts';
 import { transact } from '../../../entity/transact.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
 import type { PaymentProcessor } from '../../../platform/payments/processor.ts';
-import type { Service } from '../../../service/service.ts';
 import { beginAttempt, claimCheck, orderOf, type PaymentAttempt, submitSeconds, type Write } from './attempt.ts';
 import type { Submitted } from './form.ts';
 import type { LinkPage } from './link-page.ts';

@@ -1,6 +1,6 @@
 import type { Rejection } from '../../../contract/rejection.ts';
+import type { Service } from '../../../entity/service.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
-import type { Service } from '../../../service/service.ts';
 import type { Exchange } from '../../../wire/exchange.ts';
 import { readFields } from '../../../wire/form.ts';
 import { isOwnOrigin } from '../../../wire/own-origin.ts';

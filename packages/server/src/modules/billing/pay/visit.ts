@@ -1,4 +1,4 @@
-import type { Service } from '../../../service/service.ts';
+import type { Service } from '../../../entity/service.ts';
 import type { PageResult } from '../../../wire/result.ts';
 import type { PaymentAttempt } from './attempt.ts';
 import { type Browser, formKey } from './browser.ts';

@@ -1,9 +1,9 @@
 import type { components } from '@financial-automation/spec';
-import { schemaUrls, type TypeExtension } from '../../../bulk/standard-types.ts';
 import { contract, type EventOperation, readRolesOf, schemaOf } from '../../../contract/contract.ts';
 import { isEventEnabled } from '../../../contract/events.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
 import type { Session } from '../../../platform/store/store.ts';
+import { schemaUrls, type TypeExtension } from '../../bulk/index.ts';
 import { customTypeNames, findCustomTypes } from '../../records/index.ts';
 import { isFiltered, paymentFilters } from '../subscriptions/payment-filter.ts';
 

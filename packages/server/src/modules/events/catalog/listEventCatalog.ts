@@ -1,5 +1,5 @@
-import { wholeList } from '../../../bulk/whole-list.ts';
-import type { Handler } from '../../../service/context.ts';
+import type { Handler } from '../../../entity/context.ts';
+import { wholeList } from '../../bulk/index.ts';
 import { listEventTypes } from './catalog.ts';
 
 /** What can be subscribed to, and what cannot. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Context } from '../../../service/context.ts';
+import type { Context } from '../../../entity/context.ts';
 import { mayReceive } from '../delivery/load.ts';
 import type { StoredEvent } from '../delivery/message.ts';
 import { selectEvents } from '../delivery/message.ts';

@@ -1,6 +1,6 @@
+import type { Handler } from '../../../entity/context.ts';
 import { databaseClock } from '../../../platform/database-clock.ts';
 import { newId } from '../../../platform/store/new-id.ts';
-import type { Handler } from '../../../service/context.ts';
 import { signTestMessage } from './test-message.ts';
 
 /** Signs a payload with the caller's secret. Nothing is stored or logged. */

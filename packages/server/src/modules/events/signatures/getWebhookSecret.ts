@@ -1,4 +1,4 @@
-import type { Handler } from '../../../service/context.ts';
+import type { Handler } from '../../../entity/context.ts';
 import { currentSecret } from './webhook-secret.ts';
 
 /** The secret that the tenant's events are signed with. */

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Handler } from '../../../service/context.ts';
+import type { Handler } from '../../../entity/context.ts';
 import { signTestMessage } from './test-message.ts';
 
 const wellFormed = /^v1,[A-Za-z0-9+/]{43}=$/;

@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { isNightly } from '../../../../test/nightly.ts';
 import { testService } from '../../../../test/service.ts';
-import { logOptions } from '../../../service/log.ts';
+import { logOptions } from '../../../platform/process/log.ts';
 import { rotateSecret, validSecrets, type WebhookSecret } from './webhook-secret.ts';
 
 let written = '';

@@ -1,7 +1,7 @@
 import type { Input } from '../../../contract/handler.ts';
 import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
-import type { Context } from '../../../service/context.ts';
+import type { Context } from '../../../entity/context.ts';
 import { findEventType, rolesToRead } from '../catalog/catalog.ts';
 import type { ActiveSubscription } from './active-subscription.ts';
 import { checkPayments, isFiltered } from './payment-filter.ts';

@@ -1,5 +1,5 @@
+import type { Handler } from '../../../entity/context.ts';
 import { writtenRow } from '../../../query/entity-tag.ts';
-import type { Handler } from '../../../service/context.ts';
 import { checkDeliveryUrl, checkEvents, checkReader } from './check-subscription.ts';
 import { eventSubscription } from './event-subscription.ts';
 import { checkFilter } from './payment-filter.ts';

@@ -1,6 +1,6 @@
+import type { Handler } from '../../../entity/context.ts';
 import { lockVersion } from '../../../entity/lock-version.ts';
 import { versionToMatch, writtenRow } from '../../../query/entity-tag.ts';
-import type { Handler } from '../../../service/context.ts';
 import { eventSubscription } from './event-subscription.ts';
 
 /** Ends all deliveries of a subscription. */

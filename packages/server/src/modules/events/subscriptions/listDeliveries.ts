@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import { schemaOf } from '../../../contract/contract.ts';
 import { propertiesOf } from '../../../contract/fields.ts';
 import { Rejection } from '../../../contract/rejection.ts';
+import type { Handler } from '../../../entity/context.ts';
 import { pageScope } from '../../../query/handlers.ts';
 import { pageFrom, startOfPage } from '../../../query/page.ts';
 import { removeBeyond, withinPageBytes } from '../../../query/page-bytes.ts';
-import type { Handler } from '../../../service/context.ts';
 import { keptSince } from '../delivery/retention.ts';
 
 type DeliveryAttempt = components['schemas']['DeliveryAttempt'];

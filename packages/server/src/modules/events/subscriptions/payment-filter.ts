@@ -1,7 +1,7 @@
 import type { components } from '@financial-automation/spec';
 import { schemaOf } from '../../../contract/contract.ts';
 import { Rejection } from '../../../contract/rejection.ts';
-import type { Context } from '../../../service/context.ts';
+import type { Context } from '../../../entity/context.ts';
 
 type PaymentFilter = components['schemas']['PaymentFilterExpression'];
 

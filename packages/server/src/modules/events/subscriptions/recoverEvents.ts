@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { schemaOf } from '../../../contract/contract.ts';
 import { propertiesOf } from '../../../contract/fields.ts';
+import type { Handler } from '../../../entity/context.ts';
 import type { Transaction } from '../../../platform/store/store.ts';
 import { partitionsDue } from '../../../platform/store/trace.ts';
-import type { Handler } from '../../../service/context.ts';
 import { deliveriesOf, type RepeatedEvent, sendAgain } from '../delivery/acknowledge.ts';
 import { passesFilter } from '../delivery/load.ts';
 import { filteredColumns } from '../delivery/message.ts';

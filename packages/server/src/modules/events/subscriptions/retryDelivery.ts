@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { Rejection } from '../../../contract/rejection.ts';
+import type { Handler } from '../../../entity/context.ts';
 import { partitionsDue } from '../../../platform/store/trace.ts';
-import type { Handler } from '../../../service/context.ts';
 import { deliveriesOf, type RepeatedEvent, sendAgain } from '../delivery/acknowledge.ts';
 import { keptSince } from '../delivery/retention.ts';
 import { activeSubscription } from './active-subscription.ts';

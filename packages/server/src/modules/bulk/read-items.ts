@@ -1,8 +1,8 @@
 import type { components } from '@financial-automation/spec';
-import { schemaOf } from '../contract/contract.ts';
-import { contractAjv } from '../contract/contract-ajv.ts';
-import type { ItemRejection } from '../contract/rejection.ts';
-import { type ItemCheck, itemCheck } from '../entity/item-check.ts';
+import { schemaOf } from '../../contract/contract.ts';
+import { contractAjv } from '../../contract/contract-ajv.ts';
+import type { ItemRejection } from '../../contract/rejection.ts';
+import { type ItemCheck, itemCheck } from '../../entity/item-check.ts';
 
 /** A schema of the contract with `x-items-open`: an item of a request that is validated by itself. */
 export type ItemSchema = keyof components['schemas'] &

@@ -1,9 +1,9 @@
 import type { Operation } from '../contract/contract.ts';
 import type { ContractHandler, OperationId } from '../contract/handler.ts';
-import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Caller, Tenant } from '../platform/auth/caller.ts';
 import type { Session } from '../platform/store/store.ts';
 import type { Service } from './service.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 interface Call {
   readonly service: Service;

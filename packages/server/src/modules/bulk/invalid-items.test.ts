@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { exampleOf } from '../../test/bad-requests.ts';
-import { testService } from '../../test/service.ts';
-import { allOperations, contract, type Operation, type Schema, schemaOf } from '../contract/contract.ts';
+import { exampleOf } from '../../../test/bad-requests.ts';
+import { testService } from '../../../test/service.ts';
+import { allOperations, contract, type Operation, type Schema, schemaOf } from '../../contract/contract.ts';
 
 interface Failure {
   readonly index: number;

@@ -1,8 +1,8 @@
 import { seedDemoData } from '@financial-automation/demo-data';
 import { expect, test } from 'vitest';
-import { recordsOf } from '../../test/modules/records.ts';
-import { testService } from '../../test/service.ts';
-import { newId } from '../platform/store/new-id.ts';
+import { recordsOf } from '../../../test/modules/records.ts';
+import { testService } from '../../../test/service.ts';
+import { newId } from '../../platform/store/new-id.ts';
 import type { RecordType } from './record-type.ts';
 import { typesWith } from './standard-types.ts';
 

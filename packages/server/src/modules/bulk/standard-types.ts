@@ -1,6 +1,6 @@
-import { contract, type Schema } from '../contract/contract.ts';
-import { fieldsOf } from '../contract/fields.ts';
-import { entityOf, fromAllEntities } from '../entity/registry.ts';
+import { contract, type Schema } from '../../contract/contract.ts';
+import { fieldsOf } from '../../contract/fields.ts';
+import { entityOf, fromAllEntities } from '../../entity/registry.ts';
 import { definitionsOf } from './field-definitions.ts';
 import { baseFields, type RecordType } from './record-type.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { pasteable } from '../platform/operator-command.ts';
-import type { Store, Transaction } from '../platform/store/store.ts';
+import { pasteable } from '../operator-command.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import type { Config } from './config.ts';
 
 /** Settings that must be the same in all processes of a database, with their values and what a process has that names none. */

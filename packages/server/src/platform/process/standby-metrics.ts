@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Store } from '../platform/store/store.ts';
+import type { Store } from '../store/store.ts';
 
 /** Reports which standbys are used, how far they are behind, and where reads ran. */
 export function measureStandbys(standbys: NonNullable<Store['standbys']>, registry: Registry): void {

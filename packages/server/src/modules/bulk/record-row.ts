@@ -1,11 +1,11 @@
 import type { components } from '@financial-automation/spec';
-import { Rejection } from '../contract/rejection.ts';
-import type { AnyStoredRow } from '../entity/row.ts';
-import type { Session } from '../platform/store/store.ts';
-import { pageScope } from '../query/handlers.ts';
-import type { Page, PageRequest } from '../query/page.ts';
-import { anyPageReader } from '../query/read.ts';
-import type { Context } from '../service/context.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import type { Context } from '../../entity/context.ts';
+import type { AnyStoredRow } from '../../entity/row.ts';
+import type { Session } from '../../platform/store/store.ts';
+import { pageScope } from '../../query/handlers.ts';
+import type { Page, PageRequest } from '../../query/page.ts';
+import { anyPageReader } from '../../query/read.ts';
 import { baseFields, type RecordType } from './record-type.ts';
 
 type RecordRow = components['schemas']['RecordRow'];

@@ -1,6 +1,6 @@
 import type { components } from '@financial-automation/spec';
-import { numberOf } from '../contract/contract.ts';
-import type { ItemRejection } from '../contract/rejection.ts';
+import { numberOf } from '../../contract/contract.ts';
+import type { ItemRejection } from '../../contract/rejection.ts';
 
 /** The reason why an item of a bulk call failed, with all errors of the item. */
 export type ItemErrors = components['schemas']['RecordItemError'];

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { readConfig, readServerConfig } from './config.ts';
+import { readConfig, readServerConfig } from './read-config.ts';
 
 const good = { DATABASE_URL: 'postgres://owner:secret@localhost/db', MASTER_KEY: Buffer.alloc(32).toString('base64') };
 

@@ -1,5 +1,5 @@
-import { type Field, fieldOf, fieldsOf, membersOf, propertiesOf } from '../contract/fields.ts';
-import { referenceKeysAmong } from '../entity/attributes.ts';
+import { type Field, fieldOf, fieldsOf, membersOf, propertiesOf } from '../../contract/fields.ts';
+import { referenceKeysAmong } from '../../entity/attributes.ts';
 import type { FieldDefinition } from './record-type.ts';
 
 /** Texts with a greater maximum length can have several lines. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { Directory } from '../access/directory.ts';
-import { Tokens } from '../access/tokens.ts';
 import { Admission, type AdmissionOptions } from '../admission/admission.ts';
+import { Directory } from '../admission/directory.ts';
+import { Tokens } from '../admission/tokens.ts';
 import { type ContractValidator, contractValidator } from '../contract/validator.ts';
 import { DeliveryAddresses } from '../platform/addresses.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
@@ -9,6 +9,10 @@ import { Vault } from '../platform/auth/vault.ts';
 import type { Counters } from '../platform/counters.ts';
 import { openProcessor } from '../platform/payments/open-processor.ts';
 import type { PaymentProcessor } from '../platform/payments/processor.ts';
+import type { Config } from '../platform/process/config.ts';
+import { createMetrics, type Metrics } from '../platform/process/metrics.ts';
+import { RecentRequests } from '../platform/process/recent-requests.ts';
+import { measureStandbys } from '../platform/process/standby-metrics.ts';
 import { sharedCounters } from '../platform/shared-counters.ts';
 import { openStorage } from '../platform/storage/open-storage.ts';
 import type { ContentStorage } from '../platform/storage/storage.ts';
@@ -16,10 +20,6 @@ import type { Store } from '../platform/store/store.ts';
 import { TenantBound } from '../platform/tenant-bound.ts';
 import { LargeBodyChecks } from '../wire/large-body.ts';
 import { Unsent } from '../wire/unsent.ts';
-import type { Config } from './config.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
-import { RecentRequests } from './recent-requests.ts';
-import { measureStandbys } from './standby-metrics.ts';
 
 /** State that lives as long as the process and is shared by all requests. */
 export interface Service {

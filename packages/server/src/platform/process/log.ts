@@ -1,5 +1,5 @@
 import { type DestinationStream, type LoggerOptions, symbols } from 'pino';
-import { databaseClock } from '../platform/database-clock.ts';
+import { databaseClock } from '../database-clock.ts';
 
 /** Options for structured logs, one JSON object per line. Fields that could contain secrets are redacted. */
 export function logOptions(level: string): LoggerOptions {

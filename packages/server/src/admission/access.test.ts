@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { type TestCaller, testService } from '../../test/service.ts';
 import { withReads } from '../../test/with-reads.ts';
 import { createApiKey, revokeApiKey } from '../operator/api-keys.ts';
+import { logOptions } from '../platform/process/log.ts';
 import { DatabaseError, DatabaseUnavailable } from '../platform/store/errors.ts';
-import { logOptions } from '../service/log.ts';
 import { Directory } from './directory.ts';
 
 let written = '';

@@ -1,8 +1,8 @@
 import type { components } from '@financial-automation/spec';
-import { schemaOf } from '../contract/contract.ts';
-import { propertiesOf } from '../contract/fields.ts';
-import type { AnyEntity } from '../entity/entity.ts';
-import type { AnyStoredRow } from '../entity/row.ts';
+import { schemaOf } from '../../contract/contract.ts';
+import { propertiesOf } from '../../contract/fields.ts';
+import type { AnyEntity } from '../../entity/entity.ts';
+import type { AnyStoredRow } from '../../entity/row.ts';
 
 export type FieldDefinition = components['schemas']['FieldDefinition'];
 export type RecordOperation = components['schemas']['RecordOperation'];

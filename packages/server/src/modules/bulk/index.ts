@@ -1,0 +1,12 @@
+export { referenceKeysOf } from './field-definitions.ts';
+export { itemErrorOf } from './item-error.ts';
+export type { ItemSchema } from './read-items.ts';
+export { readItems } from './read-items.ts';
+export { readRecords } from './record-row.ts';
+export type { FieldDefinition, RecordType } from './record-type.ts';
+export { recordSchemaOf, summaryOf } from './record-type.ts';
+export type { TypeExtension } from './standard-types.ts';
+export { schemaUrls, typeNamed, typesWith } from './standard-types.ts';
+export { wholeList } from './whole-list.ts';
+export type { RecordItem } from './write-records.ts';
+export { writeRecord, writeRecords } from './write-records.ts';
