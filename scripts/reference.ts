@@ -54,13 +54,15 @@ async function make(): Promise<void> {
   const { searchEntries } = await import('./reference/search-entries.ts');
   const { tryItOperations, tryItPath } = await import('./reference/try-it-operations.ts');
   const { searchData } = await import('./reference/in-page.ts');
+  const { withPackedContract } = await import('./reference/packed.ts');
   const { postmanCollection, postmanEnvironment } = await import('./reference/postman.ts');
   const chapters = await readChapters();
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-reference-'));
   try {
     const shown = described(contract, chapters);
     const data = searchData(searchEntries(contract, shown));
-    const page = withLinksInside(withoutForeignImages(await rendered(shown, data, folder))) + mark;
+    const complete = withLinksInside(withoutForeignImages(await rendered(shown, data, folder)));
+    const page = withPackedContract(complete) + mark;
     const beside = new Map([
       ...markdownPages(contract, chapters),
       ['postman_collection.json', inJson(postmanCollection(contract))],

@@ -18,6 +18,7 @@ import { startBrowser } from './browser.ts';
 import { chapterOf, readChapters } from './chapters.ts';
 import { described } from './described.ts';
 import { createSearch } from './in-page/find.ts';
+import { contractIn } from './packed.ts';
 import { clientSample, curlSample } from './samples.ts';
 import { searchEntries } from './search-entries.ts';
 import { stateLinks } from './states.ts';
@@ -402,8 +403,7 @@ describe('the reference', () => {
 
 /** The contract that the page shows. */
 async function definition(): Promise<Contract> {
-  const [, text = ''] = /const __redoc_definition = (.*);$/m.exec(await readFile(file, 'utf8')) ?? [];
-  return JSON.parse(text);
+  return Object(contractIn(await readFile(file, 'utf8')));
 }
 
 /** The text of an operation in the bundle, which ends with its roles and limits. */
