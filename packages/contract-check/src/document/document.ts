@@ -23,6 +23,9 @@ interface Position {
 
 const resolver = new BaseResolver();
 
+/** What was noted when a file was read first. Later, its content is converted already. */
+const notesOf = new WeakMap<JsonObject, readonly string[]>();
+
 /**
  * An OpenAPI document in one or more files. It is neither bundled nor copied: objects are those of the parsed files, so
  * that findings can refer to file and line.
@@ -83,9 +86,11 @@ export class OpenApiDocument {
         const added = isOld ? modernize(node) : undefined;
         if (added !== undefined) positions.set(added, position);
         if (added !== undefined) untyped.push(position);
+        for (const reference of [node.$ref, ...mappedIn(node)]) {
+          const [target = ''] = typeof reference === 'string' ? reference.split('#') : [];
+          if (target !== '') waiting.push(resolver.resolveExternalRef(source.absoluteRef, target));
+        }
         if (typeof node.$ref !== 'string') return;
-        const [target = ''] = node.$ref.split('#');
-        if (target !== '') waiting.push(resolver.resolveExternalRef(source.absoluteRef, target));
         if (isWithinId && /^#\/(?!\$defs\/)/.test(node.$ref)) node.$ref = uriOf(next) + node.$ref;
       });
       if (isSwagger && waiting.length > 0)
@@ -93,7 +98,8 @@ export class OpenApiDocument {
     }
     const [first] = untyped.map(({ source, origin }) => `${source.absoluteRef}:${lineOf(source, origin)}`);
     const note = `nullable without type has no meaning in OpenAPI 3.0; null is accepted there, and in ${untyped.length} places: ${first}`;
-    return new OpenApiDocument(address, files, positions, first === undefined ? [] : [note]);
+    const notes = remembered(notesOf, files.get(uriOf(address)) ?? {}, () => (first === undefined ? [] : [note]));
+    return new OpenApiDocument(address, files, positions, notes);
   }
 
   /** Follows references to their target; returns other values unchanged. */
@@ -110,6 +116,11 @@ export class OpenApiDocument {
   referred(schema: JsonObject): JsonObject[] {
     const target = typeof schema.$ref === 'string' ? this.#target(schema, schema.$ref) : undefined;
     return isObject(target) ? [target] : [];
+  }
+
+  /** The schema that a discriminator's mapping names: by a reference, or the name of a component. */
+  named(node: object, target: string): unknown {
+    return at(this.root, `/components/schemas/${escapeSegment(target)}`) ?? this.#find(node, target);
   }
 
   /** Like `resolve`, for objects: empty if the target is not an object. */
@@ -139,14 +150,16 @@ export class OpenApiDocument {
   }
 
   #target(node: object, reference: string): unknown {
-    return remembered(this.#targets, node, () => {
-      const [file = '', pointer = ''] = reference.split('#');
-      const from = this.#positions.get(node)?.source.absoluteRef ?? this.rootAddress;
-      const address = file === '' ? from : resolver.resolveExternalRef(from, file);
-      const value = at(this.files.get(uriOf(address)), decodeURIComponent(pointer));
-      if (value === undefined) throw new CannotRun(`${reference} at ${this.#addressOf(node)} does not resolve.`);
-      return { value };
-    }).value;
+    return remembered(this.#targets, node, () => ({ value: this.#find(node, reference) })).value;
+  }
+
+  #find(node: object, reference: string): unknown {
+    const [file = '', pointer = ''] = reference.split('#');
+    const from = this.#positions.get(node)?.source.absoluteRef ?? this.rootAddress;
+    const address = file === '' ? from : resolver.resolveExternalRef(from, file);
+    const value = at(this.files.get(uriOf(address)), decodeURIComponent(pointer));
+    if (value === undefined) throw new CannotRun(`${reference} at ${this.#addressOf(node)} does not resolve.`);
+    return value;
   }
 }
 
@@ -161,6 +174,12 @@ function versionOf({ openapi }: JsonObject, address: string): string {
   throw new Error(
     `${address} is not an OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0 document: "openapi" is ${JSON.stringify(openapi)}.`,
   );
+}
+
+/** The references in the mapping of a discriminator, whose other values are names. */
+function mappedIn({ propertyName, mapping }: JsonObject): string[] {
+  const targets = typeof propertyName === 'string' && isObject(mapping) ? Object.values(mapping) : [];
+  return targets.filter((one) => typeof one === 'string' && /[#/]|\.(?:ya?ml|json)$/.test(one)).map(String);
 }
 
 interface Context {

@@ -8,7 +8,7 @@ import type { OpenApiDocument } from './document.ts';
 export type Shape = Readonly<ReturnType<typeof merged>>;
 
 export interface Choice {
-  readonly keyword: 'oneOf' | 'anyOf' | 'if';
+  readonly keyword: 'oneOf' | 'anyOf' | 'if' | 'discriminator';
   readonly source: JsonObject;
   /** The schemas that apply together in each branch. */
   readonly branches: readonly (readonly JsonObject[])[];
@@ -205,7 +205,7 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[], keywo
     readOnly: flag('readOnly'),
     writeOnly: flag('writeOnly'),
     /** A value matches one branch of each. */
-    choices: sources.flatMap(choicesOf),
+    choices: sources.flatMap((source) => [...choicesOf(source), ...childrenOf(document, source, sources)]),
     discriminators: sources.flatMap((source) => discriminatorOf(document, source)),
     /** The merged schemas as objects of the document, in order. */
     sources: sources as readonly JsonObject[],
@@ -226,11 +226,7 @@ function collect(
   if (found.has(schema)) return;
   found.add(schema);
   const dependent = isObject(schema.dependentSchemas) ? Object.values(schema.dependentSchemas) : [];
-  // A parent with a discriminator means the schemas that its mapping names.
-  const isParent = keywords.length > 1 && isObject(schema.discriminator) && !schema.oneOf && !schema.anyOf;
-  const children = isParent
-    ? discriminatorOf(document, schema).flatMap(({ values }) => values.map(([, one]) => one))
-    : [];
+  const children = keywords.length > 1 && isParent(schema) ? childSchemas(document, schema) : [];
   const parts = [...keywords.flatMap((keyword) => schema[keyword] ?? []), ...dependent, ...children]
     .filter(isSchema)
     .map(schemaOf);
@@ -312,23 +308,66 @@ function newChoicesOf(source: JsonObject): Choice[] {
   return choices;
 }
 
+/** Whether a schema stands for the children that the mapping of its discriminator names, which refer to it. */
+export function isParent({ discriminator, oneOf, anyOf }: JsonObject): boolean {
+  return isObject(discriminator) && oneOf === undefined && anyOf === undefined;
+}
+
+function childSchemas(document: OpenApiDocument, parent: JsonObject): JsonObject[] {
+  return discriminatorOf(document, parent).flatMap(({ values }) => values.map(([, child]) => child));
+}
+
+const childrenBySource = new WeakMap<JsonObject, Choice>();
+
+/** The choice between the children of a parent. Where one of them applies already, it is the only one. */
+function childrenOf(document: OpenApiDocument, source: JsonObject, sources: readonly JsonObject[]): Choice[] {
+  const children = isParent(source) ? childSchemas(document, source) : [];
+  const own = children.find((child) => sources.includes(child));
+  if (children.length === 0) return [];
+  const choice = (of: readonly JsonObject[]): Choice => {
+    return { keyword: 'discriminator', source, branches: of.map((child) => [child]) };
+  };
+  return [own === undefined ? remembered(childrenBySource, source, () => choice(children)) : choice([own])];
+}
+
+const discriminatorsBySource = new WeakMap<JsonObject, Discriminator[]>();
+
 function discriminatorOf(document: OpenApiDocument, source: JsonObject): Discriminator[] {
-  const { discriminator } = source;
-  if (!isObject(discriminator) || typeof discriminator.propertyName !== 'string') return [];
-  const mapping = Object.entries(isObject(discriminator.mapping) ? discriminator.mapping : {});
+  if (!isObject(source.discriminator)) return [];
+  return remembered(discriminatorsBySource, source, () => newDiscriminatorOf(document, source));
+}
+
+function newDiscriminatorOf(document: OpenApiDocument, source: JsonObject): Discriminator[] {
+  const { propertyName, mapping: declared } = document.object(source.discriminator);
+  if (typeof propertyName !== 'string') return [];
+  const mapping = Object.entries(isObject(declared) ? declared : {});
   const valueFor = (name: string | undefined) => mapping.find(([, target]) => nameIn(target) === name)?.[0] ?? name;
   const branches = [source.oneOf, source.anyOf].flat().filter(isObject);
   const schemas = document.object(document.object(document.root.components).schemas);
-  // Without `oneOf` or `anyOf`, the alternatives are the targets of the mapping.
-  const alternatives =
-    branches.length > 0
-      ? branches.map((branch) => [valueFor(nameIn(branch.$ref)), branch] as const)
-      : mapping.map(([value, target]) => [value, schemas[nameIn(target) ?? '']] as const);
+  const isChild = (schema: unknown) =>
+    isObject(schema) &&
+    [schema.allOf].flat().some((part) => isObject(part) && document.referred(part).includes(source));
+  // Without `oneOf` or `anyOf`, the alternatives are the targets of the mapping, and the schemas that extend this one.
+  const alternatives = isParent(source)
+    ? [
+        ...mapping.map(([value, target]) => [value, document.named(source, String(target))] as const),
+        ...Object.entries(schemas).flatMap(([name, schema]) =>
+          isChild(schema) && !mapping.some(([, target]) => nameIn(target) === name) ? [[name, schema] as const] : [],
+        ),
+      ]
+    : branches.map((branch) => [valueFor(nameIn(branch.$ref)), branch] as const);
   const values = alternatives.flatMap(([value, schema]) => {
     if (value === undefined || !isObject(schema) || schema === source) return [];
     return [...new Set([schema, document.object(schema)])].map((one) => [value, one] as const);
   });
-  return [{ propertyName: discriminator.propertyName, values, source }];
+  return [{ propertyName, values, source }];
+}
+
+/** The schema that a discriminator names for a value. */
+export function schemaNamed(document: OpenApiDocument, source: JsonObject, value: unknown): JsonObject | undefined {
+  const [discriminator] = discriminatorOf(document, source);
+  const name = isObject(value) && discriminator ? value[discriminator.propertyName] : undefined;
+  return discriminator?.values.find(([own]) => own === name)?.[1];
 }
 
 /** The name of a schema in a reference to it. */

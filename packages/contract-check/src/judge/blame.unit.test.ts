@@ -11,8 +11,8 @@ import { regularExpression, skippedPatterns } from '../document/shape.ts';
 import type { Finding } from '../finding/finding.ts';
 
 const json = (schema: object) => ({ 'application/json': { schema } });
-const get = (operationId: string, content: object, more: object = {}) => ({
-  get: { operationId, responses: { '200': { description: 'Items.', content }, ...more } },
+const get = (operationId: string, content: object, more: object = {}, parameters: readonly object[] = []) => ({
+  get: { operationId, parameters, responses: { '200': { description: 'Items.', content }, ...more } },
 });
 const closed = (properties: object) => ({ type: 'object', required: Object.keys(properties), properties });
 const contract = {
@@ -45,6 +45,11 @@ const contract = {
       }),
     ),
     '/pet': get('getPet', json({ $ref: '#/components/schemas/Pet' })),
+    '/text': get('getText', json({ type: 'object' }), {}, [
+      { name: 'strict', in: 'query', allowEmptyValue: false, schema: { type: 'string' } },
+      { name: 'open', in: 'query', schema: { type: 'string' } },
+    ]),
+    '/records': get('getRecords', { 'application/json-seq': { itemSchema: closed({ n: { type: 'integer' } }) } }),
   },
   components: {
     schemas: {
@@ -55,7 +60,14 @@ const contract = {
         discriminator: { propertyName: 'kind', mapping: { cat: '#/components/schemas/Cat' } },
       },
       Cat: {
-        allOf: [{ $ref: '#/components/schemas/Pet' }, { type: 'object', properties: { lives: { type: 'integer' } } }],
+        allOf: [
+          { $ref: '#/components/schemas/Pet' },
+          { type: 'object', required: ['lives'], properties: { lives: { type: 'integer' } } },
+        ],
+      },
+      // Not in the mapping: the discriminator has its name.
+      Dog: {
+        allOf: [{ $ref: '#/components/schemas/Pet' }, { type: 'object', properties: { age: { type: 'integer' } } }],
       },
     },
   },
@@ -100,6 +112,9 @@ it('reads a stream that does not end for a bounded time, and judges its items on
   expect(await titles('/lines', ndjson, '{"n":1}\n{"n":2}\n{"n":')).toEqual([]);
   expect(await titles('/lines', ndjson, '{"n":1}\n{"n":"2"}\n')).toEqual(['/n in 200 must be integer']);
   expect(await titles('/lines', ndjson, '{"n":1}\nnone\n')).toEqual(['An item of 200 is not valid JSON']);
+  const record = (text: string) => titles('/records', 'application/json-seq', `\x1e{"n":1}\n\x1e${text}\n\x1e`);
+  expect(await record('{"n":2}')).toEqual([]);
+  expect(await record('{"n":"2"}')).toEqual(['/n in 200 must be integer']);
   const event = (data: string) => `: a comment\n\nid: 1\ndata: ${data}\n\n`;
   expect(await titles('/events', 'text/event-stream', event('{"n":1}'))).toEqual([]);
   expect(await titles('/events', 'text/event-stream', event('{"n":"1"}'))).toEqual(['/n in 200 must be integer']);
@@ -118,9 +133,29 @@ it('judges a value by the branch that its discriminator names', async () => {
   expect(await shape('circle', 3)).toEqual([]);
   expect(await shape('square', 3)).toEqual([]);
   expect(await titles('/pet', 'application/json', '{"kind":"cat","lives":9}')).toEqual([]);
-  expect(await titles('/pet', 'application/json', '{"kind":"cat","tail":1}')).toEqual([
+  expect(await titles('/pet', 'application/json', '{"kind":"cat","lives":9,"tail":1}')).toEqual([
     '/tail in 200 is not in the contract',
   ]);
+});
+
+it('judges a value of a parent by the child that its discriminator names', async () => {
+  const pet = (text: string) => titles('/pet', 'application/json', text);
+  expect(await pet('{"kind":"cat","lives":"nine"}')).toEqual(['/lives in 200 must be integer']);
+  expect(await pet('{"kind":"cat"}')).toEqual(['/lives in 200 must be present']);
+  expect(await pet('{"kind":"Dog","age":"two"}')).toEqual(['/age in 200 must be integer']);
+  expect(await pet('{"kind":"Dog","age":2}')).toEqual([]);
+});
+
+it('sends no empty value for a parameter that excludes it', async () => {
+  const rejects = async (name: string) => {
+    bodies['/text'] = { type: 'application/json', text: '{}' };
+    bodies[`/text?${name}=`] = { type: 'application/json', text: '{}', status: 400 };
+    const report = await check({ spec, url, only: ['/text'], checks: ['valid input'], minCoverage: 0 });
+    delete bodies[`/text?${name}=`];
+    return report.findings.map(({ title }) => title);
+  };
+  expect(await rejects('strict')).toEqual([]);
+  expect(await rejects('open')).toEqual([expect.stringContaining('query.open')]);
 });
 
 it('translates patterns of other flavors, and lists those that it skips', () => {
@@ -137,5 +172,37 @@ it('blames the document for references in a circle, with their place', async () 
   const content = { ...contract, components: { schemas: { ...contract.components.schemas, ...schemas } } };
   await writeFile(circular, JSON.stringify(content, null, 1));
   const document = await OpenApiDocument.load(circular);
-  expect(() => document.object({ $ref: '#/components/schemas/A' })).toThrow(/is circular\.$/);
+  const { A } = document.object(document.object(document.root.components).schemas) as { A: object };
+  expect(() => document.object(A)).toThrow(/#\/components\/schemas\/\w at .*circular\.json:\d+ is circular\.$/);
+});
+
+it('accepts null where nullable has no type beside it, with a note, and reads $ref within examples as data', async () => {
+  const file = join(folder, 'nullable.json');
+  const data = { $ref: '#/nowhere' };
+  const properties = {
+    owner: { nullable: true, allOf: [{ $ref: '#/components/schemas/Owner' }] },
+    link: { type: 'object', example: data, default: data },
+  };
+  const content = json({ type: 'object', properties });
+  const response = {
+    description: 'Pet.',
+    content: { 'application/json': { ...content['application/json'], examples: { one: { value: { link: data } } } } },
+  };
+  await writeFile(
+    file,
+    JSON.stringify({
+      openapi: '3.0.3',
+      info: { title: 'Null', version: '1' },
+      paths: { '/pet': { get: { responses: { 200: response } } } },
+      components: { schemas: { Owner: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } } } },
+    }),
+  );
+  const found = async (text: string) => {
+    bodies['/pet'] = { type: 'application/json', text };
+    const report = await check({ spec: file, url, checks: ['responses'], minCoverage: 0 });
+    return [report.findings.map(({ title }) => title), report.notices.filter((one) => one.includes('nullable'))];
+  };
+  const note = expect.stringContaining('nullable without type has no meaning in OpenAPI 3.0');
+  expect(await found('{"owner":null,"link":{"$ref":"#/nowhere"}}')).toEqual([[], [note]]);
+  expect(await found('{"owner":{}}')).toEqual([['/owner/id in 200 must be present'], [note]]);
 });

@@ -85,7 +85,7 @@ export function* noBranches(values: Values, spot: Spot): Generator<Candidate> {
   const merged = (created: unknown) =>
     isObject(created) && isObject(spot.value) ? { ...spot.value, ...created } : created;
   for (const { keyword, source, branches: all } of shape.choices) {
-    if (keyword === 'if') continue;
+    if (keyword === 'if' || keyword === 'discriminator') continue;
     const isOutside = (part: unknown) => !all.some((schemas) => values.acceptedBy(schemas, part));
     yield breaking(keyword, outsiders(values, spot, all).filter(isOutside), { source, detail: 'none' });
     if (keyword === 'anyOf') continue;

@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument, Place } from '../document/document.ts';
-import { regularExpression, shapeOf } from '../document/shape.ts';
+import { isParent, regularExpression, schemaNamed } from '../document/shape.ts';
 import { asNumbers, at, escapeSegment, isObject, isWithin, type JsonObject, parentOf, remembered } from '../json.ts';
 import { View } from './view.ts';
 
@@ -35,7 +35,7 @@ export class Validators {
 
   private constructor(document: OpenApiDocument) {
     this.#document = document;
-    this.#ajvs = { request: createAjv(document, 'request'), response: createAjv(document, 'response') };
+    this.#ajvs = { request: this.#createAjv('request'), response: this.#createAjv('response') };
   }
 
   /** The validators of a document. Compiled schemas are shared by all runs. */
@@ -63,7 +63,7 @@ export class Validators {
         continue;
       }
       const part = at(value, instancePath);
-      const named = isObject(parentSchema) ? this.#branchNamed(parentSchema, part) : undefined;
+      const named = isObject(parentSchema) ? schemaNamed(this.#document, parentSchema, part) : undefined;
       const schemas = branches.filter(isObject);
       const within = ({ pointer, ...breach }: Breach) => ({ ...breach, pointer: instancePath + pointer });
       const inBranches = schemas
@@ -90,13 +90,6 @@ export class Validators {
     return certain.length > 0 || isNamed ? certain : all.map((error) => this.#breachOf(error));
   }
 
-  /** The branch that the discriminator of a schema names for a value. */
-  #branchNamed(schema: JsonObject, value: unknown): JsonObject | undefined {
-    const [discriminator] = shapeOf(this.#document, schema).discriminators.filter(({ source }) => source === schema);
-    const name = isObject(value) && discriminator ? value[discriminator.propertyName] : undefined;
-    return discriminator?.values.find(([own]) => own === name)?.[1];
-  }
-
   accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
     return this.#validatorOf(schema, direction)(asNumbers(value)) === true;
   }
@@ -104,6 +97,12 @@ export class Validators {
   #errorsOf(schema: JsonObject, value: unknown, direction: Direction): ErrorObject[] {
     const validate = this.#validatorOf(schema, direction);
     return validate(asNumbers(value)) ? [] : [...(validate.errors ?? [])];
+  }
+
+  #createAjv(direction: Direction): Ajv2020 {
+    const ajv = createAjv(this.#document, direction);
+    validateChildren(ajv, this.#document, (child) => this.#validatorOf(child, direction));
+    return ajv;
   }
 
   #validatorOf(declared: JsonObject, direction: Direction): ValidateFunction {
@@ -208,6 +207,34 @@ function requireByDirection(ajv: Ajv2020, document: OpenApiDocument, direction: 
             message: 'must be present',
           }));
         return validate.errors.length === 0;
+      };
+      return validate;
+    },
+  });
+}
+
+/** Validates a value of a parent by the child that its discriminator names. The child refers to the parent again. */
+function validateChildren(
+  ajv: Ajv2020,
+  document: OpenApiDocument,
+  validatorOf: (child: JsonObject) => ValidateFunction,
+): void {
+  ajv.addKeyword({
+    keyword: 'discriminator',
+    type: 'object',
+    schemaType: 'object',
+    compile(_discriminator, parentSchema) {
+      const parent: JsonObject = parentSchema;
+      const open = new Set<unknown>();
+      const validate: DataValidateFunction = (data: unknown, context) => {
+        const child = isParent(parent) && !open.has(data) ? schemaNamed(document, parent, data) : undefined;
+        if (child === undefined) return true;
+        open.add(data);
+        const validator = validatorOf(child);
+        const isValid = validator(data, context) === true;
+        open.delete(data);
+        validate.errors = [...(validator.errors ?? [])];
+        return isValid;
       };
       return validate;
     },

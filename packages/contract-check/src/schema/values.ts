@@ -9,6 +9,7 @@ import {
   memberSchemas,
   nothing,
   type Shape,
+  schemaNamed,
   settle,
   shapeOf,
 } from '../document/shape.ts';
@@ -188,10 +189,13 @@ export class Values {
 
   branchMatched(choice: Choice, value: unknown, matched: MatchedBranch[]): readonly JsonObject[] | undefined {
     const [[condition = anything] = []] = choice.branches;
+    const child = choice.keyword === 'discriminator' ? schemaNamed(this.document, choice.source, value) : undefined;
     const branch =
       choice.keyword === 'if'
         ? Number(!this.accepts(condition, value))
-        : choice.branches.findIndex((schemas) => this.acceptedBy(schemas, value));
+        : choice.branches.findIndex(
+            (schemas) => schemas[0] === child || (child === undefined && this.acceptedBy(schemas, value)),
+          );
     if (branch >= 0) matched.push({ choice, branch });
     return choice.branches[branch];
   }
