@@ -6,11 +6,14 @@ import { OpenApiDocument } from './document/document.ts';
 import { addressOf, operationsOf } from './document/operation.ts';
 import { skippedPatterns } from './document/shape.ts';
 import { candidateOf } from './finding/finding.ts';
+import { type Exchange, emptyCall } from './http/call.ts';
 import { RunStopped } from './http/gate.ts';
+import { jsonText, parsedJson } from './json.ts';
 import { cleanUp } from './run/clean-up.ts';
 import { KnownRequests } from './run/known-requests.ts';
 import type { CheckOptions } from './run/options.ts';
 import { Plan } from './run/plan.ts';
+import { atEveryDepth, renewed } from './run/renewal.ts';
 import { type OperationReport, type PlanEntry, type Report, type Stopped, shortfallOf } from './run/report.ts';
 import { Session } from './run/session.ts';
 
@@ -103,7 +106,8 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
   reportDeath(session);
   reportLoss(session);
   const { document, judged, seed, transport, plan, footprint, registry, options } = session;
-  const findings = registry.findings().map((one) => ({ ...one, setup: footprint.setupFor(one.exchanges) }));
+  const fresh = (exchange: Exchange) => freshBody(session, exchange);
+  const findings = registry.findings().map((one) => ({ ...one, setup: footprint.setupFor(one.exchanges, fresh) }));
   const operations = judged.map((operation): OperationReport => {
     const { id, method } = operation;
     const path = addressOf(operation);
@@ -129,6 +133,14 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
     left: footprint.left(),
     notices: [...transport.notices, ...patternNotes(), ...registry.unrepeated()],
   };
+}
+
+/** The JSON body of a request with other texts; undefined if it has none. */
+function freshBody(session: Session, { operation, request }: Exchange): string | undefined {
+  const sent = parsedJson(request.body);
+  if (operation === undefined || sent === undefined) return undefined;
+  const call = { ...emptyCall(operation), body: sent.value };
+  return jsonText(renewed(session, call, `repeated ${request.body}`, atEveryDepth).body);
 }
 
 /** The finding of a server that died or hangs: the request that was open, or several if it is unknown which of them it was. */

@@ -1,5 +1,11 @@
 /** The commands of a report show the same after the run, although the run deleted what it created. */
 import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { check } from '../src/check.ts';
 import { renderJson } from '../src/report/formats.ts';
@@ -15,11 +21,25 @@ interface Shown {
 /** The statuses of the responses to commands, in order. */
 async function statusesOf(commands: readonly string[]): Promise<number[]> {
   const token = auth.caller().authorization.slice('Bearer '.length);
-  const child = spawn('sh', ['-c', commands.join('\n')], { env: { PATH: process.env.PATH ?? '', TOKEN: token } });
+  const child = spawn('sh', ['-c', ['{', ...commands, '} 2>&1 | cat'].join('\n')], {
+    env: { PATH: process.env.PATH ?? '', TOKEN: token },
+  });
   const text: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => text.push(String(chunk)));
   await new Promise((done) => child.once('close', done));
-  return [...text.join('').matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status));
+  return [...text.join('').matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+}
+
+/** Runs the commands of each finding of a report, whose last responses must have the statuses of the finding. */
+async function expectAgain(report: Awaited<ReturnType<typeof check>>): Promise<readonly Shown[]> {
+  const { findings } = JSON.parse(renderJson(report)) as { findings: readonly Shown[] };
+  expect(findings.length).toBeGreaterThan(0);
+  for (const { title, setup, exchanges } of findings) {
+    const commands = [...setup, ...exchanges.map(({ curl }) => curl)];
+    const expected = exchanges.map(({ response }) => response.status);
+    expect((await statusesOf(commands)).slice(-expected.length), `${title}\n${commands.join('\n')}`).toEqual(expected);
+  }
+  return findings;
 }
 
 it('an ignored If-Match shows again by the commands of its finding', async () => {
@@ -31,17 +51,83 @@ it('an ignored If-Match shows again by the commands of its finding', async () =>
   try {
     const options = { url: server.url, auth, disposable: true, focus, probes: 1, checks: ['behavior'] as const };
     const report = await check({ spec: specificationOf('lab'), ...options });
-    const { findings } = JSON.parse(renderJson(report)) as { findings: readonly Shown[] };
-    expect(findings.length).toBeGreaterThan(0);
-    for (const { title, setup, exchanges } of findings) {
-      const commands = [...setup, ...exchanges.map(({ curl }) => curl)];
-      expect(commands.join('\n'), title).toMatch(/^ID=\$\(/m);
-      const expected = exchanges.map(({ response }) => response.status);
-      expect((await statusesOf(commands)).slice(-expected.length), `${title}\n${commands.join('\n')}`).toEqual(
-        expected,
-      );
-    }
+    for (const { title, setup, exchanges } of await expectAgain(report))
+      expect([...setup, ...exchanges.map(({ curl }) => curl)].join('\n'), title).toMatch(/^ID=\$\(/m);
   } finally {
     await server.stop();
+  }
+});
+
+/** Notes with unique titles and short IDs, which nothing deletes, and that can wrongly be closed twice. */
+it('a state shows again although nothing can be deleted, and titles are unique', async () => {
+  const text = { type: 'string' };
+  const note = {
+    type: 'object',
+    required: ['id', 'title', 'status'],
+    properties: { id: { type: 'integer' }, title: text, status: { enum: ['open', 'closed'] } },
+  };
+  const json = (schema: object) => ({ 'application/json': { schema } });
+  const item = { description: 'Note.', content: json(note) };
+  const byId = { parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'integer' } }] };
+  const others = Object.fromEntries(['400', '404', '409'].map((status) => [status, { description: 'Rejected.' }]));
+  const sent = { type: 'object', required: ['title'], properties: { title: text } };
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'Notes', version: '1' },
+    paths: {
+      '/notes': {
+        post: {
+          operationId: 'createNote',
+          requestBody: { required: true, content: json(sent) },
+          responses: { 201: item, ...others },
+        },
+      },
+      '/notes/{id}': { ...byId, get: { operationId: 'getNote', responses: { 200: item, ...others } } },
+      '/notes/{id}/close': {
+        ...byId,
+        post: {
+          operationId: 'closeNote',
+          'x-contract-check': { from: ['open'], to: 'closed' },
+          responses: { 200: item, ...others },
+        },
+      },
+    },
+  };
+  const notes: { id: number; title: string; status: string }[] = [];
+  const server = createServer(async (request, response) => {
+    const [, , id, action] = request.url?.split('/') ?? [];
+    const body = await textOf(request);
+    const reply = (status: number, value?: object) =>
+      response
+        .writeHead(status, value && { 'content-type': 'application/json' })
+        .end(value === undefined ? '' : JSON.stringify(value));
+    if (request.method === 'POST' && id === undefined) {
+      const title: unknown = Object(body.startsWith('{') ? JSON.parse(body) : {}).title;
+      if (typeof title !== 'string') return reply(400);
+      if (notes.some((one) => one.title === title)) return reply(409);
+      notes.push({ id: notes.length + 1, title, status: 'open' });
+      return reply(201, notes.at(-1));
+    }
+    const found = notes[Number(id) - 1];
+    if (found === undefined) return reply(404);
+    if (action === 'close') found.status = 'closed';
+    return reply(200, found);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const folder = await mkdtemp(join(tmpdir(), 'contract-check-after-'));
+  const spec = join(folder, 'openapi.json');
+  await writeFile(spec, JSON.stringify(document));
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const report = await check({ spec, url, disposable: true, checks: ['behavior'] });
+    expect(report.left.created).toMatchObject([{ operation: 'createNote' }]);
+    const findings = await expectAgain(report);
+    expect(findings.map(({ title }) => title).join('\n')).toMatch(/closed/);
+    const [{ exchanges = [] } = {}] = findings;
+    expect(exchanges.at(-1)?.curl).toMatch(/\/notes\/\$ID\/close/);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+    await rm(folder, { recursive: true });
   }
 });

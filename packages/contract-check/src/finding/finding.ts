@@ -32,10 +32,13 @@ export interface Observed extends Candidate {
   readonly exchanges: readonly Exchange[];
 }
 
-/** A resource that the run created and deleted again, and the request that creates it. */
+/** A resource that the run created, and the request that creates it again. */
 export interface Creation {
-  readonly id: string;
+  /** Undefined if nothing needs it. */
+  readonly id: string | undefined;
   readonly exchange: Exchange;
+  /** The body to send, where what the request created remains, and could conflict. */
+  readonly body: string | undefined;
 }
 
 /** Differences that have one cause, described by the worst of them. */

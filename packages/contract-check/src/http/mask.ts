@@ -47,7 +47,13 @@ export class Mask {
   /** How often the name of a variable was used. */
   readonly #counts = new Map<string, number>();
 
-  constructor(known: readonly Secret[] = [], exchanges: readonly Exchange[] = []) {
+  /** IDs that are too short to be searched for, by where they are. */
+  readonly #ids: readonly Secret[];
+
+  /** @param ids values that are no secrets, and that another run of the same requests replaces. */
+  constructor(known: readonly Secret[] = [], exchanges: readonly Exchange[] = [], ids: readonly Secret[] = []) {
+    this.#ids = ids.filter(({ value }) => value.length < shortestLiteral);
+    for (const { value, variable } of ids) this.#add(value, variable, true);
     for (const { value, variable } of known) {
       this.#counts.set(variable, 1);
       if (value !== '') this.#add(value, variable, true);
@@ -65,12 +71,26 @@ export class Mask {
       Object.entries(headers).map(([name, value]) => [name, this.#pieces(value, headerSpans(name, value))] as const);
     const type = Object.entries(request.headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
     return {
-      url: this.#pieces(request.url, urlSpans(request.url)),
+      url: this.#pieces(request.url, [...urlSpans(request.url), ...this.#idsIn(request.url)]),
       headers: inHeaders(request.headers),
-      body: request.body === undefined ? undefined : this.#pieces(request.body, bodySpans(request.body, type)),
+      body: request.body === undefined ? undefined : this.#pieces(request.body, this.#bodySpans(request.body, type)),
       responseHeaders: inHeaders(response.headers),
       responseBody: this.#pieces(response.text, bodySpans(response.text, response.mediaType)),
     };
+  }
+
+  #bodySpans(body: string, mediaType: string): Span[] {
+    return [...bodySpans(body, mediaType), ...this.#idsIn(body)];
+  }
+
+  /** Short IDs as segments of a path, and as values of a name that ends with `id`. */
+  #idsIn(text: string): Span[] {
+    return this.#ids.flatMap(({ value, variable }) => {
+      const literal = value.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+      const before = '(?<=[^/:]/|[?&\\[\\]\\w]*ids?=|"\\w*ids?"\\s*:\\s*\\[?"?)';
+      const pattern = new RegExp(`${before}()(${literal})(?=[/?#&",\\s}\\]]|$)`, 'dgi');
+      return spansOf(text, pattern, () => variable);
+    });
   }
 
   #pieces(text: string, named: readonly Span[]): Piece[] {

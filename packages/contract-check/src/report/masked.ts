@@ -41,17 +41,20 @@ export function masked(report: Report, secrets: readonly Secret[] = []): MaskedR
   return {
     ...withoutSecrets(others),
     findings: findings.map(({ exchanges, setup = [], ...finding }) => {
-      const ids = setup.map(({ id }, index) => ({ value: id, variable: index === 0 ? 'ID' : `ID_${index + 1}` }));
+      const needed = setup.flatMap(({ id }) => id ?? []);
+      const variables = new Map(needed.map((id, index) => [id, index === 0 ? 'ID' : `ID_${index + 1}`]));
+      const ids = [...variables].map(([value, variable]) => ({ value, variable }));
       const all = [...exchanges, ...setup.map((one) => one.exchange)];
-      const withIds = ids.length === 0 ? mask : new Mask([...secrets, ...ids], all);
+      const withIds = ids.length === 0 ? mask : new Mask(secrets, all, ids);
       // What a request of the finding creates is named by its response.
-      const created = new Map(
-        setup.map(({ exchange, id }, index) => [exchange.request, { id, variable: ids[index]?.variable ?? '' }]),
-      );
+      const created = new Map(setup.map((one) => [one.exchange.request, one]));
       const commandOf = (exchange: Exchange) => {
-        const own = created.get(exchange.request);
-        const command = curlOf(exchange, withIds);
-        return own === undefined ? command : assigned(command, own.variable, own.id, exchange.response);
+        const { id, body = exchange.request.body } = created.get(exchange.request) ?? {};
+        const command = curlOf({ ...exchange, request: { ...exchange.request, body } }, withIds);
+        const variable = id === undefined ? undefined : variables.get(id);
+        return id === undefined || variable === undefined
+          ? command
+          : assigned(command, variable, id, exchange.response);
       };
       const isShown = (one: Exchange) => exchanges.some(({ request }) => request === one.request);
       return {

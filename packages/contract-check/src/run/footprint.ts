@@ -99,20 +99,35 @@ export class Footprint {
       this.#changed.set(target, { operation, target, before: this.#befores.get(target), isRestored: false });
   }
 
-  /** What requests name, and the run created and deleted: to repeat them, it must be created again. */
-  setupFor(exchanges: readonly Exchange[]): Creation[] {
+  /**
+   * What requests create, and what they name that the run created and deleted, or that they change: to repeat them, it
+   * must be created again.
+   *
+   * @param fresh the body of a creation with other texts, because what it created remains.
+   */
+  setupFor(exchanges: readonly Exchange[], fresh: (exchange: Exchange) => string | undefined): Creation[] {
     const found = new Map<Exchange, Creation>();
-    const visit = ({ request }: Exchange) => {
-      const path = this.below(new URL(request.url).pathname);
+    const pathIn = ({ request }: Exchange) => this.below(new URL(request.url).pathname);
+    const isShown = (creation: Exchange) => exchanges.some(({ request }) => request === creation.request);
+    const isChanged = (target: string) =>
+      exchanges.some(({ operation, ...one }) => {
+        const isChange = operation !== undefined && !['read', 'create'].includes(this.#plan.effectOf(operation));
+        return isChange && isWithin(pathIn({ operation, ...one }), target);
+      });
+    const add = (target: string, exchange: Exchange, id?: string) =>
+      found.set(exchange, { id, exchange, body: this.#created.has(target) ? fresh(exchange) : undefined });
+    const visit = (named: Exchange) => {
       for (const [target, exchange] of this.#ever) {
         const id = decoded(target.slice(target.lastIndexOf('/') + 1));
-        const isNamed = isWithin(path, target) || (id.length > 8 && request.body?.includes(id) === true);
-        if (!isNamed || this.#created.has(target) || found.has(exchange) || exchange.request === request) continue;
+        const isNamed = isWithin(pathIn(named), target) || (id.length > 8 && named.request.body?.includes(id) === true);
+        if (!isNamed || found.has(exchange) || exchange.request === named.request) continue;
+        if (this.#created.has(target) && !isShown(exchange) && !isChanged(target)) continue;
         visit(exchange);
-        found.set(exchange, { id, exchange });
+        add(target, exchange, id);
       }
     };
     for (const exchange of exchanges) visit(exchange);
+    for (const [target, exchange] of this.#ever) if (isShown(exchange) && !found.has(exchange)) add(target, exchange);
     return [...found.values()];
   }
 
