@@ -36,6 +36,8 @@ interface Stranger {
   /** Where the document is, and a path that returns neither 404 nor a fault once the server is ready. */
   readonly spec: (url: string) => string;
   readonly ready: string;
+  /** The path of its API, where that is not the root. */
+  readonly base?: string;
   readonly options?: (url: string) => Promise<Partial<CheckOptions>>;
   /** The share of operations that a run must reach, in percent. */
   readonly minimum: number;
@@ -114,6 +116,25 @@ const strangers: readonly Stranger[] = [
     options: async () => ({ disposable: true, values: { type: 'url' } }),
     minimum: 80,
   },
+  {
+    name: 'loopback',
+    packages: ['@loopback/example-todo@6.0.0'],
+    program: (port) => [ours('loopback.mjs'), String(port)],
+    spec: (url) => `${url}/openapi.json`,
+    ready: '/openapi.json',
+    options: async () => ({ disposable: true }),
+    minimum: 80,
+  },
+  {
+    name: 'signalk',
+    packages: ['signalk-server@2.32.0'],
+    program: (port) => [ours('signalk.mjs'), String(port)],
+    spec: (url) => `${url}/skServer/openapi/resources`,
+    ready: '/signalk/v2/api/resources/routes',
+    base: '/signalk/v2/api',
+    options: async () => ({ disposable: true }),
+    minimum: 50,
+  },
 ];
 
 /**
@@ -152,8 +173,8 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 const chosen = strangers.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-console.log('| server | operations | statuses | constraints | findings | requests | seconds |');
-console.log('|---|--:|--:|--:|--:|--:|--:|');
+console.log('| server | operations | statuses | constraints | findings | requests | seconds | left behind |');
+console.log('|---|--:|--:|--:|--:|--:|--:|--:|');
 for (const stranger of chosen) {
   if (stranger.name === 'museum' && values.museum === undefined) {
     console.error('NOT RUN: museum. Pass its document as --museum.');
@@ -170,12 +191,12 @@ for (const stranger of chosen) {
 }
 process.exit();
 
-async function run({ name, program, spec, ready, options }: Stranger): Promise<Report> {
+async function run({ name, program, spec, ready, options, base = '' }: Stranger): Promise<Report> {
   try {
     const onSecret = (secret: Secret) => secrets.push(secret);
     const isReady = (status: number) => status !== 404 && status < 500;
     const { result } = await serving(program, { folder: values.folder, ready, isReady }, async (url) =>
-      check({ spec: spec(url), url, seed: 1, minCoverage: 0, onSecret, ...(await options?.(url)) }),
+      check({ spec: spec(url), url: `${url}${base}`, seed: 1, minCoverage: 0, onSecret, ...(await options?.(url)) }),
     );
     return result;
   } catch (error) {
@@ -192,8 +213,9 @@ function percent({ exercised, all }: Share): number {
   return all === 0 ? 100 : Math.floor((100 * exercised) / all);
 }
 
-function rowOf(name: string, { coverage, findings, requests, milliseconds }: Report): string {
+function rowOf(name: string, { coverage, findings, requests, milliseconds, left }: Report): string {
   const { operations, statuses, constraints } = coverage.byKind;
   const shares = [operations, statuses, constraints].map((one) => `${one.exercised} of ${one.all} (${percent(one)} %)`);
-  return `| ${[name, ...shares, findings.length, requests, Math.round(milliseconds / 1000)].join(' | ')} |`;
+  const created = left.created.reduce((sum, { targets, unidentified }) => sum + targets.length + unidentified, 0);
+  return `| ${[name, ...shares, findings.length, requests, Math.round(milliseconds / 1000), created].join(' | ')} |`;
 }
