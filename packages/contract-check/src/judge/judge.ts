@@ -101,7 +101,7 @@ export class Judge {
       if (!this.#allowsUnimplemented)
         yield candidateOf('not-implemented', operation, '', { ...missing, place: this.#placeOf(operation.node) });
     } else if (declared !== undefined) {
-      for (const header of declared.headers) yield* this.#header(operation, header, response);
+      for (const header of declared.headers) yield* this.#header(operation, header, exchange);
       yield* this.#body(operation, declared, exchange);
     } else
       yield candidateOf('response-status', operation, String(status), {
@@ -116,9 +116,19 @@ export class Judge {
     return this.#document.placeOf(node, member);
   }
 
-  *#header(operation: Operation, header: Parameter, { status, headers }: ReceivedResponse): Generator<Candidate> {
+  *#header(operation: Operation, header: Parameter, { request, response }: Exchange): Generator<Candidate> {
+    const { status, headers } = response;
     const { name, node, required, schema } = header;
     const value = headers[name.toLowerCase()];
+    const sent = request.headers[name.toLowerCase()];
+    // What identifies a request is returned, so that logs can be joined.
+    if (/^x-(?:request|correlation)-id$/i.test(name) && sent !== undefined && status < 300 && value !== sent)
+      yield candidateOf('response-header', operation, `${status} ${name} of the request`, {
+        title: `The header ${name} in ${status} is not that of the request`,
+        expected: sent,
+        actual: value ?? 'none',
+        place: this.#placeOf(node),
+      });
     // `content` declares the media type; OpenAPI ignores this header.
     if (name.toLowerCase() === 'content-type' || (value === undefined && !required)) return;
     if (value === undefined)

@@ -14,7 +14,7 @@ import { isJson, isObject, remembered } from '../json.ts';
 import { declaredResponseFor, firstOfEach, isNotImplemented, Judge, successIn } from '../judge/judge.ts';
 import { Validators } from '../schema/validators.ts';
 import { Values } from '../schema/values.ts';
-import { miscalculated } from './arithmetic.ts';
+import { miscalculated, misplaced } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
 import { type Changed, Footprint, pathOf } from './footprint.ts';
 import { Identities, type Identity } from './identities.ts';
@@ -259,7 +259,10 @@ export class Session {
   /** Compares a response with its declaration. */
   #judged(exchange: Exchange): Candidate[] {
     const success = successIn(exchange);
-    return [...this.judge.judge(exchange), ...firstOfEach(success ? miscalculated(this.document, success) : [])];
+    return [
+      ...this.judge.judge(exchange),
+      ...firstOfEach(success ? [miscalculated, misplaced].flatMap((of) => of(this.document, success)) : []),
+    ];
   }
 
   /** Confirms candidates by repeating the request. A write is not repeated: a later write confirms it. */

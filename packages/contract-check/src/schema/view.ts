@@ -79,6 +79,16 @@ export class View {
     return this.parts.some((part) => part[keyword] === true);
   }
 
+  /** Whether a property must be present. */
+  requires(name: string): boolean {
+    return this.#shape.required.has(name);
+  }
+
+  /** Whether the value is a list. */
+  get isList(): boolean {
+    return this.#shape.types.has('array') && this.#shape.items !== undefined;
+  }
+
   get format(): string | undefined {
     return this.#shape.format;
   }

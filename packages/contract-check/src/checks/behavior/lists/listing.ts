@@ -144,19 +144,20 @@ export class Listing {
     const next = pages.at(-1)?.metadata.next;
     if (next === undefined) return undefined;
     const { cursor, position } = this.controls;
-    if (next.kind === 'address') {
-      this.left -= 1;
-      const { pathname, search } = new URL(next.value);
-      const path = this.session.footprint.below(pathname);
-      // What is at another path is no response of this operation.
-      const isJudged = pathPattern(this.operation.path).test(path);
-      return this.pageOf(
-        await this.session.send({ ...this.base, raw: { path, query: search.slice(1) } }, { isJudged }),
-      );
-    }
+    if (next.kind === 'address') return this.addressed(next.value);
     const slot = next.kind === 'token' ? cursor : (position ?? cursor);
     if (slot === undefined) return undefined;
     return this.read([...settings.filter(([one]) => one !== position && one !== slot), [slot, next.value]]);
+  }
+
+  /** The page at an address in a response. */
+  async addressed(address: string): Promise<Page | undefined> {
+    this.left -= 1;
+    const { pathname, search } = new URL(address);
+    const path = this.session.footprint.below(pathname);
+    // What is at another path is no response of this operation.
+    const isJudged = pathPattern(this.operation.path).test(path);
+    return this.pageOf(await this.session.send({ ...this.base, raw: { path, query: search.slice(1) } }, { isJudged }));
   }
 
   /** The page after others by its position. */

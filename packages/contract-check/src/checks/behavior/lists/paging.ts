@@ -51,6 +51,8 @@ interface Sized {
   readonly page: Page;
   readonly start: number;
   readonly size: number;
+  /** The position in the request. */
+  readonly position?: { readonly of: Meaning['paging']; readonly value: number };
 }
 
 /** Requests positions at the start, in the middle, at the end and beyond it. One of their meanings must explain all. */
@@ -65,7 +67,10 @@ async function positions({ listing, list }: ListSubject): Promise<Difference[]> 
     }
   need(requests[1]);
   const placed = (meaning: Meaning) =>
-    requests.map(({ page, value, size }) => ({ page, value, size, start: meaning.start(value, size) }));
+    requests.map(({ page, value, size }) => {
+      const start = meaning.start(value, size);
+      return { page, value, size, start, position: { of: meaning.paging, value } };
+    });
   const unexplained = (meaning: Meaning) =>
     placed(meaning).filter(({ page, start, size }) => {
       // For a page before the first one, servers return the first page or reject the request.
@@ -90,7 +95,28 @@ async function positions({ listing, list }: ListSubject): Promise<Difference[]> 
 /** A page must state the total, and whether more rows follow, correctly. */
 function metadataDifferences(listing: Listing, list: FullList, requests: readonly Sized[]): Difference[] {
   const pages = requests.map(({ page }) => page);
-  return [...totalDifferences(listing, list, pages), ...moreDifferences(listing, list, requests)];
+  return [
+    ...totalDifferences(listing, list, pages),
+    ...moreDifferences(listing, list, requests),
+    ...countDifferences(listing, list, requests),
+  ];
+}
+
+/** The number of pages, and the size and the position of each, must be those of the list and of the request. */
+function countDifferences(listing: Listing, list: FullList, requests: readonly Sized[]): Difference[] {
+  for (const { page, start, size, position } of requests) {
+    const { metadata, rows, exchange } = page;
+    if (rows.length === 0 || start < 0) continue;
+    for (const { of, name, value } of metadata.counts) {
+      const own = of === 'size' ? size : of === position?.of ? position.value : undefined;
+      const expected = of === 'pages' && list.isComplete && size > 0 ? Math.ceil(list.rows.length / size) : own;
+      // The size of a page that is not full can be that of its rows.
+      if (!expected || value === expected || (of === 'size' && value === rows.length)) continue;
+      const exchanges = [...list.exchanges, exchange];
+      return finding(listing, 'page-total', undefined, { ...valued(name, expected, value), exchanges });
+    }
+  }
+  return [];
 }
 
 /** Every total must be the number of all rows. */
@@ -193,6 +219,13 @@ async function linkedPages({ listing, list }: ListSubject): Promise<Difference[]
   if (lost.length > 0)
     return differs('page-lost', shown(list.keys), `${shown(lost)} missing from all pages of size ${size}`);
   if (!isSameSequence(keys, list.keys)) return differs('page-order', shown(list.keys), shown(keys));
+  for (const [end, row] of [['first', 0] as const, ['last', -1] as const]) {
+    const address = read[0]?.metadata.ends[end];
+    const page = address === undefined ? undefined : await listing.addressed(address);
+    const there = page?.rows.map(list.keyOf) ?? [];
+    if (address !== undefined && there.at(row) !== list.keys.at(row))
+      return differs('page-next', `the ${end} page at the link to it`, `${address.slice(0, 120)}: ${shown(there)}`);
+  }
   let start = 0;
   const pages = read.map((page) => {
     start += page.rows.length;

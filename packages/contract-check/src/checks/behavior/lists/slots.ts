@@ -169,6 +169,10 @@ interface Named<Value> {
 export interface ListMetadata {
   /** Every total in the body and in headers. */
   readonly totals: readonly Named<number>[];
+  /** What it says of the pages as a whole, and of this one. */
+  readonly counts: readonly (Named<number> & { readonly of: keyof typeof counted })[];
+  /** The addresses of the first and the last page. */
+  readonly ends: Readonly<Partial<Record<'first' | 'last', string>>>;
   readonly hasMore: Named<boolean> | undefined;
   /** Whether the response has a field or header for the next page, even if it is empty. */
   readonly namesNext: boolean;
@@ -187,6 +191,12 @@ const more = /^(?:hasmore|hasnext|hasnextpage|more|moreavailable|istruncated|tru
 const noMore = /^(?:islast|islastpage|last)$/;
 const nexts =
   /^(?:next|nextcursor|nextpage|nexttoken|nextpagetoken|nextlink|nexturl|nexturi|nexthref|odatanextlink|continuationtoken|endcursor|nextpageurl|nextmarker|nextoffset|after|cursornext|cursorsafter)$/;
+const counted = {
+  pages: /^(?:totalpages|pagecount|pagestotal|numpages)$/,
+  size: /^(?:perpage|pagesize|itemsperpage|limit)$/,
+  page: /^(?:page|currentpage|pagenumber)$/,
+  offset: /^offset$/,
+} as const;
 const totalHeaders = ['x-total-count', 'x-total', 'total-count', 'x-pagination-total-count', 'x-total-items'];
 
 const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0;
@@ -202,8 +212,14 @@ export function listMetadataOf({ response, request }: Exchange, rowsMember: stri
     ({ key, value }) =>
       nexts.test(key) && !isBoolean(value) && (typeof value !== 'object' || value === null || 'href' in value),
   );
-  const link = nextLinkIn(response.headers.link);
+  const { next: link, first, last: end } = linksIn(response.headers.link, request.url);
+  const counts = (Object.keys(counted) as (keyof typeof counted)[]).flatMap((of) => {
+    const one = find(counted[of], isCount);
+    return one === undefined ? [] : [{ ...one, of }];
+  });
   return {
+    counts,
+    ends: { ...(first && { first }), ...(end && { last: end }) },
     totals: [find(totals, isCount), headerTotal(response.headers)].filter((one) => one !== undefined),
     hasMore: find(more, isBoolean) ?? (last && { ...last, value: !last.value }),
     namesNext: next !== undefined || link !== undefined,
@@ -228,10 +244,14 @@ function headerTotal(headers: Readonly<Record<string, string>>): Named<number> |
   return range === undefined ? undefined : { name: 'content-range', value: Number(range) };
 }
 
-/** The target of the relation `next` in a `Link` header (RFC 8288). */
-function nextLinkIn(header = ''): string | undefined {
+/** The addresses in a `Link` header by their relation (RFC 8288). */
+function linksIn(header = '', from: string): Partial<Record<string, string>> {
   const parts = header.split(/,(?=\s*<)/).map((part) => /<([^>]*)>.*?;\s*rel\s*=\s*(?:"([^"]*)"|([\w-]+))/i.exec(part));
-  return parts.find((part) => /(?:^|\s)next(?:\s|$)/i.test(part?.[2] ?? part?.[3] ?? ''))?.[1];
+  const links = parts.flatMap((part) => {
+    const relations = (part?.[2] ?? part?.[3] ?? '').toLowerCase().split(/\s+/);
+    return relations.map((one) => [one, URL.parse(part?.[1] ?? '', from)?.href] as const);
+  });
+  return Object.fromEntries(links);
 }
 
 function nextOf(target: unknown, from: string): Next | undefined {

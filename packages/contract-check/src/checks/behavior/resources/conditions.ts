@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Parameter } from '../../../document/operation.ts';
+import type { Operation, Parameter } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { jsonText } from '../../../json.ts';
@@ -68,22 +68,25 @@ export const conditionForms: BehaviorCheck<Updating> = {
 
 export const readTags: BehaviorCheck<ResourceHarness> = {
   name: 'tags',
-  describe: '`If-None-Match` returns 304 only for the current ETag.',
+  describe: '`If-None-Match` returns 304 only for the current ETag, to GET and HEAD.',
   applies: ({ resourceType: { read } }) => read !== undefined && declares(read, 304),
   async run(harness, label) {
     const read = need(harness.resourceType.read);
     const created = await harness.createAndRead(label);
     const etag = need(etagOf(created));
     const found: Difference[] = [];
-    for (const [about, tag, expected] of [
-      ['unchanged', etag, '304'],
-      ['another version', '"of-no-version"', '200'],
-    ] as const) {
-      const exchange = need(await harness.read(created.resource, { 'if-none-match': tag }));
-      const isWrong = expected === '304' ? isSuccess(exchange) : exchange.response.status === 304;
-      const facts = { expected, actual: statusesOf([exchange]), exchanges: [created.exchange, exchange] };
-      if (isWrong) found.push(differ('if-none-match', read, about, facts));
-    }
+    const isHead = ({ method, path }: Operation) => method === 'HEAD' && path === read.path;
+    for (const by of [read, ...harness.session.operations.filter(isHead)].filter((one) => declares(one, 304)))
+      for (const [about, tag, expected] of [
+        ['unchanged', etag, '304'],
+        ['another version', '"of-no-version"', '200'],
+      ] as const) {
+        const call = need(harness.callOn(by, created.resource));
+        const exchange = await harness.session.send({ ...call, raw: { headers: { 'if-none-match': tag } } });
+        const isWrong = expected === '304' ? isSuccess(exchange) : exchange.response.status === 304;
+        const facts = { expected, actual: statusesOf([exchange]), exchanges: [created.exchange, exchange] };
+        if (isWrong) found.push(differ('if-none-match', by, about, facts));
+      }
     return found;
   },
 };

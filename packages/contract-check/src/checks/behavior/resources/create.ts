@@ -4,9 +4,10 @@ import { extensionOf, type Operation, type Parameter } from '../../../document/o
 import { responseText } from '../../../finding/finding.ts';
 import { type Call, type Exchange, isSuccess, locationOf } from '../../../http/call.ts';
 import { at, isObject, type JsonObject, jsonText, put } from '../../../json.ts';
+import { pathNames } from '../../../run/names.ts';
 import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
-import { type FullList, hasOwnIds } from '../lists/listing.ts';
+import { type FullList, hasOwnIds, Listing } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, ifSeen, need, needs, text, valued } from '../observe.ts';
 import { innerView, isGone, isSame, isScalar, memberAt, notKept, ownId, resourceIn, unlikes } from './compare.ts';
 import { type Created, type Filling, locationIn, type Resource, type ResourceHarness } from './resource.ts';
@@ -124,6 +125,26 @@ export const listed: CreateCheck = {
     const actual = `${all.rows.length} rows, none with it`;
     const exchanges = [resource.created, all.exchange];
     return [differ('create-not-listed', create, list.id, { expected, actual, node: list.node, exchanges })];
+  },
+};
+
+export const ofParent: CreateCheck = {
+  name: 'parent',
+  describe: 'A resource that is created below one parent is not listed below another one.',
+  applies: ({ resourceType: { list } }) => pathNames(list?.path ?? '').length > 0,
+  async run(harness, label) {
+    const { context, session, resourceType } = harness;
+    const list = need(resourceType.list);
+    const resource = need(await harness.create(label));
+    const name = need(pathNames(list.path).at(-1));
+    const own = resource.call.path[name];
+    const { likely } = session.pool.forParameter(list, name, false);
+    const other = need(likely.find((one) => String(one) !== String(own)));
+    const all = need(await Listing.of(context, list, { ...resource.call.path, [name]: other })?.walk());
+    needs(resource.id !== undefined && hasOwnIds(all.rows));
+    if (!all.rows.some((row) => harness.isOf(resource, row))) return [];
+    const facts = { ...valued(name, own, other), exchanges: [resource.created, all.exchange] };
+    return [differ('list-leaks', list, name, facts)];
   },
 };
 

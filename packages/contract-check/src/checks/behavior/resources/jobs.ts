@@ -46,7 +46,7 @@ export const jobStates: BehaviorCheck<ResourceHarness> = {
     const first = need(await look());
     needs(phaseOf(first.row) !== undefined);
     const results = resultsOf(harness, read);
-    const early = isOpen(first) ? await readAll(harness, resource, results) : [];
+    const early = isOpen(first) ? await harness.readEach(results, resource) : [];
     const between = early.length > 0 ? need(await look()) : first;
     for (const { operation, exchange } of early)
       if (isSuccess(exchange) && isOpen(between))
@@ -93,7 +93,7 @@ export const jobStates: BehaviorCheck<ResourceHarness> = {
         );
     }
     if (phaseOf(last.row) !== 'done') return found;
-    for (const { operation, exchange } of await readAll(harness, resource, results)) {
+    for (const { operation, exchange } of await harness.readEach(results, resource)) {
       const count = sizeOf(exchange);
       const total = Object.entries(last.row).find(([name]) => totals.test(name))?.[1];
       if ([404, 409, 425].includes(exchange.response.status))
@@ -129,19 +129,6 @@ function resultsOf({ session }: ResourceHarness, read: Operation): Operation[] {
       one.path.startsWith(`${read.path}/`) &&
       [404, 409, 425].some((status) => status !== 404 && declares(one, status)),
   );
-}
-
-async function readAll(
-  harness: ResourceHarness,
-  resource: Parameters<ResourceHarness['shown']>[0],
-  operations: readonly Operation[],
-) {
-  const all: { readonly operation: Operation; readonly exchange: Exchange }[] = [];
-  for (const operation of operations) {
-    const call = harness.callOn(operation, resource);
-    if (call !== undefined) all.push({ operation, exchange: await harness.session.send(call) });
-  }
-  return all;
 }
 
 /** What a job says of itself that cannot be true together. @param last the job at its end. */

@@ -1,8 +1,9 @@
-import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
+import { extensionOf, lastSegment, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { isSuccess } from '../../../http/call.ts';
 import { jsonText } from '../../../json.ts';
+import { withUnknownId } from '../../../run/ids.ts';
 import { type BehaviorCheck, type Difference, differ, need, text } from '../observe.ts';
 import { isGone } from './compare.ts';
 import type { ResourceHarness } from './resource.ts';
@@ -23,6 +24,7 @@ export const removed: BehaviorCheck<ResourceHarness> = {
       const facts = { actual: responseText(stale), node: condition?.node, exchanges: [exchange, stale] };
       return [differ('if-match-ignored', remove, 'If-Match', facts)];
     }
+    const belonging = await missedBelow(harness, read, label);
     const { etag } = exchange.response.headers;
     const response = await harness.remove(resource, conditionOf(remove) && etag ? { 'if-match': etag } : {});
     if (response.response.status === 412)
@@ -50,6 +52,11 @@ export const removed: BehaviorCheck<ResourceHarness> = {
     if (isSuccess(after) && filter !== undefined && filter.schema.default !== true)
       return differs('deleted-shown', read, `404 without ${filter.name}`, filter.node);
     if (!isGone(after)) return [];
+    for (const { operation, exchange: there } of await harness.readEach(belonging, resource))
+      if (isSuccess(there))
+        return [
+          differ('delete-below', operation, '', { actual: responseText(there), exchanges: [response, after, there] }),
+        ];
     if (softDelete === true) return differs('deleted-hidden', read, 'a resource that is marked as deleted');
     const now = list && before && (await harness.list(list));
     const [previous, is] = [before, now].map((all) => all?.rows.find((row) => harness.isOf(resource, row)));
@@ -59,6 +66,22 @@ export const removed: BehaviorCheck<ResourceHarness> = {
     return [differ('delete-listed', list, remove.id, { actual: text(is), exchanges: [response, now?.exchange] })];
   },
 };
+
+/** Operations that read what belongs to a resource, and return 404 below a resource that does not exist. */
+async function missedBelow(
+  { session, context }: ResourceHarness,
+  read: Operation,
+  label: string,
+): Promise<Operation[]> {
+  const found: Operation[] = [];
+  for (const operation of session.operations) {
+    const isBelow = operation.method === 'GET' && operation.path.startsWith(`${read.path}/`);
+    const known = isBelow && !operation.path.endsWith('}') ? context.requests.of(operation)?.call : undefined;
+    const call = known && withUnknownId(session, known, session.seedFor(`nobody ${label}`));
+    if (call !== undefined && isGone(await session.send(call))) found.push(operation);
+  }
+  return found.filter(({ path }) => !/history|version|revision|audit|event|log/i.test(lastSegment(path)));
+}
 
 /** Whether a parameter includes deleted resources. */
 function isOfDeleted({ in: place, name, schema }: Parameter): boolean {

@@ -167,6 +167,16 @@ export class ResourceHarness {
     return call && this.session.send({ ...call, raw: { headers } }, { identity });
   }
 
+  /** The responses of operations that read something of a resource. */
+  async readEach(operations: readonly Operation[], resource: Resource) {
+    const all: { readonly operation: Operation; readonly exchange: Exchange }[] = [];
+    for (const operation of operations) {
+      const call = this.callOn(operation, resource);
+      if (call !== undefined) all.push({ operation, exchange: await this.session.send(call) });
+    }
+    return all;
+  }
+
   /** The resource as returned by its read operation, or by its list if there is none; undefined if it cannot be read. */
   async shown(resource: Resource): Promise<Shown | undefined> {
     const { read, list } = this.resourceType;

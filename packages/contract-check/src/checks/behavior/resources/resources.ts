@@ -2,9 +2,10 @@ import { eachOperation } from '../../../run/parallel.ts';
 import type { CheckContext } from '../../check.ts';
 import { type BehaviorCheck, runChecks } from '../observe.ts';
 import { bulked, bulksOf, itemsApart } from './bulk.ts';
+import { bulkRemovalsOf, removedInBulk } from './bulk-removal.ts';
 import { bystanders } from './bystanders.ts';
 import { conditionForms, createdTag, readTags, updateTags } from './conditions.ts';
-import { defaults, echo, idempotency, listed, location, unique } from './create.ts';
+import { defaults, echo, idempotency, listed, location, ofParent, unique } from './create.ts';
 import { guardedFields, separated } from './isolation.ts';
 import { jobStates } from './jobs.ts';
 import { operationChecks } from './operations.ts';
@@ -34,6 +35,7 @@ export async function checkResources(context: CheckContext): Promise<void> {
       await runChecks(session, operationChecks(operation), { context, operation, known }, [operation]);
   });
   for (const bulk of bulksOf(context)) await runChecks(session, [bulked, itemsApart], bulk, [bulk.operation]);
+  for (const bulk of bulkRemovalsOf(context)) await runChecks(session, [removedInBulk], bulk, [bulk.operation]);
 }
 
 async function checkResourceType(context: CheckContext, resourceType: ResourceType): Promise<void> {
@@ -53,7 +55,7 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
     if ((await branch.start()) !== undefined && (branch.isReadable || hasCertainRead))
       await runChecks(session, [...echo, ...defaults], branch, [create]);
   }
-  await runChecks(session, [location, listed, idempotency, createdTag], harness, [create]);
+  await runChecks(session, [location, listed, ofParent, idempotency, createdTag], harness, [create]);
   for (const update of updates.slice(0, 3))
     await runChecks(session, updateChecks, new Updating(harness, update), [update]);
   if (read !== undefined) await runChecks(session, [readTags], harness, [read]);

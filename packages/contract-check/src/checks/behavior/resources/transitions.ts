@@ -2,7 +2,7 @@ import { extensionOf, lastSegment, type Operation } from '../../../document/oper
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { isKey, jsonText } from '../../../json.ts';
+import { isKey, isObject, jsonText } from '../../../json.ts';
 import { View } from '../../../schema/view.ts';
 import { exactly, lacking } from '../../scopes.ts';
 import { type BehaviorCheck, type Difference, differ, need, valued } from '../observe.ts';
@@ -26,6 +26,8 @@ interface Move {
   readonly from: readonly string[] | undefined;
   /** The state that it leads to, as declared, or as its name says. */
   readonly to: string | undefined;
+  /** Whether it is an update that sets the state. */
+  readonly isSetting?: boolean;
 }
 
 const textsIn = (value: unknown) => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : undefined);
@@ -59,20 +61,35 @@ export function machineOf({ session, document, resourceType }: ResourceHarness):
   const others = [...updates, remove, ...below].filter((one) => one !== undefined && declared(one) !== undefined);
   const operations = [...actions, ...others].filter((one) => one !== undefined);
   const named = operations.flatMap((one) => [...(declared(one) ?? []), extensionOf(one.node).to ?? []].flat());
+  /** The states to which an update may change each state. */
+  const changesOf = (one: string) =>
+    view
+      .member(one)
+      .parts.map((part) => extensionOf(part).transitions)
+      .find(isObject);
   const statesOf = (name: string) => view.member(name).words.filter((word) => typeof word === 'string');
-  const name = view.names.find(
+  const inferred = view.names.find(
     (one) =>
       statesOf(one).length > 1 &&
       named.every((word) => statesOf(one).includes(String(word))) &&
       (named.length > 0 || /status|state|phase|stage/i.test(one)),
   );
+  const name = view.names.find((one) => changesOf(one) !== undefined) ?? inferred;
   const states = name === undefined ? [] : statesOf(name);
   const moves = operations.map((operation): Move => {
     const { to } = extensionOf(operation.node);
-    const inferred = actions.includes(operation) ? stateNamed(lastSegment(operation.path), states) : undefined;
-    return { operation, from: declared(operation), to: typeof to === 'string' ? to : inferred };
+    const named = actions.includes(operation) ? stateNamed(lastSegment(operation.path), states) : undefined;
+    return { operation, from: declared(operation), to: typeof to === 'string' ? to : named };
   });
-  return { name, moves };
+  const changes = name === undefined ? undefined : changesOf(name);
+  const setters = updates.filter((one) => !View.ofRequest(document, one).member(name ?? '').isEmpty);
+  const settings = (changes === undefined ? [] : setters).flatMap((operation) =>
+    states.map((to): Move => {
+      const from = states.filter((state) => textsIn(changes?.[state])?.includes(to));
+      return { operation, from, to, isSetting: true };
+    }),
+  );
+  return { name, moves: [...moves, ...settings] };
 }
 
 export const transitions: BehaviorCheck<ResourceHarness> = {
@@ -94,8 +111,8 @@ class Walk {
   readonly #moves: readonly Move[];
   readonly #paths = new Map<string, Path>();
   readonly #found: Difference[] = [];
-  /** Moves of which roles and preconditions were checked. */
-  readonly #guarded = new Set<Move>();
+  /** Operations of which roles and preconditions were checked. */
+  readonly #guarded = new Set<Operation>();
   #attempts = 0;
   /** The requests that brought the current resource into its state. */
   #trail: Exchange[] = [];
@@ -163,7 +180,8 @@ class Walk {
 
   async #visit(state: string, path: Path): Promise<void> {
     let current: Created | undefined;
-    for (const move of this.#moves) {
+    // To set the state that it is in changes nothing.
+    for (const move of this.#moves.filter(({ isSetting, to }) => isSetting !== true || to !== state)) {
       if (this.#harness.session.isOver || this.#attempts > maxAttempts) return;
       this.#attempts += 1;
       current ??= await this.#reached(state, path);
@@ -177,7 +195,7 @@ class Walk {
     const { operation, from } = move;
     const state = this.#stateOf(before);
     const isPossible = from?.includes(state);
-    const isNew = isPossible === true && !this.#guarded.has(move);
+    const isNew = isPossible === true && !this.#guarded.has(operation);
     const own = isNew ? await this.#guard(move, before) : undefined;
     if (own === 'broken') return undefined;
     const response = own ?? (await this.#send(move, before));
@@ -214,6 +232,8 @@ class Walk {
     if (after === undefined) return undefined;
     const next = this.#stateOf(after);
     this.#isDone = true;
+    if (move.isSetting === true && isPossible === true && next !== move.to)
+      this.#differ('update-lost', operation, about, [`the state ${move.to}`, next], ...this.#trail, response);
     if (isPossible !== false && this.#harness.resourceType.actions.includes(operation))
       this.#found.push(...this.#effects(move, before, { ...before, ...after }, response));
     if (next === state) return { ...before, ...after };
@@ -227,9 +247,13 @@ class Walk {
   async #send(move: Move, { resource, ...created }: Created, ...more: ChangeArguments): Promise<Exchange> {
     const { operation } = move;
     const isUpdate = this.#harness.resourceType.updates.includes(operation);
-    const [change] = isUpdate
-      ? new Updating(this.#harness, operation).changes({ resource, ...created }, `${this.#label} ${this.#attempts}`)
-      : [this.#harness.context.requests.of(operation)?.call.body];
+    const updating = new Updating(this.#harness, operation);
+    const [change] =
+      move.isSetting === true
+        ? updating.bodiesWith({ resource, ...created }, this.#name ?? '', [move.to])
+        : isUpdate
+          ? updating.changes({ resource, ...created }, `${this.#label} ${this.#attempts}`)
+          : [this.#harness.context.requests.of(operation)?.call.body];
     return this.#harness.change(operation, resource, change, ...more);
   }
 
@@ -238,8 +262,8 @@ class Walk {
    * response to a user with exactly the required scopes, if that user is allowed.
    */
   async #guard(move: Move, before: Created): Promise<Exchange | 'broken' | undefined> {
-    this.#guarded.add(move);
     const { operation } = move;
+    this.#guarded.add(operation);
     const { session } = this.#harness;
     if (conditionOf(operation) !== undefined && declares(operation, 412)) {
       const stale = await this.#send(move, before, { 'if-match': staleTag(etagOf(before)) });

@@ -56,17 +56,20 @@ export class Updating {
     return { response, after: isSuccess(response) ? await this.harness.shown(resource) : undefined };
   }
 
+  /** Bodies that set a property to one of some values. If the update merges, the property alone comes first. */
+  bodiesWith(created: Created, name: string, values: readonly unknown[], whole = this.whole(created)): JsonObject[] {
+    return (this.isMerging ? [{}, whole] : [whole])
+      .flatMap((base) => values.map((value) => ({ ...base, [name]: value })))
+      .filter((body) => this.accepts(body));
+  }
+
   /** Bodies that each change one property. Other required properties are sent unchanged. */
   changes(created: Created, label: string): JsonObject[] {
     const { view, isMerging } = this;
     const { session } = this.harness;
     const seed = session.seedFor(`${this.update.id} ${label}`);
     const whole = this.whole(created);
-    // If the update merges, tries the property alone first.
-    const bodiesWith = (name: string, all: readonly unknown[]) =>
-      (isMerging ? [{}, whole] : [whole])
-        .flatMap((base) => all.map((value) => ({ ...base, [name]: value })))
-        .filter((body) => this.accepts(body));
+    const bodiesWith = (name: string, all: readonly unknown[]) => this.bodiesWith(created, name, all, whole);
     const bodies = this.writable.flatMap((name, index) => {
       const member = view.member(name);
       const sample = () => session.values.sample(member.node ?? {}, 'request', 'some', seed + index)?.value;
