@@ -127,7 +127,7 @@ const strangers: readonly Stranger[] = [
   },
   {
     name: 'signalk',
-    packages: ['signalk-server@2.32.0'],
+    packages: ['signalk-server@2.23.0'],
     program: (port) => [ours('signalk.mjs'), String(port)],
     spec: (url) => `${url}/skServer/openapi/resources`,
     ready: '/signalk/v2/api/resources/routes',
