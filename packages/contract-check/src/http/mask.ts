@@ -52,7 +52,7 @@ export class Mask {
 
   /** @param ids values that are no secrets, and that another run of the same requests replaces. */
   constructor(known: readonly Secret[] = [], exchanges: readonly Exchange[] = [], ids: readonly Secret[] = []) {
-    this.#ids = ids.filter(({ value }) => value.length < shortestLiteral);
+    this.#ids = ids.filter(({ value }) => value.length < minLiteralLength);
     for (const { value, variable } of ids) this.#add(value, variable, true);
     for (const { value, variable } of known) {
       this.#counts.set(variable, 1);
