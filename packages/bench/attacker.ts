@@ -1,7 +1,6 @@
 /** A process that attacks until its parent stops it, and then reports the responses that it received. */
-
 import { connect, type Socket } from 'node:net';
-import { setTimeout as pause, setImmediate } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { type Attack, attacks } from './attacks.ts';
 
@@ -45,65 +44,51 @@ async function repeat(send: () => Promise<string>): Promise<void> {
 }
 
 function sender(attack: Attack, order: AttackOrder, index: number): () => Promise<string> {
-  if (attack.kind === 'requests') return quickly(attack, order);
-  if (attack.kind === 'load') return computing;
-  if (attack.kind === 'bodies') return stalling(attack, order);
-  if (attack.kind === 'connections') return () => holding(attack.text, order, `127.0.0.${10 + (index % 25)}`);
-  throw new Error('A mixture has an attacker for each of its attacks.');
+  if (attack.kind === 'requests') return whole(attack, order);
+  if (attack.kind === 'bodies without end') return () => unfinished(attack, order);
+  // From 25 addresses.
+  return () => held(attack.body(), order.address, `127.0.0.${10 + (index % 25)}`);
 }
 
-/** Computes for a moment. */
-async function computing(): Promise<string> {
-  const end = performance.now() + 20;
-  while (performance.now() < end);
-  await setImmediate();
-  return 'computed';
-}
-
-function quickly(
-  { path, body, headers: more }: Extract<Attack, { kind: 'requests' }>,
-  { address, token, tenant, from }: AttackOrder,
-): () => Promise<string> {
-  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connections: 1, localAddress: from });
-  const headers = { authorization: `Bearer ${token}`, tenant, 'content-type': 'application/json', ...more };
+function whole({ path, body, headers: own }: Attack, order: AttackOrder): () => Promise<string> {
+  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connections: 1, localAddress: order.from });
+  const headers = headersOf(own, order);
   return async () => {
-    const response = await agent.request({ origin: address, path, method: 'POST', headers, body: body() });
+    const response = await agent.request({ origin: order.address, path, method: 'POST', headers, body: body() });
     const text = await response.body.text();
     const code = /"code":"([A-Z_]+)"/.exec(text)?.[1] ?? '';
     return response.statusCode === 200 ? '200' : `${response.statusCode} ${code}`;
   };
 }
 
-/** A body on a connection of its own that never ends: a few bytes a second, or nothing more after its start. */
-function stalling(
-  { path, body, pace, headers }: Extract<Attack, { kind: 'bodies' }>,
-  { address, token, tenant, from }: AttackOrder,
-): () => Promise<string> {
-  return async () => {
-    const { socket, closed } = open(address, from);
-    const all = { Authorization: `Bearer ${token}`, Tenant: tenant, 'Content-Type': 'application/json', ...headers };
-    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}\r\n`);
-    if (pace === undefined) socket.write(body());
-    let sent = 0;
-    const trickle = setInterval(() => {
-      if (pace === undefined || !socket.writable) return;
-      socket.write(body().subarray(sent, sent + pace));
-      sent += pace;
-    }, 1_000);
-    const received = await closed;
-    clearInterval(trickle);
-    return /^HTTP\/1.1 (\d+)/.exec(received)?.[1] ?? 'broken';
-  };
+/** A body that never ends: a few bytes a second, or nothing more after its start. */
+async function unfinished({ path, body, pace, headers }: Attack, order: AttackOrder): Promise<string> {
+  const { socket, closed } = open(order.address, order.from);
+  const lines = Object.entries(headersOf(headers, order)).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}\r\n`);
+  if (pace === undefined) socket.write(body());
+  let sent = 0;
+  const trickle = setInterval(() => {
+    if (pace === undefined || !socket.writable) return;
+    socket.write(body().slice(sent, sent + pace));
+    sent += pace;
+  }, 1_000);
+  const received = await closed;
+  clearInterval(trickle);
+  return /^HTTP\/1.1 (\d+)/.exec(received)?.[1] ?? 'broken';
 }
 
-/** A connection that sends a text, and stays open. */
-async function holding(text: string, { address }: AttackOrder, localAddress: string): Promise<string> {
+/** A connection that sends a text, and stays open. It is opened again when it is closed. */
+async function held(text: string | Buffer, address: string, localAddress: string): Promise<string> {
   const { socket, closed } = open(address, localAddress);
   socket.write(text);
   await closed;
   await pause(1_000);
   return 'closed';
+}
+
+function headersOf(own: Attack['headers'], { token, tenant }: AttackOrder): Record<string, string> {
+  return { Authorization: `Bearer ${token}`, Tenant: tenant, 'Content-Type': 'application/json', ...own };
 }
 
 function open(address: string, localAddress: string): { socket: Socket; closed: Promise<string> } {

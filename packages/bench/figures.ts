@@ -1,5 +1,4 @@
 /** Figures of measurements that alternate, so that a slow minute of the machine affects both sides of a ratio. */
-import { loadavg } from 'node:os';
 
 /** The middle of the values, unrounded; NaN if there are none. */
 export function median(values: readonly number[]): number {
@@ -11,10 +10,15 @@ export function quantile(values: readonly number[], share: number): number {
   return values.toSorted((left, right) => left - right)[Math.ceil(share * values.length) - 1] ?? Number.NaN;
 }
 
-/** The median of the ratios of each round, with the smallest and the largest. */
-export function ratioOf(own: readonly number[], other: readonly number[]): string {
-  const ratios = own.map((value, index) => value / (other[index] ?? Number.NaN));
-  return `${median(ratios).toFixed(2)} [${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}]`;
+/** The median, with the smallest and the largest. */
+export function spread(values: readonly number[], digits: number): string {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return `${median(values).toFixed(digits)} [${least.toFixed(digits)}–${most.toFixed(digits)}]`;
+}
+
+/** The ratio of each round: a slow round affects both sides. */
+export function ratiosOf(own: readonly number[], other: readonly number[]): number[] {
+  return own.map((value, index) => value / (other[index] ?? Number.NaN));
 }
 
 /** @returns milliseconds */
@@ -37,9 +41,4 @@ export async function inTurns(
       if (round >= 0) times[index]?.push(time);
     }
   return times;
-}
-
-export function printLoad(): void {
-  const loads = loadavg().map((load) => load.toFixed(1));
-  console.log(`Load of the machine: ${loads.join(', ')}`);
 }

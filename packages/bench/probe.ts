@@ -1,25 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
 
-/** What the quiet tenant observed in one or several windows. */
-export interface Seen {
+/** What the quiet tenant observed. */
+export class Seen {
   /** Of each read, in milliseconds from when it was due. */
-  readonly times: readonly number[];
+  readonly times: number[] = [];
   /** Of each request for readiness, likewise. */
-  readonly readyTimes: readonly number[];
+  readonly readyTimes: number[] = [];
   /** Statuses of the reads without 200; 0 without a response. */
-  readonly errors: readonly number[];
+  readonly errors: number[] = [];
   /** Requests for readiness without 200. */
-  readonly notReady: number;
-}
-
-export function together(windows: readonly Seen[]): Seen {
-  return {
-    times: windows.flatMap(({ times }) => times),
-    readyTimes: windows.flatMap(({ readyTimes }) => readyTimes),
-    errors: windows.flatMap(({ errors }) => errors),
-    notReady: windows.reduce((sum, { notReady }) => sum + notReady, 0),
-  };
+  notReady = 0;
 }
 
 /** Below the rate limit of one API user, as of a tenant that keeps to its limits. */
@@ -41,32 +32,25 @@ export class Probe {
     this.#path = path;
   }
 
-  async watch(seconds: number, token: string): Promise<Seen> {
-    const times: number[] = [];
-    const readyTimes: number[] = [];
-    const errors: number[] = [];
-    let notReady = 0;
-    const started = performance.now();
+  async watch(seconds: number, token: string, seen: Seen): Promise<void> {
     const headers = { authorization: `Bearer ${token}`, tenant: this.#tenant };
-    const at = async (milliseconds: number, work: (due: number) => Promise<void>) => {
-      await pause(Math.max(0, milliseconds - (performance.now() - started)));
-      await work(started + milliseconds);
-    };
-    const reads = Array.from({ length: seconds * readsPerSecond }, (_, index) =>
-      at((index * 1_000) / readsPerSecond, async (due) => {
-        const status = await this.#status(this.#path, headers);
-        times.push(performance.now() - due);
-        if (status !== 200) errors.push(status);
-      }),
-    );
-    const readiness = Array.from({ length: seconds * 2 }, (_, index) =>
-      at(index * 500, async (due) => {
-        if ((await this.#status('/readyz')) !== 200) notReady += 1;
-        readyTimes.push(performance.now() - due);
-      }),
-    );
+    const started = performance.now();
+    const atRate = (perSecond: number, work: (due: number) => Promise<void>) =>
+      Array.from({ length: seconds * perSecond }, async (_, index) => {
+        const due = started + (index * 1_000) / perSecond;
+        await pause(Math.max(0, due - performance.now()));
+        await work(due);
+      });
+    const reads = atRate(readsPerSecond, async (due) => {
+      const status = await this.#status(this.#path, headers);
+      seen.times.push(performance.now() - due);
+      if (status !== 200) seen.errors.push(status);
+    });
+    const readiness = atRate(2, async (due) => {
+      if ((await this.#status('/readyz')) !== 200) seen.notReady += 1;
+      seen.readyTimes.push(performance.now() - due);
+    });
     await Promise.all([...reads, ...readiness]);
-    return { times, readyTimes, errors, notReady };
   }
 
   close(): Promise<void> {

@@ -1,75 +1,110 @@
-/**
- * Measures every list, search and by-ID read on the demo data of a large firm, beside SQL that reads the bare rows of the same page,
- * and the first page of work in progress beside one that is 850,000 rows deep.
- */
-
-import { entityNamed } from '@financial-automation/server/entity/registry';
+/** Measures every list, search and by-ID read of a large firm beside SQL that reads the bare rows; see README.md beside this file. */
+import { contract, schemaOf } from '@financial-automation/server/contract/contract';
+import { propertiesOf } from '@financial-automation/server/contract/fields';
+import type { AnyEntity } from '@financial-automation/server/entity/entity';
+import { allEntities } from '@financial-automation/server/entity/registry';
 import type { Session } from '@financial-automation/server/platform/store/session';
-import { writeCursor } from '@financial-automation/server/query/cursor';
 import { orderClause, orderKeys } from '@financial-automation/server/query/order';
+import type { PageRequest } from '@financial-automation/server/query/page';
+import { anyPageReader, findById } from '@financial-automation/server/query/read';
 import { conditionOf } from '@financial-automation/server/query/where';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import { inTurns, quantile } from './figures.ts';
-import { type FirmRead, page, readsOf } from './firm-reads.ts';
-import { openMidFirm } from './mid-firm.ts';
+import { openDemoFirm } from './firm.ts';
 
 const { values } = readOptions({
   options: {
-    reads: { type: 'boolean' },
     database: { type: 'string' },
     profile: { type: 'string', default: 'mid' },
     rounds: { type: 'string', default: '30' },
-    depth: { type: 'string', default: '850000' },
   },
 });
-const rounds = Number(values.rounds);
-const firm = await openMidFirm(values.database, values.profile);
-const { store, scope } = firm;
-const { tenantId, vault } = scope;
 
-try {
-  const reads = await store.read(tenantId, (session) => readsOf(session, scope));
-  const deep = await deepPage(Number(values.depth));
-  const figures: Record<string, unknown> = {};
-  for (const read of [...deep, ...reads]) {
-    const [service = [], bare = []] = await inTurns(
-      rounds,
-      1,
-      () => store.read(tenantId, read.run),
-      () => store.read(tenantId, (session) => bareRows(session, read)),
-    );
-    figures[read.name] = {
-      'p50, ms': quantile(service, 0.5).toFixed(1),
-      'p99, ms': quantile(service, 0.99).toFixed(1),
-      'bare rows, p50': quantile(bare, 0.5).toFixed(1),
-      'bare rows, p99': quantile(bare, 0.99).toFixed(1),
-    };
-  }
-  console.table(figures);
-} finally {
-  await firm.close();
+/** A read of a page, or by ID. */
+interface Read {
+  readonly name: string;
+  readonly entity: AnyEntity;
+  readonly request: PageRequest;
+  readonly id?: string;
 }
+type Row = Readonly<Record<string, unknown>>;
 
-/** The first page of work in progress, and one that a cursor continues far behind it. */
-async function deepPage(depth: number): Promise<FirmRead[]> {
-  const entity = entityNamed('WipEntry');
-  const position = await store.read(tenantId, (session) =>
-    session.first<{ id: string }>(sql`
-      select id from wip_entry where tenant_id = ${tenantId} order by id limit 1 offset ${depth}`),
+await using firm = await openDemoFirm(values.database, values.profile);
+const { store, scope } = firm;
+const { tenantId } = scope;
+const figures: Record<string, object> = {};
+for (const read of await allReads()) {
+  const [service = [], bare = []] = await inTurns(
+    Number(values.rounds),
+    1,
+    () => store.read(tenantId, (session) => run(session, read)),
+    () => store.read(tenantId, (session) => bareRows(session, read)),
   );
-  const first = 'WipEntry: first page';
-  const name = `WipEntry: page behind ${depth} rows`;
-  if (position === undefined) return [];
-  const query = { operation: name, tenantId, where: {}, orderBy: [] };
-  const cursor = writeCursor(vault, query, { values: [position.id], offset: depth });
-  return [page('list', first, entity, scope, {}), page('deep page', name, entity, scope, { cursor })];
+  figures[read.name] = {
+    'p50, ms': quantile(service, 0.5).toFixed(1),
+    'p99, ms': quantile(service, 0.99).toFixed(1),
+    'bare rows, p50': quantile(bare, 0.5).toFixed(1),
+    'bare rows, p99': quantile(bare, 0.99).toFixed(1),
+  };
+}
+console.table(figures);
+
+/** As its handler does it. */
+function run(session: Session, { name, entity, request, id }: Read): Promise<unknown> {
+  if (id !== undefined) return findById(session, scope, entity, id);
+  return anyPageReader({ ...scope, name, paging: 'offset', location: 'body' }, entity, request).run(session);
 }
 
 /** Reads the rows of a page without values of other rows, as hand-written SQL does. */
-function bareRows(session: Session, { entity, request, id }: FirmRead): Promise<unknown> {
+function bareRows(session: Session, { entity, request, id }: Read): Promise<unknown> {
   const condition = id === undefined ? conditionOf(entity, 'e', tenantId, request.where ?? {}) : sql`e.id = ${id}`;
   const order = orderClause(entity, 'e', orderKeys(entity, request.orderBy ?? []));
   return session.all(sql`
     select e.* from ${sql.table(entity.table)} e where e.tenant_id = ${tenantId} and ${condition} order by ${order} limit 51`);
+}
+
+/** Returns every list and by-ID read, and every search by each column alone and in each order. */
+async function allReads(): Promise<Read[]> {
+  const reads: Read[] = [];
+  for (const entity of allEntities()) {
+    const sample = await sampleOf(entity);
+    if (sample === undefined) continue;
+    const add = (name: string, request: PageRequest) =>
+      reads.push({ name: `${entity.type}: ${name}`, entity, request });
+    add('list', {});
+    reads.push({ name: `${entity.type}: by ID`, entity, request: {}, id: String(sample.id) });
+    if (!(`${entity.type}Where` in contract.components.schemas)) continue;
+    for (const [key, filter] of Object.entries(propertiesOf(schemaOf(`${entity.type}Where`))))
+      for (const where of conditionsOf(key, Object.keys(propertiesOf(filter)), sample[key]))
+        add(`where ${JSON.stringify(where)}`, { where });
+    for (const key of Object.keys(propertiesOf(schemaOf(`${entity.type}OrderBy`))))
+      for (const direction of ['asc', 'desc']) add(`order by ${key} ${direction}`, { orderBy: [{ [key]: direction }] });
+  }
+  return reads;
+}
+
+/** Returns a row from the middle of the table, whose values conditions match. Fields that are empty in it have the value of another row. */
+async function sampleOf(entity: AnyEntity): Promise<Row | undefined> {
+  for (const page of [1_000, 100, 0]) {
+    const { data } = (await store.read(tenantId, (session) =>
+      run(session, { name: 'sample', entity, request: { page, pageSize: 200 } }),
+    )) as { readonly data: readonly Row[] };
+    const isFilled = (value: unknown) => value !== null && !(Array.isArray(value) && value.length === 0);
+    const keys = Object.keys(data[0] ?? {});
+    if (keys.length > 0)
+      return Object.fromEntries(keys.map((key) => [key, data.map((row) => row[key]).find(isFilled)]));
+  }
+  return undefined;
+}
+
+/** Conditions on one column: they match the row, and for a flag also its opposite. */
+function conditionsOf(key: string, operators: readonly string[], value: unknown): Row[] {
+  if (Array.isArray(value)) return operators.includes('_contains') ? [{ [key]: { _contains: value[0] } }] : [];
+  if (key.startsWith('_') || value === undefined || typeof value === 'object') return [];
+  const conditions: Row[] = [{ [key]: { _eq: value } }];
+  if (operators.includes('_gte')) conditions.push({ [key]: { _gte: value } });
+  if (operators.includes('_ilike')) conditions.push({ [key]: { _ilike: `%${String(value).slice(0, 12)}%` } });
+  if (typeof value === 'boolean') conditions.push({ [key]: { _eq: !value } });
+  return conditions;
 }

@@ -2,37 +2,23 @@
 import { createServer } from 'node:https';
 import { portOf } from '@financial-automation/server/test/free-port';
 
-/** A number: sends the arrivals as soon as there are as many. */
-export type ReceiverCommand = number | 'count' | 'reset';
-
-/** What arrived since the last reset. */
+/** What has arrived when as much has arrived as the parent waits for. */
 export interface Arrivals {
-  readonly count: number;
-  /** When, in milliseconds since 1970, by event and path. Empty in the response to `count`. */
-  readonly arrivals: readonly (readonly [id: string, path: string, at: number])[];
+  /** When, in milliseconds since 1970. */
+  readonly times: readonly number[];
   /** Maximum number of connections that were open at the same time. */
   readonly connections: number;
 }
 
-/** How long a slow receiver takes, in milliseconds. */
-const slowResponse = 50;
-
 const [key = '', cert = ''] = process.argv.slice(2);
-let arrivals: [string, string, number][] = [];
-let connections = 0;
-let open = 0;
-let expected: number | undefined;
+let times: number[] = [];
+let [open, connections, expected] = [0, 0, Number.POSITIVE_INFINITY];
 const server = createServer({ key, cert }, (request, response) => {
-  const id = String(request.headers['webhook-id']);
-  const path = request.url ?? '';
-  // A receiver that accepts requests and never responds.
-  if (path === '/dead') return;
   request.resume();
   request.once('end', () => {
-    arrivals.push([id, path, performance.timeOrigin + performance.now()]);
-    if (path === '/slow') setTimeout(() => response.end('ok'), slowResponse);
-    else response.end('ok');
-    reportWanted();
+    if (request.url !== '/bare') times.push(performance.timeOrigin + performance.now());
+    response.end('ok');
+    report();
   });
 });
 server.on('secureConnection', (socket) => {
@@ -42,22 +28,14 @@ server.on('secureConnection', (socket) => {
     open -= 1;
   });
 });
-process.on('message', (command: ReceiverCommand) => {
-  if (command === 'reset') {
-    arrivals = [];
-    connections = open;
-  }
-  if (typeof command === 'number') {
-    expected = command;
-    reportWanted();
-  } else report([]);
+process.on('message', (count: number) => {
+  expected = count;
+  report();
 });
-function reportWanted(): void {
-  if (expected === undefined || arrivals.length < expected) return;
-  expected = undefined;
-  report(arrivals);
-}
-function report(reported: Arrivals['arrivals']): void {
-  process.send?.({ arrivals: reported, count: arrivals.length, connections } satisfies Arrivals);
+
+function report(): void {
+  if (times.length < expected) return;
+  process.send?.({ times, connections } satisfies Arrivals);
+  [times, connections, expected] = [[], open, Number.POSITIVE_INFINITY];
 }
 server.listen(0, '127.0.0.1', () => process.send?.(portOf(server)));

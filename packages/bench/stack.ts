@@ -1,18 +1,26 @@
 /** One stack as a process: it serves on a free port, and sends its parent the port and the CPU time that it has used. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { Session as InspectorSession } from 'node:inspector/promises';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname } from 'node:path';
 import { Directory } from '@financial-automation/server/admission/directory';
 import { createApp } from '@financial-automation/server/app/app';
 import { readConfig } from '@financial-automation/server/app/read-config';
-import { createService } from '@financial-automation/server/entity/service';
+import { createService, type Service } from '@financial-automation/server/entity/service';
 import { openStore, type Session } from '@financial-automation/server/platform/store/store';
 import { withReads } from '@financial-automation/server/test/with-reads';
 import { messages } from '@financial-automation/server/wire/messages';
 import { pino } from 'pino';
-import { stacks } from './stacks.ts';
+import { documentedValidator } from './stacks/documented.ts';
+import { bareExpress } from './stacks/express.ts';
+import { fastifyWithSchemas } from './stacks/fastify.ts';
+
+/** What is before the handlers, by name. */
+const stacks: Readonly<Record<string, (service: Service) => RequestListener | Promise<RequestListener>>> = {
+  service: createApp,
+  pooler: createApp,
+  fastify: fastifyWithSchemas,
+  express: bareExpress,
+  documented: documentedValidator,
+};
 
 const name = process.argv[2] ?? '';
 const createListener = stacks[name];
@@ -40,31 +48,10 @@ const listener = await createListener({ ...service, directory });
 const server = createServer({ keepAliveTimeout: 600_000, ...(createListener === createApp && messages) }, listener);
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 
-/** What the parent sends. The response is the processor time that the process has used, in microseconds. */
-export interface StackMessage {
-  readonly reuseRead?: boolean;
-  readonly startProfile?: true;
-  /** The file of the profile. */
-  readonly writeProfile?: string;
-}
-
-const inspector = new InspectorSession();
-process.on('message', async ({ reuseRead, startProfile, writeProfile }: StackMessage) => {
-  if (reuseRead !== undefined) {
-    isReused = reuseRead;
-    if (!isReused) reused = undefined;
-  }
-  if (startProfile) {
-    inspector.connect();
-    await inspector.post('Profiler.enable');
-    await inspector.post('Profiler.start');
-  }
-  if (writeProfile !== undefined) {
-    const { profile } = await inspector.post('Profiler.stop');
-    inspector.disconnect();
-    mkdirSync(dirname(writeProfile), { recursive: true });
-    writeFileSync(writeProfile, JSON.stringify(profile));
-  }
+/** The parent says whether the read is reused, and receives the processor time that the process has used, in microseconds. */
+process.on('message', (reuseRead: boolean) => {
+  isReused = reuseRead;
+  if (!isReused) reused = undefined;
   const { user, system } = process.cpuUsage();
   process.send?.({ cpu: user + system });
 });

@@ -3,9 +3,10 @@ import { allOperations, bundleFiles, type Operation } from '@financial-automatio
 import { authorize } from '@financial-automation/server/contract/roles';
 import type { Context } from '@financial-automation/server/entity/context';
 import type { Service } from '@financial-automation/server/entity/service';
-import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import express, { type Express, type Request } from 'express';
 import * as openApiValidator from 'express-openapi-validator';
-import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
+import { addRoutes } from './express.ts';
+import { openCall, signInTo } from './shared.ts';
 
 /** Express and the validator, combined as the validator's documentation shows. */
 export function documentedValidator(service: Service): Express {
@@ -35,21 +36,10 @@ export function documentedValidator(service: Service): Express {
       },
     }),
   );
-  for (const operation of allOperations) {
-    const method = operation.method.toLowerCase() as Lowercase<typeof operation.method>;
-    app[method](pattern(operation), async (request, response) => {
-      const context: Context | undefined = response.locals.context;
-      if (context === undefined) throw new Error('The caller is not authenticated.');
-      const result = await handle(context, { path: request.params, query: request.query, body: request.body });
-      response
-        .status(result.status)
-        .set(result.headers ?? {})
-        .json(result.body);
-    });
-  }
-  app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
-    const failure = failureOf(error, service);
-    response.status(failure.status).json(failure.body);
+  addRoutes(app, service, async (_call, { res }) => {
+    const context: Context | undefined = res?.locals.context;
+    if (context === undefined) throw new Error('The caller is not authenticated.');
+    return context;
   });
   return app;
 }

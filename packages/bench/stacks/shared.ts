@@ -3,16 +3,18 @@ import { type AnyHandler, handlers } from '@financial-automation/server/app/hand
 import { signIn } from '@financial-automation/server/app/sign-in';
 import type { Operation } from '@financial-automation/server/contract/contract';
 import { problemDocument } from '@financial-automation/server/contract/problem';
-import type { Context, PublicContext } from '@financial-automation/server/entity/context';
+import type { Context, PublicContext as OpenCall } from '@financial-automation/server/entity/context';
 import type { Service } from '@financial-automation/server/entity/service';
 import { newRequestId } from '@financial-automation/server/wire/request-id';
 
+export type { OpenCall };
+
 /** Opens a call in the other stacks. The caller is authenticated as in this server. */
-export function openCall(service: Service, operation: Operation, tenantName: string | undefined): PublicContext {
+export function openCall(service: Service, operation: Operation, tenantName: string | undefined): OpenCall {
   return { service, operation, requestId: newRequestId(), address: '127.0.0.1', tenantName };
 }
 
-export function signInTo(open: PublicContext, authorization: string | undefined): Promise<Context> {
+export function signInTo(open: OpenCall, authorization: string | undefined): Promise<Context> {
   return signIn(open, { authorization, ifMatch: undefined, isRehearsal: false });
 }
 
