@@ -6,7 +6,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from './options.ts';
 import { fault, pack, publicPackages } from './packages/pack.ts';
-import { tryPackages } from './packages/try.ts';
+import { tryPackages } from './test/packages/try.ts';
 
 const { check } = readOptions({ options: { check: { type: 'boolean', default: false } } }).values;
 const folder = fileURLToPath(new URL('../dist/packages/', import.meta.url));

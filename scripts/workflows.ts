@@ -8,9 +8,8 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startLastEventReceiver, startPayer } from '../packages/server/test/workflow-partners.ts';
 import { readOptions } from './options.ts';
-import { startPayer } from './payer.ts';
-import { startReceiver } from './receiver.ts';
 
 const workflowsFolder = fileURLToPath(new URL('../openapi/workflows/', import.meta.url));
 const bundleFile = fileURLToPath(new URL('../packages/spec/generated/openapi.json', import.meta.url));
@@ -55,7 +54,7 @@ async function run(): Promise<boolean> {
   const files = await chosen(positionals);
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-workflows-'));
   const payer = await startPayer(values.server);
-  const receiver = await startReceiver();
+  const receiver = await startLastEventReceiver();
   try {
     await cp(workflowsFolder, join(folder, 'workflows'), { recursive: true });
     const contract = withoutRecursion(JSON.parse(await readFile(bundleFile, 'utf8')));
@@ -63,7 +62,7 @@ async function run(): Promise<boolean> {
     await writeFile(join(folder, 'openapi.yaml'), JSON.stringify(checked));
     console.log(`Running ${files.length} workflows against ${values.server}, in the tenant ${values.tenant} …`);
     const run = `r${Date.now().toString(36)}`;
-    const addresses = { payer: payer.address, receiver: receiver.address };
+    const addresses = { payer: payer.address, receiver: `${receiver.address}/` };
     const input = JSON.stringify({ tenant: values.tenant, apiKey, approverApiKey, run, ...addresses });
     const output = await respect(join(folder, 'workflows'), files, input);
     const report: Report = JSON.parse(

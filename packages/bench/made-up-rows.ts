@@ -67,9 +67,9 @@ export async function fillLedger(store: Store, tenantId: number, rows: number): 
   const day = (count: number) => `date '2023-11-01' + (n * 1050.0 / ${count})::integer`;
   const entries = (select: string) => `
     insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id,
-      invoice_id, payment_id, wip_entry_id, due_date)
+      invoice_id, payment_id, wip_entry_id, due_date, work_date)
     select ${tenantId}, uuidv7(), account, kind, amount, 'USD', day, day + interval '15 hours', ${numberedId('8000', 'n % 1500')},
-      job_id, invoice_id, payment_id, wip_entry_id, due_date from (${select}) e`;
+      job_id, invoice_id, payment_id, wip_entry_id, due_date, case when account = 'WIP' then day end from (${select}) e`;
   await fillAlone(store, 'ledger_entry', '(invoice|payment|wip_entry|job)_id_index', [
     entries(`
       select n, 'WIP' as account, kind, sign * (50 + n % 400) * 1.25 as amount, ${day(works)} + later as day,

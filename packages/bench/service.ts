@@ -41,6 +41,7 @@ export const settings = {
   MASTER_KEY: randomBytes(32).toString('base64'),
   RATE_LIMIT_FACTOR: '0',
   LOG_LEVEL: 'silent',
+  PAYMENT_PROCESSOR: 'sandbox',
 } as const;
 
 /** Opens a service in this process. What it does can take longer than a request may: whatever it takes is to be measured. */

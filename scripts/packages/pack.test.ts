@@ -32,6 +32,6 @@ it('the packed MCP server runs with only the dependencies that it declares', asy
     join(folder, 'package/node_modules/@modelcontextprotocol'),
   );
   await symlink(join(folder, 'package/dist/main.js'), join(folder, program));
-  await cp(fileURLToPath(new URL('programs/mcp.mjs', import.meta.url)), join(folder, 'mcp.mjs'));
+  await cp(fileURLToPath(new URL('../test/packages/programs/mcp.mjs', import.meta.url)), join(folder, 'mcp.mjs'));
   expect(await run([process.execPath, 'mcp.mjs'], { directory: folder })).toEqual({ code: 0, output: '' });
 });

@@ -14,7 +14,8 @@ import type { Schema } from '../../openapi/rules/described.ts';
 import { pageHeaders } from '../../packages/server/src/wire/pages.ts';
 import { type Contract, type Operation, operationsOf, readContract } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
-import { startBrowser } from './browser.ts';
+import { startBrowser } from '../test/browser.ts';
+import { violationsIn } from '../test/violations.ts';
 import { chapterOf, readChapters } from './chapters.ts';
 import { described } from './described.ts';
 import { createSearch } from './in-page/find.ts';
@@ -22,7 +23,6 @@ import { contractIn } from './packed.ts';
 import { clientSample, curlSample } from './samples.ts';
 import { searchEntries } from './search-entries.ts';
 import { stateLinks } from './states.ts';
-import { violationsIn } from './violations.ts';
 
 const contract = await readContract();
 const operations = operationsOf(contract);

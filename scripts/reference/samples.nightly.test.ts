@@ -4,7 +4,7 @@ import { fillDemoTenant } from '../../packages/demo-data/src/demo.ts';
 import { storyId } from '../../packages/demo-data/src/story-id.ts';
 import { createApiKey } from '../../packages/server/src/operator/api-keys.ts';
 import { createTenant } from '../../packages/server/src/operator/tenants.ts';
-import { failedExamples, reactivateSubscription, serveDemo, tokenOf } from './example-calls.ts';
+import { failedExamples, reactivateSubscription, serveDemo, tokenOf } from '../test/example-calls.ts';
 
 const server = await serveDemo();
 

@@ -12,9 +12,9 @@ import { seedDemoData } from '../../packages/demo-data/src/demo-data.ts';
 import { createTenant } from '../../packages/server/src/operator/tenants.ts';
 import { serveForFile } from '../../packages/server/test/serve.ts';
 import { operationsOf, readContract } from '../../packages/spec/src/examples.ts';
-import { startBrowser } from './browser.ts';
+import { startBrowser } from '../test/browser.ts';
+import { violationsIn } from '../test/violations.ts';
 import { sampleServer } from './samples.ts';
-import { violationsIn } from './violations.ts';
 
 const operations = operationsOf(await readContract());
 const running = await serveForFile({ RATE_LIMIT_FACTOR: '100' });

@@ -12,8 +12,8 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDemoTenant, demoKey } from '../../packages/demo-data/src/demo.ts';
 import { bundleFiles } from '../../packages/server/src/contract/contract.ts';
-import { startBrowser } from './browser.ts';
-import { serveDemo, tokenOf } from './example-calls.ts';
+import { startBrowser } from '../test/browser.ts';
+import { serveDemo, tokenOf } from '../test/example-calls.ts';
 
 const run = promisify(execFile);
 /** From the registry when the test runs: together they are larger than everything that the project installs. */

@@ -41,9 +41,9 @@ if (chosen.length === 0) {
   process.exit(2);
 }
 if (values.list) {
-  for (const { name, sample, command, environment = {} } of chosen) {
+  for (const { name, command, environment = {} } of chosen) {
     const settings = Object.entries(environment).map(([variable, value]) => `${variable}=${value}`);
-    console.log(`${name}\n  ${[...settings, ...command].join(' ')}\n  \`pnpm test\`: ${sample}`);
+    console.log(`${name}\n  ${[...settings, ...command].join(' ')}`);
   }
   process.exit(0);
 }

@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { createDemoTenant, demoKey } from '@financial-automation/demo-data/demo';
 import { freePort } from '@financial-automation/server/test/free-port';
 import { serveForFile } from '@financial-automation/server/test/serve';
+import { pay } from '@financial-automation/server/test/workflow-partners';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pay } from '../../../scripts/payer.ts';
 import { createClient, orThrow } from '../../client/src/index.ts';
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url));

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { sql } from 'kysely';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
-import { startBrowser } from '../../../../../../scripts/reference/browser.ts';
+import { startBrowser } from '../../../../../../scripts/test/browser.ts';
 import { accountOf, goodCard, payerDetails, payingFirm, TestPayer } from '../../../../test/modules/pay.ts';
 import { isNightly } from '../../../../test/nightly.ts';
 import { testService } from '../../../../test/service.ts';

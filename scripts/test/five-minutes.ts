@@ -1,7 +1,8 @@
 /**
  * `pnpm five-minutes`: does what the chapter "Five minutes" of the README says, line by line, as a new user would: from a fresh clone, with
- * an empty home directory. Prints the time of each step, and fails if a step does, or if the whole takes more than five minutes or ten
+ * an empty home directory and a path with a space and an umlaut. Prints the time of each step, and fails if a step does, or if the whole takes more than five minutes or ten
  * lines. Every command has the `PORT` of this run in its environment, so that the usual one can be in use.
+ * With `--test`, it runs `pnpm test` in the clone at the end.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,13 +10,13 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../packages/server/test/free-port.ts';
+import { freePort } from '../../packages/server/test/free-port.ts';
+import { readOptions } from '../options.ts';
 import { ownContract, ownServer } from './five-minutes/own-server.ts';
 import { linesToType } from './five-minutes/readme.ts';
-import { readOptions } from './options.ts';
 
-readOptions({});
-const root = fileURLToPath(new URL('..', import.meta.url));
+const { values } = readOptions({ options: { test: { type: 'boolean' } } });
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const limits = { seconds: 300, lines: 10 };
 
 interface Step {
@@ -24,7 +25,8 @@ interface Step {
   readonly lines: number;
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'five-minutes-'));
+const parent = await mkdtemp(join(tmpdir(), 'five-minutes-'));
+const folder = join(parent, 'Bücher und Zahlen');
 const home = join(folder, 'home');
 const port = String(await freePort());
 const address = `http://127.0.0.1:${port}`;
@@ -34,19 +36,21 @@ const steps: Step[] = [];
 let directory = folder;
 
 try {
-  await mkdir(home);
+  await mkdir(home, { recursive: true });
   for (const { line, isNewTerminal } of linesToType(await readFile(join(root, 'README.md'), 'utf8'))) {
     if (isNewTerminal) directory = steps.length === 0 ? folder : join(folder, 'financial-automation-api');
     await type(line);
     // Later lines of the same terminal run where this one has changed to.
     for (const [, target = ''] of line.matchAll(/\bcd (\S+)/g)) directory = resolve(directory, target);
   }
+  directory = join(folder, 'financial-automation-api');
+  if (values.test) console.log(await run('npx --yes pnpm@12 test'));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 } finally {
   for (const child of background) await stop(child);
-  await rm(folder, { recursive: true, force: true });
+  await rm(parent, { recursive: true, force: true });
 }
 report();
 
@@ -176,13 +180,8 @@ function withoutHome(all: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 function report(): void {
-  const total = steps.reduce(
-    (sum, { seconds, lines }) => ({ seconds: sum.seconds + seconds, lines: sum.lines + lines }),
-    {
-      seconds: 0,
-      lines: 0,
-    },
-  );
+  const sum = (of: (step: Step) => number) => steps.reduce((total, step) => total + of(step), 0);
+  const total = { seconds: sum(({ seconds }) => seconds), lines: sum(({ lines }) => lines) };
   console.log('| step | lines | seconds |\n|---|---|---|');
   for (const { name, lines, seconds } of [...steps, { name: 'total', ...total }])
     console.log(`| ${name} | ${lines} | ${seconds.toFixed(1)} |`);

@@ -3,13 +3,13 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import packageFile from '../../package.json' with { type: 'json' };
-import { run } from '../test/run.ts';
+import packageFile from '../../../package.json' with { type: 'json' };
+import { run } from '../run.ts';
 
 /** The last version of the oldest supported line, the oldest that the contract check supports, and that of the scripts. */
 const versions = ['20.20.2', '22.19.0', packageFile.devDependencies.node];
 const programs = fileURLToPath(new URL('programs/', import.meta.url));
-const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url));
+const modules = fileURLToPath(new URL('../../../node_modules/', import.meta.url));
 
 interface Tried {
   readonly what: string;
