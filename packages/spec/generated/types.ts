@@ -5777,7 +5777,7 @@ export interface components {
          *     | `CODE_R`, `CODE_W` | read and write work, expense and non-work codes |
          *     | `WIP_R`, `WIP_W` | read and write work in progress |
          *     | `DINVC_R`, `DINVC_W`, `DINVC_APRV` | read, write and approve draft invoices |
-         *     | `BOOKS_CLOSE` | close periods of the books, in addition to `REF_W` |
+         *     | `BOOKS_CLOSE` | close periods of the books, in addition to `REF_W`; number documents |
          *     | `INVC_R`, `INVC_W` | read invoices and create payment links; void, write off and import invoices |
          *     | `PYMT_R`, `PYMT_W` | read and write payments |
          *     | `PAYLNK_C` | create payment links, and read unpaid invoices |
@@ -14780,6 +14780,12 @@ export interface components {
          */
         InvoiceFields: {
             /**
+             * @description Number on the document, unique in its org. The service assigns numbers without gaps, which are never reused; credit notes have their own (`CN-2026-00007`).
+             *     An imported invoice keeps the number that it had: send it, and no number of the service is used. Default on creation: the next number of the document series that applies, or of the standard one.
+             * @example INV-2026-00412
+             */
+            invoiceNumber?: string;
+            /**
              * @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import.
              * @example INV-2026-00412
              */
@@ -14996,6 +15002,11 @@ export interface components {
              * @description Number that increases by one with every update; the basis of the `ETag`.
              */
             version: number;
+            /**
+             * @description Number on the document, unique in its org. The service assigns numbers without gaps, which are never reused; credit notes have their own (`CN-2026-00007`).
+             *     An imported invoice keeps the number that it had: send it, and no number of the service is used. Default on creation: the next number of the document series that applies, or of the standard one.
+             */
+            invoiceNumber: string;
             /** @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import. */
             pmsRef: string | null;
             /**
@@ -15106,8 +15117,13 @@ export interface components {
             /** @description Lines, in the order of the document. An invoice without lines has the total 0.00 and is paid when it is posted. */
             lines: components["schemas"]["InvoiceLine"][];
             documentType: components["schemas"]["InvoiceDocumentType"];
-            /** @description Number on the document. Numbers of an org have no gaps and are never reused; credit notes have their own (`CN-2026-00007`). */
-            invoiceNumber: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Org of the firm that bills.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId: string;
             /**
              * External ref
              * @description Readable number of the client.
@@ -15351,6 +15367,7 @@ export interface components {
             documentType?: components["schemas"]["InvoiceDocumentTypeFilter"];
             invoiceNumber?: components["schemas"]["TextFilter"];
             pmsRef?: components["schemas"]["TextFilter"];
+            orgId?: components["schemas"]["UuidFilter"];
             clientId?: components["schemas"]["UuidFilter"];
             jobIds?: components["schemas"]["UuidListFilter"];
             engagementId?: components["schemas"]["UuidFilter"];
@@ -18750,7 +18767,7 @@ export interface components {
          *     | `JOB_R` | `Job`, `JobTemplate` |
          *     | `PAYLNK_C` | `QuickPaymentLink` |
          *     | `PYMT_R` | `Payment` |
-         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine` |
+         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `DocumentSeries` |
          *     | `STAFF_R` | `Staff`, `StaffType` |
          *     | `TASK_R` | `TaskType`, `Task` |
          *     | `WIP_R` | `WipEntry` |
@@ -18764,6 +18781,143 @@ export interface components {
             summary: components["schemas"]["RecordWriteSummary"];
             /** @description One result for each record of the request. */
             records: components["schemas"]["RecordWriteItem"][];
+        };
+        /**
+         * Document series restart
+         * @description When a series starts again with 1, by the invoice date of the documents.
+         *
+         *     - `NEVER`: one sequence.
+         *     - `YEAR`: each calendar year. The pattern has `{YYYY}` or `{YY}`.
+         *     - `MONTH`: each calendar month. The pattern also has `{MM}`.
+         *
+         *     Values can be added in any release.
+         * @example YEAR
+         * @enum {string}
+         */
+        DocumentSeriesRestart: "NEVER" | "YEAR" | "MONTH";
+        /**
+         * Document series fields
+         * @description Fields of a document series that a caller can write. Only `pattern` and `nextNumber` can change later. A new record requires `orgId`, `documentType`, `pattern`.
+         */
+        DocumentSeriesFields: {
+            /**
+             * @description Org whose documents are numbered.
+             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId?: string | components["schemas"]["RowReference"];
+            /** @example INVOICE */
+            documentType?: components["schemas"]["InvoiceDocumentType"];
+            /**
+             * @description Office of the clients whose documents are numbered; null for all that have no series of their own.
+             * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
+             */
+            officeId?: (string | null) | components["schemas"]["RowReference"];
+            /**
+             * @description Form of the number: text, `{YYYY}`, `{YY}` and `{MM}` of the invoice date, and exactly one `{N}`. As many `N` as digits, at least:
+             *     `{NNNNN}` is `00042`. No other active series of the org can have the same text around its number.
+             * @example R-{YYYY}-{NNNN}
+             */
+            pattern?: string;
+            /**
+             * Format: int32
+             * @description Number of the next document, in the present period if the series restarts. It can be raised, for example to continue where another
+             *     system stopped, and never lowered. It changes with each document and with the day, without an event. Default on creation: `1`.
+             * @example 418
+             */
+            nextNumber?: number;
+            /**
+             * @description When a series starts again with 1, by the invoice date of the documents.
+             *
+             *     - `NEVER`: one sequence.
+             *     - `YEAR`: each calendar year. The pattern has `{YYYY}` or `{YY}`.
+             *     - `MONTH`: each calendar month. The pattern also has `{MM}`.
+             *
+             *     Default on creation: `NEVER`.
+             */
+            restarts?: components["schemas"]["DocumentSeriesRestart"];
+        };
+        /**
+         * Document series
+         * @description Series of the numbers of an org's invoices or credit notes. When a draft is approved, the document gets the next number of the active
+         *     series of its type for the office of its client; otherwise of the series without an office; otherwise the standard number, such as `INV-2026-00412`.
+         *     A series and period has no gaps. A number that another document of the org already has, such as an imported one, is skipped.
+         */
+        DocumentSeries: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
+            version: number;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Org whose documents are numbered.
+             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId: string;
+            /** @example INVOICE */
+            documentType: components["schemas"]["InvoiceDocumentType"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office of the clients whose documents are numbered; null for all that have no series of their own.
+             * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
+             */
+            officeId: string | null;
+            /**
+             * @description Form of the number: text, `{YYYY}`, `{YY}` and `{MM}` of the invoice date, and exactly one `{N}`. As many `N` as digits, at least:
+             *     `{NNNNN}` is `00042`. No other active series of the org can have the same text around its number.
+             * @example R-{YYYY}-{NNNN}
+             */
+            pattern: string;
+            /**
+             * Format: int32
+             * @description Number of the next document, in the present period if the series restarts. It can be raised, for example to continue where another
+             *     system stopped, and never lowered. It changes with each document and with the day, without an event. Default on creation: `1`.
+             * @example 418
+             */
+            nextNumber: number;
+            /**
+             * @description When a series starts again with 1, by the invoice date of the documents.
+             *
+             *     - `NEVER`: one sequence.
+             *     - `YEAR`: each calendar year. The pattern has `{YYYY}` or `{YY}`.
+             *     - `MONTH`: each calendar month. The pattern also has `{MM}`.
+             *
+             *     Default on creation: `NEVER`.
+             */
+            restarts: components["schemas"]["DocumentSeriesRestart"];
         };
         /**
          * Record row
@@ -18780,7 +18934,7 @@ export interface components {
          *     | `JOB_R` | `Job`, `JobTemplate` |
          *     | `PAYLNK_C` | `QuickPaymentLink` |
          *     | `PYMT_R` | `Payment` |
-         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine` |
+         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `DocumentSeries` |
          *     | `STAFF_R` | `Staff`, `StaffType` |
          *     | `TASK_R` | `TaskType`, `Task` |
          *     | `WIP_R` | `WipEntry` |
@@ -20024,6 +20178,7 @@ export interface components {
          *
          *     | role | types |
          *     |---|---|
+         *     | `BOOKS_CLOSE` | `DocumentSeries` |
          *     | `CLNT_W` | `Client`, `ClientGroup`, `ContactInfo` |
          *     | `CNTCT_W` | `ContactClient`, `Contact` |
          *     | `DINVC_W` | `DraftInvoice` |
@@ -20051,6 +20206,7 @@ export interface components {
          *
          *     | role | types |
          *     |---|---|
+         *     | `BOOKS_CLOSE` | `DocumentSeries` |
          *     | `CLNT_W` | `Client`, `ClientGroup`, `ContactInfo` |
          *     | `CNTCT_W` | `ContactClient`, `Contact` |
          *     | `DINVC_W` | `DraftInvoice` |
@@ -20077,6 +20233,7 @@ export interface components {
          *
          *     | role | types |
          *     |---|---|
+         *     | `BOOKS_CLOSE` | `DocumentSeries` |
          *     | `CLNT_W` | `Client`, `ClientGroup`, `ContactInfo` |
          *     | `CNTCT_W` | `ContactClient`, `Contact` |
          *     | `DINVC_W` | `DraftInvoice` |
@@ -23907,6 +24064,11 @@ export interface components {
          * @description Attributes of a `Invoice` in responses.
          */
         InvoiceAttributes: {
+            /**
+             * @description Number on the document, unique in its org. The service assigns numbers without gaps, which are never reused; credit notes have their own (`CN-2026-00007`).
+             *     An imported invoice keeps the number that it had: send it, and no number of the service is used. Default on creation: the next number of the document series that applies, or of the standard one.
+             */
+            invoiceNumber: string;
             /** @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import. */
             pmsRef: string | null;
             /**
@@ -24017,8 +24179,13 @@ export interface components {
             /** @description Lines, in the order of the document. An invoice without lines has the total 0.00 and is paid when it is posted. */
             lines: components["schemas"]["InvoiceLine"][];
             documentType: components["schemas"]["InvoiceDocumentType"];
-            /** @description Number on the document. Numbers of an org have no gaps and are never reused; credit notes have their own (`CN-2026-00007`). */
-            invoiceNumber: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Org of the firm that bills.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId: string;
             /**
              * External ref
              * @description Readable number of the client.
@@ -24834,6 +25001,51 @@ export interface components {
              * @example 0
              */
             defaultRate: DecimalString | null;
+        };
+        /**
+         * Document series attributes
+         * @description Attributes of a `DocumentSeries` in responses.
+         */
+        DocumentSeriesAttributes: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description Org whose documents are numbered.
+             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId: string;
+            /** @example INVOICE */
+            documentType: components["schemas"]["InvoiceDocumentType"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office of the clients whose documents are numbered; null for all that have no series of their own.
+             * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
+             */
+            officeId: string | null;
+            /**
+             * @description Form of the number: text, `{YYYY}`, `{YY}` and `{MM}` of the invoice date, and exactly one `{N}`. As many `N` as digits, at least:
+             *     `{NNNNN}` is `00042`. No other active series of the org can have the same text around its number.
+             * @example R-{YYYY}-{NNNN}
+             */
+            pattern: string;
+            /**
+             * Format: int32
+             * @description Number of the next document, in the present period if the series restarts. It can be raised, for example to continue where another
+             *     system stopped, and never lowered. It changes with each document and with the day, without an event. Default on creation: `1`.
+             * @example 418
+             */
+            nextNumber: number;
+            /**
+             * @description When a series starts again with 1, by the invoice date of the documents.
+             *
+             *     - `NEVER`: one sequence.
+             *     - `YEAR`: each calendar year. The pattern has `{YYYY}` or `{YY}`.
+             *     - `MONTH`: each calendar month. The pattern also has `{MM}`.
+             *
+             *     Default on creation: `NEVER`.
+             */
+            restarts: components["schemas"]["DocumentSeriesRestart"];
         };
         /**
          * Engagement attributes
@@ -26222,6 +26434,43 @@ export interface components {
             error: components["schemas"]["RecordItemError"] | null;
         };
         /**
+         * Document series write item
+         * @description Result of writing one record of the request. The type is `DocumentSeries`.
+         */
+        DocumentSeriesWriteItem: {
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
+            index: number;
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "DocumentSeries";
+            /** @description Key of the record; null if a record without a valid one failed. */
+            systemRef: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string | null;
+            status: components["schemas"]["RecordWriteStatus"];
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
+            version: number | null;
+            /** @description Whether the stored record is active; null if the record failed. */
+            active: boolean | null;
+            /** @description Stored values of the record; null if the record failed. */
+            attributes: components["schemas"]["DocumentSeriesAttributes"] | null;
+            /** @description Reason why the record failed; null if it succeeded. */
+            error: components["schemas"]["RecordItemError"] | null;
+        };
+        /**
          * Engagement write item
          * @description Result of writing one record of the request. The type is `Engagement`.
          */
@@ -26299,7 +26548,7 @@ export interface components {
          * Standard record write item
          * @description Result of writing one record of the request. For standard types.
          */
-        StandardRecordWriteItem: components["schemas"]["ClientWriteItem"] | components["schemas"]["ClientTypeWriteItem"] | components["schemas"]["TaxRegionWriteItem"] | components["schemas"]["ClientGroupWriteItem"] | components["schemas"]["ClientBusinessEntityWriteItem"] | components["schemas"]["ContactClientWriteItem"] | components["schemas"]["ContactInfoWriteItem"] | components["schemas"]["DepartmentWriteItem"] | components["schemas"]["IndustryWriteItem"] | components["schemas"]["OfficeWriteItem"] | components["schemas"]["OrgWriteItem"] | components["schemas"]["ServiceLineWriteItem"] | components["schemas"]["ContactWriteItem"] | components["schemas"]["JobWriteItem"] | components["schemas"]["JobTemplateWriteItem"] | components["schemas"]["StaffWriteItem"] | components["schemas"]["StaffTypeWriteItem"] | components["schemas"]["PaymentWriteItem"] | components["schemas"]["QuickPaymentLinkWriteItem"] | components["schemas"]["DraftInvoiceWriteItem"] | components["schemas"]["InvoiceWriteItem"] | components["schemas"]["TaskTypeWriteItem"] | components["schemas"]["TaskWriteItem"] | components["schemas"]["WipEntryWriteItem"] | components["schemas"]["TimeEntryWriteItem"] | components["schemas"]["ExpenseEntryWriteItem"] | components["schemas"]["WorkCodeWriteItem"] | components["schemas"]["ExpenseCodeWriteItem"] | components["schemas"]["NonWorkCodeWriteItem"] | components["schemas"]["EngagementWriteItem"] | components["schemas"]["FileWriteItem"];
+        StandardRecordWriteItem: components["schemas"]["ClientWriteItem"] | components["schemas"]["ClientTypeWriteItem"] | components["schemas"]["TaxRegionWriteItem"] | components["schemas"]["ClientGroupWriteItem"] | components["schemas"]["ClientBusinessEntityWriteItem"] | components["schemas"]["ContactClientWriteItem"] | components["schemas"]["ContactInfoWriteItem"] | components["schemas"]["DepartmentWriteItem"] | components["schemas"]["IndustryWriteItem"] | components["schemas"]["OfficeWriteItem"] | components["schemas"]["OrgWriteItem"] | components["schemas"]["ServiceLineWriteItem"] | components["schemas"]["ContactWriteItem"] | components["schemas"]["JobWriteItem"] | components["schemas"]["JobTemplateWriteItem"] | components["schemas"]["StaffWriteItem"] | components["schemas"]["StaffTypeWriteItem"] | components["schemas"]["PaymentWriteItem"] | components["schemas"]["QuickPaymentLinkWriteItem"] | components["schemas"]["DraftInvoiceWriteItem"] | components["schemas"]["InvoiceWriteItem"] | components["schemas"]["TaskTypeWriteItem"] | components["schemas"]["TaskWriteItem"] | components["schemas"]["WipEntryWriteItem"] | components["schemas"]["TimeEntryWriteItem"] | components["schemas"]["ExpenseEntryWriteItem"] | components["schemas"]["WorkCodeWriteItem"] | components["schemas"]["ExpenseCodeWriteItem"] | components["schemas"]["NonWorkCodeWriteItem"] | components["schemas"]["DocumentSeriesWriteItem"] | components["schemas"]["EngagementWriteItem"] | components["schemas"]["FileWriteItem"];
         /**
          * Custom record write item
          * @description Result of writing one record of the request. For custom types.
@@ -27727,6 +27976,54 @@ export interface components {
             attributes: components["schemas"]["NonWorkCodeAttributes"];
         };
         /**
+         * Document series row
+         * @description Record, code or entry, as lookups return it. The type is `DocumentSeries`.
+         */
+        DocumentSeriesRow: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
+            version: number;
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "DocumentSeries";
+            attributes: components["schemas"]["DocumentSeriesAttributes"];
+        };
+        /**
          * Engagement row
          * @description Record, code or entry, as lookups return it. The type is `Engagement`.
          */
@@ -27826,7 +28123,7 @@ export interface components {
          * Standard record row
          * @description Record, code or entry, as lookups return it. For standard types.
          */
-        StandardRecordRow: components["schemas"]["ClientRow"] | components["schemas"]["ClientTypeRow"] | components["schemas"]["TaxRegionRow"] | components["schemas"]["ClientGroupRow"] | components["schemas"]["ClientBusinessEntityRow"] | components["schemas"]["ContactClientRow"] | components["schemas"]["ContactInfoRow"] | components["schemas"]["DepartmentRow"] | components["schemas"]["IndustryRow"] | components["schemas"]["OfficeRow"] | components["schemas"]["OrgRow"] | components["schemas"]["ServiceLineRow"] | components["schemas"]["ContactRow"] | components["schemas"]["JobRow"] | components["schemas"]["JobTemplateRow"] | components["schemas"]["StaffRow"] | components["schemas"]["StaffTypeRow"] | components["schemas"]["PaymentRow"] | components["schemas"]["QuickPaymentLinkRow"] | components["schemas"]["DraftInvoiceRow"] | components["schemas"]["InvoiceRow"] | components["schemas"]["TaskTypeRow"] | components["schemas"]["TaskRow"] | components["schemas"]["WipEntryRow"] | components["schemas"]["TimeEntryRow"] | components["schemas"]["ExpenseEntryRow"] | components["schemas"]["WorkCodeRow"] | components["schemas"]["ExpenseCodeRow"] | components["schemas"]["NonWorkCodeRow"] | components["schemas"]["EngagementRow"] | components["schemas"]["FileRow"];
+        StandardRecordRow: components["schemas"]["ClientRow"] | components["schemas"]["ClientTypeRow"] | components["schemas"]["TaxRegionRow"] | components["schemas"]["ClientGroupRow"] | components["schemas"]["ClientBusinessEntityRow"] | components["schemas"]["ContactClientRow"] | components["schemas"]["ContactInfoRow"] | components["schemas"]["DepartmentRow"] | components["schemas"]["IndustryRow"] | components["schemas"]["OfficeRow"] | components["schemas"]["OrgRow"] | components["schemas"]["ServiceLineRow"] | components["schemas"]["ContactRow"] | components["schemas"]["JobRow"] | components["schemas"]["JobTemplateRow"] | components["schemas"]["StaffRow"] | components["schemas"]["StaffTypeRow"] | components["schemas"]["PaymentRow"] | components["schemas"]["QuickPaymentLinkRow"] | components["schemas"]["DraftInvoiceRow"] | components["schemas"]["InvoiceRow"] | components["schemas"]["TaskTypeRow"] | components["schemas"]["TaskRow"] | components["schemas"]["WipEntryRow"] | components["schemas"]["TimeEntryRow"] | components["schemas"]["ExpenseEntryRow"] | components["schemas"]["WorkCodeRow"] | components["schemas"]["ExpenseCodeRow"] | components["schemas"]["NonWorkCodeRow"] | components["schemas"]["DocumentSeriesRow"] | components["schemas"]["EngagementRow"] | components["schemas"]["FileRow"];
         /**
          * Time entry upsert
          * @description Entry to create or update. The type is `TimeEntry`.
@@ -28519,6 +28816,33 @@ export interface components {
             attributes: components["schemas"]["WipEntryFields"];
         };
         /**
+         * Document series update
+         * @description Record to update. The type is `DocumentSeries`.
+         */
+        DocumentSeriesUpdate: {
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "DocumentSeries";
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
+            /**
+             * Expected version
+             * Format: int32
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
+            attributes: components["schemas"]["DocumentSeriesFields"];
+        };
+        /**
          * File update
          * @description Record to update. The type is `File`.
          */
@@ -28549,7 +28873,7 @@ export interface components {
          * Standard record update
          * @description Record to update. For standard types.
          */
-        StandardRecordUpdate: components["schemas"]["ClientUpdate"] | components["schemas"]["ClientTypeUpdate"] | components["schemas"]["TaxRegionUpdate"] | components["schemas"]["ClientGroupUpdate"] | components["schemas"]["ClientBusinessEntityUpdate"] | components["schemas"]["ContactClientUpdate"] | components["schemas"]["ContactInfoUpdate"] | components["schemas"]["DepartmentUpdate"] | components["schemas"]["IndustryUpdate"] | components["schemas"]["OfficeUpdate"] | components["schemas"]["OrgUpdate"] | components["schemas"]["ServiceLineUpdate"] | components["schemas"]["ContactUpdate"] | components["schemas"]["JobUpdate"] | components["schemas"]["JobTemplateUpdate"] | components["schemas"]["StaffUpdate"] | components["schemas"]["StaffTypeUpdate"] | components["schemas"]["PaymentUpdate"] | components["schemas"]["DraftInvoiceUpdate"] | components["schemas"]["InvoiceUpdate"] | components["schemas"]["TaskTypeUpdate"] | components["schemas"]["TaskUpdate"] | components["schemas"]["WipEntryUpdate"] | components["schemas"]["FileUpdate"];
+        StandardRecordUpdate: components["schemas"]["ClientUpdate"] | components["schemas"]["ClientTypeUpdate"] | components["schemas"]["TaxRegionUpdate"] | components["schemas"]["ClientGroupUpdate"] | components["schemas"]["ClientBusinessEntityUpdate"] | components["schemas"]["ContactClientUpdate"] | components["schemas"]["ContactInfoUpdate"] | components["schemas"]["DepartmentUpdate"] | components["schemas"]["IndustryUpdate"] | components["schemas"]["OfficeUpdate"] | components["schemas"]["OrgUpdate"] | components["schemas"]["ServiceLineUpdate"] | components["schemas"]["ContactUpdate"] | components["schemas"]["JobUpdate"] | components["schemas"]["JobTemplateUpdate"] | components["schemas"]["StaffUpdate"] | components["schemas"]["StaffTypeUpdate"] | components["schemas"]["PaymentUpdate"] | components["schemas"]["DraftInvoiceUpdate"] | components["schemas"]["InvoiceUpdate"] | components["schemas"]["TaskTypeUpdate"] | components["schemas"]["TaskUpdate"] | components["schemas"]["WipEntryUpdate"] | components["schemas"]["DocumentSeriesUpdate"] | components["schemas"]["FileUpdate"];
         /**
          * Custom record update
          * @description Record to update. For custom types.
@@ -29195,10 +29519,37 @@ export interface components {
             attributes: components["schemas"]["WipEntryFields"];
         };
         /**
+         * Document series upsert
+         * @description Record to create or update. The type is `DocumentSeries`.
+         */
+        DocumentSeriesUpsert: {
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "DocumentSeries";
+            /**
+             * System ref
+             * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
+             *     record.
+             * @example OPP-501
+             */
+            systemRef?: string;
+            /**
+             * Expected version
+             * Format: int32
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
+            attributes: components["schemas"]["DocumentSeriesFields"];
+        };
+        /**
          * Standard record upsert
          * @description Record to create or update. For standard types.
          */
-        StandardRecordUpsert: components["schemas"]["ClientUpsert"] | components["schemas"]["ClientTypeUpsert"] | components["schemas"]["TaxRegionUpsert"] | components["schemas"]["ClientGroupUpsert"] | components["schemas"]["ClientBusinessEntityUpsert"] | components["schemas"]["ContactClientUpsert"] | components["schemas"]["ContactInfoUpsert"] | components["schemas"]["DepartmentUpsert"] | components["schemas"]["IndustryUpsert"] | components["schemas"]["OfficeUpsert"] | components["schemas"]["OrgUpsert"] | components["schemas"]["ServiceLineUpsert"] | components["schemas"]["ContactUpsert"] | components["schemas"]["JobUpsert"] | components["schemas"]["JobTemplateUpsert"] | components["schemas"]["StaffUpsert"] | components["schemas"]["StaffTypeUpsert"] | components["schemas"]["PaymentUpsert"] | components["schemas"]["DraftInvoiceUpsert"] | components["schemas"]["InvoiceUpsert"] | components["schemas"]["TaskTypeUpsert"] | components["schemas"]["TaskUpsert"] | components["schemas"]["WipEntryUpsert"];
+        StandardRecordUpsert: components["schemas"]["ClientUpsert"] | components["schemas"]["ClientTypeUpsert"] | components["schemas"]["TaxRegionUpsert"] | components["schemas"]["ClientGroupUpsert"] | components["schemas"]["ClientBusinessEntityUpsert"] | components["schemas"]["ContactClientUpsert"] | components["schemas"]["ContactInfoUpsert"] | components["schemas"]["DepartmentUpsert"] | components["schemas"]["IndustryUpsert"] | components["schemas"]["OfficeUpsert"] | components["schemas"]["OrgUpsert"] | components["schemas"]["ServiceLineUpsert"] | components["schemas"]["ContactUpsert"] | components["schemas"]["JobUpsert"] | components["schemas"]["JobTemplateUpsert"] | components["schemas"]["StaffUpsert"] | components["schemas"]["StaffTypeUpsert"] | components["schemas"]["PaymentUpsert"] | components["schemas"]["DraftInvoiceUpsert"] | components["schemas"]["InvoiceUpsert"] | components["schemas"]["TaskTypeUpsert"] | components["schemas"]["TaskUpsert"] | components["schemas"]["WipEntryUpsert"] | components["schemas"]["DocumentSeriesUpsert"];
         /**
          * Custom record upsert
          * @description Record to create or update. For custom types.
@@ -29231,7 +29582,7 @@ export interface components {
              * @description Name of the standard record type.
              * @enum {string}
              */
-            type: "Client" | "ClientType" | "TaxRegion" | "ClientGroup" | "ClientBusinessEntity" | "ContactClient" | "ContactInfo" | "Department" | "Industry" | "Office" | "Org" | "ServiceLine" | "Contact" | "Job" | "JobTemplate" | "Staff" | "StaffType" | "QuickPaymentLink" | "DraftInvoice" | "TaskType" | "Task" | "Engagement" | "File";
+            type: "Client" | "ClientType" | "TaxRegion" | "ClientGroup" | "ClientBusinessEntity" | "ContactClient" | "ContactInfo" | "Department" | "Industry" | "Office" | "Org" | "ServiceLine" | "Contact" | "Job" | "JobTemplate" | "Staff" | "StaffType" | "QuickPaymentLink" | "DraftInvoice" | "TaskType" | "Task" | "DocumentSeries" | "Engagement" | "File";
             /**
              * System ref
              * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
@@ -29745,7 +30096,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency";
+        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency";
         /**
          * Invoice group by value
          * @description A column to group by, as a whole or in ranges.
@@ -29799,7 +30150,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt";
             direction: components["schemas"]["OrderDirection"];
         };
         /**

@@ -5,6 +5,7 @@ import { newId } from '../platform/store/new-id.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import type { AnyEntity } from './model.ts';
 import type { PendingRows } from './pending-rows.ts';
+import type { AnyRow } from './row.ts';
 
 /** References for people, such as `C-00042`, numbered by a counter. */
 export interface ReferenceNumber {
@@ -14,6 +15,10 @@ export interface ReferenceNumber {
   /** The unique fields with the reference. A number that a caller has already set in one of them is skipped. */
   readonly fields: readonly string[];
   readonly format: (number: number) => string;
+  /** The first number; 1 without it. */
+  readonly first?: number;
+  /** The field and the value of the rows among which the fields are unique; all rows of the tenant without it. */
+  readonly within?: readonly [field: string, value: string];
   /** Whether numbers have no gaps. All who create such rows then wait for each other until they commit. */
   readonly isGapless?: boolean;
 }
@@ -142,18 +147,21 @@ export class NewKeys {
         reference,
         candidates.map(({ text }) => text),
       );
-      const isPending = (text: string) => fields.some((field) => pending.withValue(entity, field, text).size > 0);
+      const isPending = (text: string) =>
+        fields.some((field) =>
+          [...pending.withValue(entity, field, text)].some((id) => isWithin(reference, pending.get(entity, id)?.row)),
+        );
       free.push(...candidates.filter(({ text }) => !taken.has(text) && !isPending(text)));
     }
     return free;
   }
 
   /** @returns the first of so many numbers */
-  async #take({ counter, isGapless = false }: ReferenceNumber, count: number): Promise<number> {
+  async #take({ counter, first = 1, isGapless = false }: ReferenceNumber, count: number): Promise<number> {
     const taken = [this.#transaction, this.#tenantId, counter] as const;
     if (isGapless) {
       this.#gapless.add(counter);
-      return nextNumber(...taken, count);
+      return nextNumber(...taken, count, first);
     }
     if (!this.#isRehearsal) return takeNumbers(...taken, count);
     const last = this.#rehearsed.get(counter) ?? (await lastNumber(...taken));
@@ -164,16 +172,24 @@ export class NewKeys {
   /**
    * Callers rarely use a reference before its number is reached, so the first attempt leaves the check to the database.
    */
-  async #takenAmong({ entity, fields }: ReferenceNumber, candidates: readonly string[]): Promise<ReadonlySet<string>> {
+  async #takenAmong(
+    { entity, fields, within }: ReferenceNumber,
+    candidates: readonly string[],
+  ): Promise<ReadonlySet<string>> {
     const taken = new Set<string>();
     if (!this.#isCareful) return taken;
+    const only = within === undefined ? sql`` : sql` and ${sql.ref(columnOf(within[0]))} = ${within[1]}`;
     for (const field of fields) {
       const column = sql.ref(columnOf(field));
       const rows = await this.#transaction.all<{ reference: string }>(sql`
         select ${column} as reference from ${sql.table(entity.table)}
-        where tenant_id = ${this.#tenantId} and ${column} = any(${candidates})`);
+        where tenant_id = ${this.#tenantId} and ${column} = any(${candidates})${only}`);
       for (const { reference } of rows) taken.add(reference);
     }
     return taken;
   }
+}
+
+function isWithin({ within }: ReferenceNumber, row: AnyRow | undefined): boolean {
+  return within === undefined || row?.[within[0]] === within[1];
 }

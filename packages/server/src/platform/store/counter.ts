@@ -8,13 +8,20 @@ import type { Transaction } from './session.ts';
  * the lock, so allocate numbers last, after everything that is slow or locks other rows.
  *
  * @param name what is numbered, such as `Invoice/<orgId>`; a new name creates a counter.
+ * @param from the least number that is used
  * @returns the first of the numbers; the others follow without a gap.
  */
-export async function nextNumber(transaction: Transaction, tenantId: number, name: string, count = 1): Promise<number> {
+export async function nextNumber(
+  transaction: Transaction,
+  tenantId: number,
+  name: string,
+  count = 1,
+  from = 1,
+): Promise<number> {
   if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`Cannot allocate ${count} numbers of ${name}.`);
   const counter = await transaction.first(sql<{ value: number }>`
-    insert into tenant_counter (tenant_id, name, value) values (${tenantId}, ${name}, ${count})
-    on conflict (tenant_id, name) do update set value = tenant_counter.value + excluded.value
+    insert into tenant_counter (tenant_id, name, value) values (${tenantId}, ${name}, ${from - 1 + count})
+    on conflict (tenant_id, name) do update set value = greatest(tenant_counter.value + ${count}, excluded.value)
     returning value`);
   if (counter === undefined) throw new Error(`The counter ${name} returned no number.`);
   return counter.value - count + 1;

@@ -84,6 +84,11 @@ addRules(invoice, {
     },
   },
   constraints: {
+    invoice_invoice_number_org_unique: {
+      code: 'DUPLICATE_REF',
+      field: 'invoiceNumber',
+      detail: 'Another document of the org already has this invoiceNumber.',
+    },
     invoice_due_date_order: {
       code: 'VALIDATION_ERROR',
       field: 'dueDate',
@@ -115,11 +120,11 @@ function isPosting({ values, previous }: Pick<InvoiceChange, 'values' | 'previou
 }
 
 function completeNew(change: InvoiceChange, plan: Plan): void {
-  const { values, input, privateColumns } = change;
+  const { values, input } = change;
   const owner = plan.get(client, values.clientId);
   if (owner === undefined) return;
   checkBillable(owner);
-  privateColumns.org_id = owner.orgId;
+  values.orgId = owner.orgId;
   if (change.by === 'caller') {
     checkImport(input);
     checkSent(values, plan);
@@ -147,7 +152,7 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
   const own = input.billingAddress === undefined ? billingAddress : undefined;
   values.billingAddress = plan.at('/billingAddress', () => completeAddress(billingAddress, own));
   if (values.status === 'POSTED') values.postedAt = plan.now;
-  values.invoiceNumber = nextInvoiceNumber(plan, invoice, owner.orgId, values);
+  values.invoiceNumber ??= nextInvoiceNumber(plan, invoice, values, owner.officeId);
   values.pmsRef ??= plan.find(invoice, 'pmsRef', values.invoiceNumber) === undefined ? values.invoiceNumber : null;
 }
 

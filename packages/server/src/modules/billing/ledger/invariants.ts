@@ -265,17 +265,38 @@ const rules: readonly Rule[] = [
         or (p.status = 'VOIDED') <> (i.status = 'VOIDED'))`,
   },
   {
+    // Imported documents can have such numbers, too: those that are reached are skipped.
     rule: 'the document numbers of a type, an org and a year have no gap',
     broken: (tenantId) => sql`
-      select n.org_id::text as id, concat_ws(' ', n.document_type, n.year, n.numbers, n.first, n.last, c.value) as detail
-      from (select org_id, document_type, substring(invoice_number from '(\d{4})-\d+$') as year, count(distinct invoice_number) as numbers,
-          min(substring(invoice_number from '\d+$')::integer) as first,
-          max(substring(invoice_number from '\d+$')::integer) as last
-        from invoice where tenant_id = ${tenantId} group by 1, 2, 3) n
-      left join tenant_counter c
-        on c.tenant_id = ${tenantId} and c.name = concat_ws('.',
-          case n.document_type when 'INVOICE' then 'invoice.invoice_number' else 'invoice.credit_note_number' end, n.org_id, n.year)
-      where n.first <> 1 or n.last <> n.numbers or c.value is distinct from n.last`,
+      select c.name as id, concat_ws(' ', c.value, n.numbers) as detail
+      from tenant_counter c cross join lateral (
+        select count(distinct substring(i.invoice_number from '\\d+$')::numeric) as numbers from invoice i
+        where i.tenant_id = c.tenant_id and i.org_id::text = split_part(c.name, '.', 3)
+          and i.document_type = case split_part(c.name, '.', 2) when 'invoice_number' then 'INVOICE' else 'CREDIT_NOTE' end
+          and i.invoice_number ~ ('-' || split_part(c.name, '.', 4) || '-\\d{5,}$')
+          and substring(i.invoice_number from '\\d+$')::numeric <= c.value) n
+      where c.tenant_id = ${tenantId} and starts_with(c.name, 'invoice.') and n.numbers <> c.value`,
+  },
+  {
+    // From the number that a caller wrote, or since the pattern changed.
+    rule: 'the document numbers of a series and a period have no gap',
+    broken: (tenantId) => sql`
+      select s.id::text, concat_ws(' ', c.period, c.first, c.value, n.numbers) as detail
+      from document_series s
+      cross join lateral (
+        select value, split_part(name, '.', 3) as period,
+          case split_part(name, '.', 3) when s.first_period then s.first_number else 1 end as first
+        from tenant_counter where tenant_id = s.tenant_id and starts_with(name, 'document_series.' || s.id || '.')) c
+      cross join lateral (
+        select replace(replace(replace(replace(s.pattern, '.', '\\.'), '{YYYY}', coalesce(nullif(left(c.period, 4), ''), '\\d{4}')),
+          '{YY}', coalesce(nullif(substring(c.period from 3 for 2), ''), '\\d{2}')),
+          '{MM}', coalesce(nullif(substring(c.period from 6), ''), '\\d{2}')) as pattern) known
+      cross join lateral (
+        select count(distinct number) as numbers from (
+          select substring(i.invoice_number from '^' || regexp_replace(known.pattern, '\\{N+\\}', '(\\\\d+)') || '$')::numeric as number
+          from invoice i where i.tenant_id = s.tenant_id and i.org_id = s.org_id) numbered
+        where number between c.first and c.value) n
+      where s.tenant_id = ${tenantId} and c.period >= s.first_period and c.value >= c.first and n.numbers <> c.value - c.first + 1`,
   },
   {
     rule: 'approved billable time is one row of work in progress, and other time is none',
