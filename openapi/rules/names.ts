@@ -22,6 +22,8 @@ const givenValues = new Set([
   ...['asc', 'desc', 'asc_nulls_first', 'asc_nulls_last', 'desc_nulls_first', 'desc_nulls_last'],
   // The place of a value in a request, in OpenAPI's words
   ...['body', 'path', 'query', 'header'],
+  // File formats, by the endings of their names
+  ...['json', 'csv', 'pdf'],
   // RFC 6750, RFC 9111, and the name of the algorithm in RFC 2104's writing
   ...['Bearer', 'no-store', 'HMAC-SHA256'],
 ]);

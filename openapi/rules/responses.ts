@@ -51,10 +51,15 @@ export const responses = eachOperation((operation, report) => {
       continue;
     }
     const media = isSuccess ? 'application/json' : 'application/problem+json';
-    if (content.length !== 1 || content[0] !== media) {
-      report(response.home, `Declare ${media} as the only media type of ${status}.`);
+    const isFile = isSuccess && parameterNamed(operation, 'format') !== undefined;
+    if (content[0] !== media || content.some((type) => type !== media && !(isFile && type === 'text/csv'))) {
+      report(
+        response.home,
+        `Declare ${media} as the only media type of ${status}, but text/csv where \`format\` chooses it.`,
+      );
     }
-    for (const [, media] of response.map('content')) {
+    for (const [type, media] of response.map('content')) {
+      if (type === 'text/csv') continue;
       const schema = media.get('schema');
       if (schema === undefined) report(media, 'Add a `schema` to the response.');
       else if (!isSuccess) {

@@ -130,9 +130,10 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-/** The service only returns JSON objects and problem documents, and no body with 304. */
+/** The service only returns JSON objects, files where a caller chooses them, and problem documents, and no body with 304. */
 function declared(response: AnyApiResponse): AnyApiResponse {
   if (response.status === 304) return response;
-  if (response.ok ? typeof response.body === 'object' : isProblem(response.body)) return response;
+  const isFile = response.headers.get('Content-Type')?.startsWith('text/csv');
+  if (response.ok ? isFile || typeof response.body === 'object' : isProblem(response.body)) return response;
   throw new UnexpectedResponseError(response);
 }

@@ -48,10 +48,12 @@ export type InputArguments<Type> = Record<never, never> extends Type ? [input?: 
 
 type PathOf<Operation> = Operation extends { parameters: { path: infer Path } } ? { path: Path } : { path?: never };
 type QueryOf<Operation> = Operation extends { parameters: { query: infer Query } }
-  ? { query: Query }
+  ? { query: AsJson<Query> }
   : Operation extends { parameters: { query?: infer Query } }
-    ? { query?: Exclude<Query, undefined> }
+    ? { query?: AsJson<Exclude<Query, undefined>> }
     : { query?: never };
+/** Responses are JSON here. */
+type AsJson<Query> = [Query] extends [never] ? never : 'format' extends keyof Query ? Omit<Query, 'format'> : Query;
 type HeadersOf<Operation> = Operation extends { parameters: { header?: infer Header } }
   ? // The client sends the tenant itself, because its token is valid for no other.
     { headers?: Omit<NonNullable<Header>, 'Tenant'> }
@@ -114,7 +116,7 @@ interface ApiResponseWith<Status, Declared> {
   status: Status;
   /** Whether the call succeeded. */
   ok: Status extends 200 | 201 | 202 | 204 ? true : false;
-  body: Declared extends { content: infer Content } ? Content[keyof Content] : undefined;
+  body: Declared extends { content: infer Content } ? Content[keyof Content & `${string}json`] : undefined;
   headers: Declared extends { headers: infer Names } ? ApiResponseHeaders<Names> : Headers;
 }
 

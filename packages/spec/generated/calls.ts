@@ -112,6 +112,8 @@ export const calls = {
   aggregateInvoices: ["POST","/gql/v1/invoices/aggregate",true,"cursor"],
   /** Get an invoice */
   getInvoice: ["GET","/gql/v1/invoice/{id}",true,null],
+  /** Get the statement of account of a client */
+  getClientStatement: ["GET","/api/v1/clients/{id}/statement",true,"cursor"],
   /** List ledger entries */
   listLedgerEntries: ["POST","/gql/v1/ledger_entries",true,"offset"],
   /** Search ledger entries */

@@ -2052,6 +2052,41 @@ export const operations = {
       503
     ]
   },
+  "getClientStatement": {
+    "method": "GET",
+    "path": "/api/v1/clients/{id}/statement",
+    "tag": "billing",
+    "summary": "Get the statement of account of a client",
+    "roles": [
+      "INVC_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": "cursor",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      404,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
   "listLedgerEntries": {
     "method": "POST",
     "path": "/gql/v1/ledger_entries",

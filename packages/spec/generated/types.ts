@@ -1688,6 +1688,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/clients/{id}/statement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the statement of account of a client
+         * @description Returns the movements of a client's balance over a period, in one currency: the balance before the first day, every movement with the number of
+         *     its document and the balance after it, the balance of the last day, and the age of the open amounts then. The balance is the amount that the client owes
+         *     on invoices less its credit at the firm, as in the ledger; it is negative if the credit is larger. Applying a payment of the client
+         *     to one of its own invoices changes nothing, so it is no movement; applying it to an invoice of another client of the group is one.
+         *
+         *     All amounts are 0.00 in a currency that the client never had. This also requires the `PYMT_R` role.
+         *
+         *     `format=csv` returns all movements as a file for spreadsheets (RFC 4180, UTF-8), between a row for each of the two balances; `pageSize` and `cursor` do not apply to it.
+         *     Texts that a spreadsheet would calculate as a formula start with an apostrophe. More than 50,000 movements return 400: choose a shorter period.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        get: operations["getClientStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/ledger_entries": {
         parameters: {
             query?: never;
@@ -15495,6 +15530,54 @@ export interface components {
             where?: components["schemas"]["InvoiceWhere"];
         };
         /**
+         * Statement ageing
+         * @description Open amounts of invoices at the end of `to`, by the days since their due dates, and the credit that is not applied. The amounts less `unappliedCredit` are `closingBalance`.
+         */
+        StatementAgeing: {
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount due on `to` or later.
+             * @example 1250.00
+             */
+            notDue: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount due 1 to 30 calendar days earlier.
+             * @example 1250.00
+             */
+            days1To30: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount due 31 to 60 calendar days earlier.
+             * @example 1250.00
+             */
+            days31To60: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount due 61 to 90 calendar days earlier.
+             * @example 1250.00
+             */
+            days61To90: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount due more than 90 calendar days earlier.
+             * @example 1250.00
+             */
+            daysOver90: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Payments and credit notes that are not applied, less returned money.
+             * @example 1250.00
+             */
+            unappliedCredit: DecimalString;
+        };
+        /**
          * Ledger account
          * @description Account of the ledger.
          *
@@ -15528,6 +15611,136 @@ export interface components {
          * @enum {string}
          */
         LedgerEntryKind: "INVOICE" | "ALLOCATION" | "DEALLOCATION" | "WRITE_OFF" | "RECOVERY" | "VOID" | "PAYMENT" | "CREDIT_NOTE" | "REFUND" | "RETURN" | "PAYMENT_VOID" | "NOTE_VOID" | "WORK" | "WORK_REVERSED" | "WRITE_UP" | "WRITE_DOWN" | "BILLED" | "UNBILLED";
+        /**
+         * Document number
+         * @description Number of the invoice or credit note that the entry concerns, otherwise of the payment; null if there is neither.
+         */
+        DocumentNumber: string | null;
+        /**
+         * Statement movement
+         * @description Movement of the balance of a client. Its ID is that of the entry of the ledger.
+         */
+        StatementMovement: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description Entry of the ledger.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Day for which the movement counts.
+             * @example 2026-09-30
+             */
+            businessDate: string;
+            account: components["schemas"]["LedgerAccount"];
+            kind: components["schemas"]["LedgerEntryKind"];
+            /**
+             * Document number
+             * @description Number of the invoice or credit note that the entry concerns, otherwise of the payment; null if there is neither.
+             */
+            documentNumber: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Invoice or credit note, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            invoiceId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Payment, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            paymentId: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Due date of the invoice, or null.
+             * @example 2026-09-30
+             */
+            dueDate: string | null;
+            /** @description Reason of the change, or null. */
+            reason: string | null;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Change of what the client owes. Payments and credit notes are negative.
+             * @example 1250.00
+             */
+            amount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Balance after the movement.
+             * @example 1250.00
+             */
+            balance: DecimalString;
+        };
+        /**
+         * Client statement page
+         * @description Statement of account of a client, with one page of its movements.
+         */
+        ClientStatementPage: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            clientId: string;
+            /**
+             * External ref
+             * @description Readable number of the client.
+             */
+            clientRef: string;
+            /** @description Name of the client. Null without the `CLNT_R` role. */
+            clientName: string | null;
+            /**
+             * Currency
+             * @description Currency of all amounts.
+             * @example USD
+             */
+            currency: string;
+            /**
+             * Business date
+             * Format: date
+             * @description First day of the period.
+             * @example 2026-09-30
+             */
+            from: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Last day of the period.
+             * @example 2026-09-30
+             */
+            to: string;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Balance at the end of the day before `from`.
+             * @example 1250.00
+             */
+            openingBalance: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Balance at the end of `to`.
+             * @example 1250.00
+             */
+            closingBalance: DecimalString;
+            ageing: components["schemas"]["StatementAgeing"];
+            /** @description Movements by day, and those of a day as they were recorded. */
+            data: components["schemas"]["StatementMovement"][];
+            /** @description Whether there are more movements after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
+        };
         /**
          * Ledger entry
          * @description Movement of a balance. Entries never change and are never removed; a correction is another entry. Their sums are the balances: those
@@ -15631,6 +15844,11 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             paymentId: string | null;
+            /**
+             * Document number
+             * @description Number of the invoice or credit note that the entry concerns, otherwise of the payment; null if there is neither.
+             */
+            documentNumber: string | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -35160,6 +35378,17 @@ export interface components {
          */
         IfMatch: string;
         /**
+         * @description First day of the period.
+         * @example 2026-09-01
+         */
+        StatementFrom: string;
+        /** @description Last day of the period; today without it. It must not be before `from`. */
+        StatementTo: string;
+        /** @description Currency of the movements; that of the client without it. */
+        StatementCurrency: string;
+        /** @description Whether to return a page as JSON or the whole statement as a file. */
+        StatementFormat: "json" | "csv";
+        /**
          * @description Readable number of the client, as in its `clientRef`.
          * @example C-01042
          */
@@ -38527,6 +38756,73 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidId"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getClientStatement: {
+        parameters: {
+            query: {
+                /**
+                 * @description First day of the period.
+                 * @example 2026-09-01
+                 */
+                from: components["parameters"]["StatementFrom"];
+                /** @description Last day of the period; today without it. It must not be before `from`. */
+                to?: components["parameters"]["StatementTo"];
+                /** @description Currency of the movements; that of the client without it. */
+                currency?: components["parameters"]["StatementCurrency"];
+                /** @description Whether to return a page as JSON or the whole statement as a file. */
+                format?: components["parameters"]["StatementFormat"];
+                /** @description Maximum number of rows to return. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
+                cursor?: components["parameters"]["CursorQuery"];
+            };
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the movements, with the balances of the whole period, or all of them as a file. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientStatementPage"];
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

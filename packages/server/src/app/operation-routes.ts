@@ -1,6 +1,7 @@
 import { isFailedAttempt } from '../admission/failure-limit.ts';
 import { largeBody } from '../contract/bulk.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
+import { CsvFile } from '../contract/csv.ts';
 import { invalid } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { authorize, isPublic } from '../contract/roles.ts';
@@ -47,12 +48,12 @@ async function call(
   operation: Operation,
   exchange: Exchange,
   parameters: Readonly<Record<string, string>>,
-): Promise<JsonResult> {
+): Promise<Result> {
   const { address } = exchange;
   const isOpen = isPublic(operation);
   let hasWritten = false;
   try {
-    checkAccept(exchange.header('accept'));
+    checkAccept(exchange.header('accept'), exchange.query.format === 'csv');
     checkHeaders(operation, exchange);
     const open = openContext(service, operation, exchange);
     if (isOpen) service.admission.failureLimit.checkBody(address);
@@ -92,6 +93,8 @@ async function call(
       ? handleOnce(service, inTurn, key, input)
       : handlerOf(operation)(inTurn, input));
     const { status, headers, body } = result;
+    if (body instanceof CsvFile)
+      return { kind: 'page', status, headers, text: body.text, type: 'text/csv; charset=utf-8; header=present' };
     return { kind: 'json', status, headers, body };
   } catch (error) {
     const problem = toRejection(error, exchange.log, hasWritten);

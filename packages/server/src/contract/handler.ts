@@ -1,4 +1,5 @@
 import type { Operations, operations } from '@financial-automation/spec';
+import type { CsvFile } from './csv.ts';
 
 export type OperationId = keyof Operations & keyof typeof operations;
 
@@ -23,8 +24,10 @@ type CommonHeader = 'X-Request-Id' | 'RateLimit' | 'RateLimit-Policy' | 'Idempot
 type Declared<Headers> = {
   [Name in keyof Headers as string extends Name ? never : Name extends CommonHeader ? never : Name]: string;
 };
+/** The file that a caller can choose instead of JSON. */
+type FileOf<Response> = Response extends { content: { 'text/csv': string } } ? CsvFile : never;
 type Answer<Status, Response> = Response extends { headers: infer Headers; content: { 'application/json': infer Body } }
-  ? { readonly status: Status; readonly body: Body } & (keyof Declared<Headers> extends never
+  ? { readonly status: Status; readonly body: Body | FileOf<Response> } & (keyof Declared<Headers> extends never
       ? { readonly headers?: undefined }
       : { readonly headers: Declared<Headers> })
   : never;

@@ -62,6 +62,7 @@ const tables: Readonly<Record<string, string>> = {
   listContactsByClient: 'client',
   listEngagementDocuments: 'engagement',
   listDeliveries: 'event_subscription',
+  getClientStatement: 'client',
 };
 
 async function pathsOf({ id, path }: Operation): Promise<readonly string[]> {
@@ -78,7 +79,8 @@ async function pathsOf({ id, path }: Operation): Promise<readonly string[]> {
   const rows = await store.read(tenant.id, (session) =>
     session.all<{ id: string }>(sql`select id from ${sql.table(table)} where tenant_id = ${tenant.id}`),
   );
-  return rows.map((row) => path.replace(/\{\w+\}/, row.id));
+  const query = id === 'getClientStatement' ? '?from=2000-01-01' : '';
+  return rows.map((row) => `${path.replace(/\{\w+\}/, row.id)}${query}`);
 }
 
 async function page({ id, method }: Operation, path: string, members: object): Promise<Page> {

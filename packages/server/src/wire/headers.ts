@@ -4,11 +4,14 @@ import { Rejection } from '../contract/rejection.ts';
 /** Media types of responses, also with the parameter that some callers name. */
 const types = ['application/json', 'application/json; charset=utf-8', 'application/problem+json'];
 
-/** @throws Rejection `NOT_ACCEPTABLE` if the header accepts no media type of the service. */
-export function checkAccept(accept: string | undefined): void {
+/**
+ * @param isCsv whether the request chooses a file for spreadsheets
+ * @throws Rejection `NOT_ACCEPTABLE` if the header accepts no media type of the service
+ */
+export function checkAccept(accept: string | undefined, isCsv = false): void {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return;
   const request = { headers: { accept } } as Parameters<typeof accepts>[0];
-  if (accepts(request).types(types) === false) {
+  if (accepts(request).types(isCsv ? [...types, 'text/csv'] : types) === false) {
     throw new Rejection('NOT_ACCEPTABLE', 'The service returns application/json. Accept it in the Accept header.');
   }
 }

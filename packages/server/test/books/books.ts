@@ -140,6 +140,9 @@ export class Books implements BooksReader {
   payments = () => this.#all<Schemas['Payment']>('payments', { clientId: { _in: this.#clientIds } });
   ledger = () => this.#all<Schemas['LedgerEntry']>('ledger_entries', { clientId: { _in: this.#clientIds } });
 
+  statement = (clientId: string, query: Readonly<Record<string, string>>) =>
+    this.#read<Schemas['ClientStatementPage']>(`/api/v1/clients/${clientId}/statement?${new URLSearchParams(query)}`);
+
   /** The entries that were recorded after those that this returned before. */
   async newLedger(): Promise<Map<string, NewEntry>> {
     const { tenant } = this.#callers.preparer;

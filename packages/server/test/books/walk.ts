@@ -12,6 +12,7 @@ import { BooksModel } from './model.ts';
 import { requestOf } from './request-of.ts';
 import type { BooksRequest, WalkCurrency } from './requests.ts';
 import type { CallerRequest } from './send-request.ts';
+import { compareStatements } from './statements.ts';
 import { partsOf, type Step } from './steps.ts';
 
 /** How often each kind of fact and correction was accepted. */
@@ -98,6 +99,7 @@ export class Walk {
     for (const [ref, { paidDate }] of rows.invoices) expect(dayIn(invoices.get(ref)?.paidDate), ref).toBe(paidDate);
     expectAll(await books.payments(), rows.payments, expected.payment);
     expect(this.#describedIn(await books.ledger())).toEqual(rows.ledger.map(described).toSorted());
+    await compareStatements(books);
     const { now, before } = await books.closedFigures();
     expect(now, `figures as of ${books.closedThrough}`).toEqual(before);
   }

@@ -4,6 +4,7 @@ import { draftInvoiceHistory } from './draft/draft-invoice-history.ts';
 import { invoice } from './invoice/invoice.ts';
 import './invoice/invoice-rules.ts';
 import { listUnpaidInvoices } from './invoice/listUnpaidInvoices.ts';
+import { getClientStatement } from './ledger/getClientStatement.ts';
 import { ledgerEntry } from './ledger/ledger-entry.ts';
 import { createQuickPaymentLink } from './link/createQuickPaymentLink.ts';
 import { quickPaymentLink } from './link/payment-link.ts';
@@ -26,6 +27,7 @@ export const billing = {
   getInvoice: byId(invoice),
   aggregateInvoices: aggregateOf(invoice),
   listUnpaidInvoices,
+  getClientStatement,
   listLedgerEntries: pageOf(ledgerEntry),
   searchLedgerEntries: pageOf(ledgerEntry),
   getLedgerEntry: byId(ledgerEntry),

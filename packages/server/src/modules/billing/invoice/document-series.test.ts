@@ -10,7 +10,8 @@ import { findBreaches } from '../ledger/invariants.ts';
 type Schemas = components['schemas'];
 
 const service = await testService();
-const { approver, draftOf, invoice, newClient, newJob, post, preparer, records } = await firm(service);
+const books = await firm(service);
+const { approver, draftOf, invoice, newJob, post, preparer, records } = books;
 const { body: orgs } = await service.call<{ data: { id: string }[] }>('POST', '/gql/v1/orgs', {});
 const orgId = orgs.data[0]?.id ?? '';
 const { id: ukId } = await records.make('Org', {
@@ -22,6 +23,7 @@ const { id: ukId } = await records.make('Org', {
   timeZone: 'Europe/London',
   fiscalYearStartMonth: 4,
 });
+const newClient = (more: object = {}) => books.newClient({ orgId, ...more });
 const office = async (name: string) =>
   (await records.make('Office', { name, code: name, orgId, timeZone: 'America/New_York' })).id;
 
@@ -31,8 +33,8 @@ const change = async (systemRef: string | null, attributes: object) =>
   only(await records.update([{ type: 'DocumentSeries', systemRef, attributes }]));
 const remove = (systemRef: string | null) => records.remove([{ type: 'DocumentSeries', systemRef }]);
 const stored = async (id: string): Promise<Record<string, unknown>> => {
-  const { body } = await records.lookup('DocumentSeries', { ids: [id] });
-  return Object(body.data[0]?.attributes);
+  const { body } = await records.lookup('DocumentSeries');
+  return Object(body.data.find((row) => row.id === id)?.attributes);
 };
 const numberOf = async (more: object, unitAmount = '10.00') =>
   (await invoice(await post(await draftOf([{ unitAmount }], more)))).invoiceNumber;

@@ -31,7 +31,7 @@ export function formatNumber({ pattern }: Pick<Series, 'pattern'>, day: string, 
 /** What the number of a document depends on. Another one is another series. */
 const fixed = ['orgId', 'documentType', 'officeId', 'restarts'] as const;
 
-export const documentSeries = defineEntity('DocumentSeries', {
+defineEntity('DocumentSeries', {
   table: 'document_series',
   computed: { nextNumber },
   rules: {

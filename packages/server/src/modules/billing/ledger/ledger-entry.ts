@@ -16,6 +16,7 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
     createdAt: (row) => sql.ref(`${row}.recorded_at`),
     updatedAt: (row) => sql.ref(`${row}.recorded_at`),
     version: () => sql`1`,
+    documentNumber,
   },
   sortedBy: { systemRef: 'id', active: null, createdAt: 'recordedAt', updatedAt: 'recordedAt' },
   rules: {
@@ -35,4 +36,14 @@ export function allocationDate(row: string): RawBuilder<string | null> {
   return sql`(select max(e.business_date) from ledger_entry e
     where e.tenant_id = ${sql.ref(`${row}.tenant_id`)} and e.payment_id = ${sql.ref(`${row}.payment_id`)}
       and e.invoice_id = ${sql.ref(`${row}.invoice_id`)} and e.account = 'CREDIT' and e.kind = 'ALLOCATION')`;
+}
+
+/** SQL of the number of the document that the entry in a row concerns. */
+export function documentNumber(row: string): RawBuilder<string | null> {
+  const [tenantId, invoiceId, paymentId] = ['tenant_id', 'invoice_id', 'payment_id'].map((column) =>
+    sql.ref(`${row}.${column}`),
+  );
+  return sql`coalesce(
+    (select i.invoice_number from invoice i where i.tenant_id = ${tenantId} and i.id = ${invoiceId}),
+    (select p.payment_number from payment p where p.tenant_id = ${tenantId} and p.id = ${paymentId}))`;
 }

@@ -1,5 +1,5 @@
 -- Series of the numbers of invoices and credit notes.
--- locks: none
+-- locks: share row exclusive on office, share row exclusive on org
 
 create table document_series (
   tenant_id integer not null,

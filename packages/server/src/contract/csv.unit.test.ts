@@ -1,0 +1,24 @@
+import { describe, expect, test } from 'vitest';
+import { CsvFile } from './csv.ts';
+
+const cells = (...values: (string | null)[]) => new CsvFile([values]).text;
+
+test('a CSV file quotes cells with separators, quotes and line breaks, and ends lines as in RFC 4180', () => {
+  expect(
+    new CsvFile([
+      ['a', 'b'],
+      ['x, y', 'say "no"'],
+      ['two\nlines', null],
+    ]).text,
+  ).toBe('a,b\r\n"x, y","say ""no"""\r\n"two\nlines",\r\n');
+});
+
+describe('a CSV file', () => {
+  test.each(['=1+1', '+1+1', '-1+1', '@SUM(A1)', '\t=1', ' =1', '\r=1', '＝1', '-', '-2-3', '=cmd|" /C calc"!A0'])(
+    'shows %j as a text',
+    (text) => expect(cells(text).replace(/^"/, '')).toMatch(/^'/),
+  );
+  test.each(['-12.50', '12', '0.00', 'a=b', "it's", '2026-01-31', ''])('leaves %j as it is', (text) =>
+    expect(cells(text)).toBe(`${text}\r\n`),
+  );
+});
