@@ -26,7 +26,7 @@ describe('the bundle', () => {
       ofTheSeed: ofTheSeed.length,
       pathsOfTheSeed: new Set(ofTheSeed.map(({ path }) => path)).size,
       extensions: operations.length - ofTheSeed.length,
-    }).toEqual({ operations: 126, paths: 115, ofTheSeed: 92, pathsOfTheSeed: 86, extensions: 34 });
+    }).toEqual({ operations: 127, paths: 116, ofTheSeed: 92, pathsOfTheSeed: 86, extensions: 35 });
     expect(count(ofTheSeed.map(({ method }) => method))).toEqual({ post: 55, get: 29, put: 3, delete: 3, patch: 2 });
     expect(count(ofTheSeed.map(({ path }) => path.replace(/v1\/.*$/, 'v1')))).toEqual({
       '/api/v1': 44,
@@ -57,6 +57,7 @@ describe('the bundle', () => {
     expect([...new Set(defaults)].toSorted()).toEqual([
       'Dry-Run: false',
       'If-Match: *',
+      'format: json',
       'includeDownloadUrl: false',
       'includeInactive: false',
       'includeTotal: false',
