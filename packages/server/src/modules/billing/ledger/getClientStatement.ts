@@ -4,10 +4,10 @@ import { CsvFile } from '../../../contract/csv.ts';
 import type { Result } from '../../../contract/handler.ts';
 import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
+import type { Handler } from '../../../entity/context.ts';
 import type { Session } from '../../../platform/store/session.ts';
 import { readCursor, writeCursor } from '../../../query/cursor.ts';
 import { removeBeyond, withinPageBytes } from '../../../query/page-bytes.ts';
-import type { Handler } from '../../../service/context.ts';
 import { documentNumber } from './ledger-entry.ts';
 
 type Statement = components['schemas']['ClientStatementPage'];

@@ -627,6 +627,42 @@ alter table department enable row level security, force row level security;
 create policy tenant_isolation on department for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on department to financial_automation_service;
 
+create table document_series (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb default '[]'::jsonb not null,
+  active boolean default true not null,
+  created_at timestamp(3) with time zone default tenant_now() not null,
+  updated_at timestamp(3) with time zone default tenant_now() not null,
+  version integer default 1 not null,
+  org_id uuid not null,
+  document_type text collate "C" not null,
+  office_id uuid,
+  pattern text collate "C" not null,
+  restarts text collate "C" not null,
+  first_number integer default 1 not null,
+  first_period text collate "C" default ''::text not null,
+  constraint document_series_document_type_enum CHECK (document_type = ANY (ARRAY['INVOICE'::text, 'CREDIT_NOTE'::text])),
+  constraint document_series_office_id_reference FOREIGN KEY (tenant_id, office_id) REFERENCES office(tenant_id, id),
+  constraint document_series_org_id_reference FOREIGN KEY (tenant_id, org_id) REFERENCES org(tenant_id, id),
+  constraint document_series_pattern_agrees CHECK (
+CASE restarts
+    WHEN 'YEAR'::text THEN pattern ~ '\{YY(YY)?\}'::text
+    WHEN 'MONTH'::text THEN pattern ~ '\{YY(YY)?\}'::text AND pattern ~~ '%{MM}%'::text
+    ELSE true
+END),
+  constraint document_series_pkey PRIMARY KEY (tenant_id, id),
+  constraint document_series_restarts_enum CHECK (restarts = ANY (ARRAY['NEVER'::text, 'YEAR'::text, 'MONTH'::text])),
+  constraint document_series_system_ref_unique UNIQUE (tenant_id, system_ref)
+);
+CREATE UNIQUE INDEX document_series_office_id_unique ON document_series USING btree (tenant_id, org_id, document_type, office_id) NULLS NOT DISTINCT WHERE active;
+CREATE UNIQUE INDEX document_series_pattern_unique ON document_series USING btree (tenant_id, org_id, regexp_replace(pattern, '\{N+\}'::text, '{N}'::text)) WHERE active;
+CREATE INDEX document_series_updated_at_index ON document_series USING btree (tenant_id, updated_at, id);
+alter table document_series enable row level security, force row level security;
+create policy tenant_isolation on document_series for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant insert, select, update on document_series to financial_automation_service;
+
 create table draft_invoice (
   tenant_id integer not null,
   id uuid not null,
@@ -1364,7 +1400,6 @@ END),
   constraint invoice_draft_invoice_id_unique UNIQUE (tenant_id, draft_invoice_id),
   constraint invoice_due_date_order CHECK (due_date >= invoice_date),
   constraint invoice_engagement_id_reference FOREIGN KEY (tenant_id, engagement_id) REFERENCES engagement(tenant_id, id),
-  constraint invoice_invoice_number_unique UNIQUE (tenant_id, invoice_number),
   constraint invoice_org_id_reference FOREIGN KEY (tenant_id, org_id) REFERENCES org(tenant_id, id),
   constraint invoice_paid_at_agrees CHECK ((status = 'PAID'::text) = (paid_at IS NOT NULL)),
   constraint invoice_paid_date_agrees CHECK ((status = 'PAID'::text) = (paid_date IS NOT NULL)),
@@ -1391,6 +1426,7 @@ CREATE INDEX invoice_document_type_index ON invoice USING btree (tenant_id, docu
 CREATE INDEX invoice_due_date_index ON invoice USING btree (tenant_id, due_date, id);
 CREATE INDEX invoice_falling_due_index ON invoice USING btree (tenant_id, due_date) WHERE overdue_at IS NULL AND (status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text])) AND document_type = 'INVOICE'::text;
 CREATE INDEX invoice_invoice_date_index ON invoice USING btree (tenant_id, invoice_date, id);
+CREATE UNIQUE INDEX invoice_invoice_number_org_unique ON invoice USING btree (tenant_id, invoice_number, org_id);
 CREATE INDEX invoice_job_ids_index ON invoice USING gin (tenant_id, job_ids);
 CREATE INDEX invoice_open_index ON invoice USING btree (tenant_id, client_id, due_date, id) INCLUDE (currency, amount_due) WHERE status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text]);
 CREATE INDEX invoice_overdue_at_index ON invoice USING btree (tenant_id, overdue_at, id);
