@@ -48,7 +48,7 @@ async function call(
   operation: Operation,
   exchange: Exchange,
   parameters: Readonly<Record<string, string>>,
-): Promise<Result> {
+): Promise<RouteResult> {
   const { address } = exchange;
   const isOpen = isPublic(operation);
   let hasWritten = false;
