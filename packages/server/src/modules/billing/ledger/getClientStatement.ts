@@ -23,8 +23,8 @@ interface Period {
 
 /** As the contract says. */
 const standardPageSize = 50;
-/** The most movements of a file, which is written in memory. */
-const mostInFile = 50_000;
+/** Maximum number of movements of a file, which is written in memory. */
+const maxFileMovements = 50_000;
 
 /** Returns the movements of what a client owes, with the balances before and after them. */
 export const getClientStatement: Handler<'getClientStatement'> = (context, { path, query }) => {
@@ -41,12 +41,12 @@ export const getClientStatement: Handler<'getClientStatement'> = (context, { pat
     const period = { clientId: path.id, currency, from, to };
     const balances = await balancesOf(session, tenant.id, period);
     if (format === 'csv') {
-      const movements = await session.all(movementsOf(tenant.id, period, { ...balances, limit: mostInFile + 1 }));
-      if (movements.length > mostInFile)
+      const movements = await session.all(movementsOf(tenant.id, period, { ...balances, limit: maxFileMovements + 1 }));
+      if (movements.length > maxFileMovements)
         throw invalid(
           '/from',
           'OUT_OF_RANGE',
-          `A file has at most ${mostInFile} movements. Choose a shorter period.`,
+          `A file has at most ${maxFileMovements} movements. Choose a shorter period.`,
           'query',
         );
       return { status: 200, body: fileOf(period, balances, movements) };
