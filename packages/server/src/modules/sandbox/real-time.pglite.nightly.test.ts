@@ -26,7 +26,7 @@ test('advanceSandboxClock › leaves the changes that time leaves for a tenant w
   }
   const changes = await sandbox.changes();
   expect(new Set(changes.map((line) => line.split(' ', 1)[0]))).toEqual(
-    new Set(['DraftInvoice', 'DraftInvoiceHistory', 'QuickPaymentLink', 'Invoice', 'WipEntry']),
+    new Set(['DraftInvoice', 'DraftInvoiceHistory', 'QuickPaymentLink', 'Invoice', 'WipEntry', 'TimeEntry']),
   );
   expect(changes).toEqual(await real.changes());
 });
