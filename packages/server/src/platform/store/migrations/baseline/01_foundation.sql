@@ -105,11 +105,6 @@ create function stored_instant(written text) returns timestamptz language sql im
 create function limited(amount numeric) returns numeric language sql immutable parallel safe
 return least(greatest(amount, -1e13), 1e13);
 
--- IDs of entries that SQL creates: they ascend with the time, and are the same each time they are created.
-create function entry_id(at timestamptz, key text) returns uuid language sql immutable parallel safe
-  return overlay(overlay(lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
-    || substr(md5(key), 1, 20) placing '7' from 13) placing '8' from 17)::uuid;
-
 -- Amounts have the minor units of their currency: the decimals of ISO 4217, at most two. A test compares these with the list that the
 -- service uses.
 create function minor_units(currency text) returns integer language sql immutable parallel safe
@@ -229,6 +224,18 @@ create function tenant_day(instant timestamptz) returns date
 create function tenant_now() returns timestamptz
   language sql stable parallel safe
   return now() + coalesce(nullif(current_setting('app.clock_offset', true), '')::bigint, 0) * interval '1 millisecond';
+
+-- What every table of an entity begins with; the last file drops it.
+create table entity_columns (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1
+);
 
 -- The day of the transaction's start, in the tenant's time zone: the same in every statement of a transaction.
 create function today() returns date

@@ -1,12 +1,5 @@
 create table org (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   legal_name text collate "C" not null,
   code text collate "C" not null,
@@ -25,14 +18,7 @@ create table org (
 call protect_entity_table('org');
 
 create table office (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   code text collate "C" not null,
   org_id uuid not null,
@@ -54,14 +40,7 @@ call protect_entity_table('office');
 
 -- The head of a department is a staff member: the reference is added with the staff table.
 create table department (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   code text collate "C" not null,
   head_id uuid,
@@ -78,14 +57,7 @@ create table department (
 call protect_entity_table('department');
 
 create table service_line (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   code text collate "C" not null,
   department_id uuid,
@@ -99,14 +71,7 @@ create table service_line (
 call protect_entity_table('service_line');
 
 create table industry (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   code text collate "C",
   parent_id uuid,
@@ -120,14 +85,7 @@ create table industry (
 call protect_entity_table('industry');
 
 create table client_type (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   code text collate "C" not null,
   description text collate "C",
@@ -142,14 +100,7 @@ create table client_type (
 call protect_entity_table('client_type');
 
 create table client_business_entity (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   code text collate "C" not null,
   description text collate "C",
@@ -166,14 +117,7 @@ call protect_entity_table('client_business_entity');
 -- Rates and percentages keep the decimal places that they are written with: a column type of a fixed scale would silently
 -- round the fifth place, which the check rejects.
 create table tax_region (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   code text collate "C" not null,
   country text collate "C" not null,
@@ -189,14 +133,7 @@ create table tax_region (
 call protect_entity_table('tax_region');
 
 create table staff_type (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   code text collate "C" not null,
   description text collate "C",
@@ -214,14 +151,7 @@ create table staff_type (
 call protect_entity_table('staff_type');
 
 create table staff (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   staff_ref text collate "C" not null,
   pms_ref text collate "C",
   first_name text collate "C" not null,

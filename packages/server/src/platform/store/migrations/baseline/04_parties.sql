@@ -1,12 +1,5 @@
 create table client_group (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   description text collate "C",
   owner_id uuid,
@@ -22,14 +15,7 @@ call protect_entity_table('client_group');
 
 -- A client's balances are sums over its invoices, work in progress and payments, updated by whoever writes those.
 create table client (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   legal_name text collate "C",
   client_ref text collate "C" not null,
@@ -125,14 +111,7 @@ create index client_onboarded_at_nulls_last_index on client (tenant_id, onboarde
 alter table client_group add constraint client_group_primary_client_id_reference foreign key (tenant_id, primary_client_id) references client (tenant_id, id) deferrable initially deferred;
 
 create table contact (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   pms_ref text collate "C" not null,
   first_name text collate "C",
   last_name text collate "C",
@@ -172,14 +151,7 @@ alter table client add constraint client_secondary_contact_id_reference foreign 
 -- The owner is a client, a contact or an office. The generated columns split `owner_id` by kind of owner, so that the
 -- database can have a foreign key for each.
 create table contact_info (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   owner_type text collate "C" not null,
   owner_id uuid not null,
   owner_client_id uuid generated always as (case owner_type when 'CLIENT' then owner_id else null::uuid end) stored,
@@ -215,14 +187,7 @@ alter table contact add constraint contact_primary_contact_info_id_reference for
 
 -- Relinking reopens the row of the pair, so the pair is unique among all rows, not among active ones only.
 create table contact_client (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   contact_id uuid not null,
   client_id uuid not null,
   roles text[] not null,

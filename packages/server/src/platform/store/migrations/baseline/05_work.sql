@@ -1,12 +1,5 @@
 create table job_template (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   code text collate "C",
   description text collate "C",
@@ -31,14 +24,7 @@ create table job_template (
 call protect_entity_table('job_template');
 
 create table task_type (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   display_name text collate "C" not null,
   code text collate "C" not null,
   is_billable boolean not null,
@@ -76,14 +62,7 @@ create table job_template_task (
 call protect_tenant_table('job_template_task', 'select, insert, delete');
 
 create table job (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   status text collate "C" not null default 'PLANNED',
   client_id uuid not null,
@@ -195,14 +174,7 @@ create index job_budget_amount_nulls_last_index on job (tenant_id, budget_amount
 create index job_billing_schedule_index on job (tenant_id, billing_schedule, id) where (billing_schedule is not null);
 
 create table task (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   job_id uuid not null,
   task_type_id uuid not null,
@@ -249,14 +221,7 @@ create index task_not_billable_index on task (tenant_id, id) where (NOT is_billa
 
 -- An assignment that ended remains, and a new one is another row: at most one active one has the same person, job and role.
 create table staff_job_assignment (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   staff_id uuid not null,
   job_id uuid not null,
   role text collate "C" not null,
@@ -283,14 +248,7 @@ create index staff_job_assignment_job_id_index on staff_job_assignment (tenant_i
 create index staff_job_assignment_staff_id_index on staff_job_assignment (tenant_id, staff_id);
 
 create table staff_task_assignment (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   staff_id uuid not null,
   task_id uuid not null,
   allocated_hours numeric(10,2),

@@ -1,12 +1,5 @@
 create table engagement (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   client_id uuid not null,
   name text collate "C" not null,
   engagement_ref text collate "C" not null,
@@ -127,14 +120,7 @@ call protect_tenant_table('engagement_job', 'select, insert, delete');
 create unique index engagement_job_active_unique on engagement_job (tenant_id, id) where is_active;
 
 create table engagement_document (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   engagement_id uuid not null,
   document_type_id uuid not null,
   document_type_name text collate "C" not null,
@@ -156,14 +142,7 @@ create table engagement_document (
 call protect_entity_table('engagement_document');
 
 create table engagement_batch (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   status text collate "C" not null default 'PENDING',
   total integer not null,
   started_at timestamptz(3),

@@ -3,14 +3,7 @@ create type hours_change as (tenant_id integer, job_id uuid, task_id uuid, hours
 create type wip_change as (tenant_id integer, job_id uuid, client_id uuid, currency text, outstanding numeric, billed numeric, written_off numeric, written_up numeric);
 
 create table work_code (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   code text collate "C" not null,
   name text collate "C" not null,
   description text collate "C",
@@ -29,14 +22,7 @@ create table work_code (
 call protect_entity_table('work_code');
 
 create table non_work_code (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   code text collate "C" not null,
   name text collate "C" not null,
   description text collate "C",
@@ -56,14 +42,7 @@ create table non_work_code (
 call protect_entity_table('non_work_code');
 
 create table expense_code (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   code text collate "C" not null,
   name text collate "C" not null,
   description text collate "C",
@@ -82,14 +61,7 @@ create table expense_code (
 call protect_entity_table('expense_code');
 
 create table time_entry (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   staff_id uuid not null,
   job_id uuid,
   task_id uuid,
@@ -141,14 +113,7 @@ create index time_entry_amount_index on time_entry (tenant_id, amount, id);
 create index time_entry_notes_index on time_entry using gin (tenant_id, description gin_trgm_ops, lower((description collate fa_case)) collate "C" gin_trgm_ops, internal_note gin_trgm_ops, lower((internal_note collate fa_case)) collate "C" gin_trgm_ops);
 
 create table expense_entry (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   staff_id uuid not null,
   job_id uuid not null,
   code text collate "C" not null,
@@ -192,14 +157,7 @@ create index expense_entry_receipt_file_id_index on expense_entry (tenant_id, re
 create index expense_entry_notes_index on expense_entry using gin (tenant_id, description gin_trgm_ops, lower((description collate fa_case)) collate "C" gin_trgm_ops);
 
 create table wip_entry (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   wip_type text collate "C" not null,
   client_id uuid not null,
   job_id uuid not null,

@@ -3,14 +3,7 @@ create type balance_change as (tenant_id integer, client_id uuid, currency text,
 create type billing_change as (tenant_id integer, job_id uuid, billed numeric, fee numeric, fee_without_work numeric);
 
 create table draft_invoice (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   draft_number text collate "C" not null,
   client_id uuid not null,
   job_ids uuid[] not null default '{}',
@@ -111,14 +104,7 @@ call protect_tenant_table('draft_invoice_line_wip', 'select, insert, delete');
 
 -- A row for each revision of a draft, which never changes.
 create table draft_invoice_history (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   draft_invoice_id uuid not null,
   revision integer not null,
   action text collate "C" not null,
@@ -159,14 +145,7 @@ create index draft_invoice_history_active_desc_index on draft_invoice_history (t
 create index draft_invoice_history_revision_desc_index on draft_invoice_history (tenant_id, revision desc, id);
 
 create table invoice (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   invoice_number text collate "C" not null,
   pms_ref text collate "C",
   client_id uuid not null,
@@ -358,44 +337,6 @@ create table wip_relief (
 call protect_tenant_table('wip_relief', 'select, insert');
 create index wip_relief_wip_entry_id_index on wip_relief (tenant_id, wip_entry_id);
 
--- What each invoice bills each job. A line without a job bills the jobs of its work. A discount without a job is spread over all
--- lines in proportion to their amounts; the last one takes the remaining cents.
-create view billing_of_lines with (security_invoker) as
-  select tenant_id, invoice_id, job_id, sum(amount + discount) as billed,
-    coalesce(sum(amount) filter (where is_fee), 0) as fee,
-    coalesce(sum(amount) filter (where is_fee and not has_work), 0) as fee_without_work
-  from (
-    select *, case
-        when line_type = 'DISCOUNT' then 0
-        when is_last then common - sum(share) over document + share
-        else share
-      end as discount
-    from (
-      select *, case when line_type = 'DISCOUNT' or total = 0 then 0 else round(common * amount / total, minor_units(currency)) end as share,
-        total <> 0 and row_number() over (
-          partition by tenant_id, invoice_id, line_type = 'DISCOUNT' order by position desc, job_id desc) = 1 as is_last
-      from (
-        select *, coalesce(sum(amount) filter (where line_type <> 'DISCOUNT') over document, 0) as total,
-          coalesce(sum(amount) filter (where line_type = 'DISCOUNT' and job_id is null) over document, 0) as common
-        from (
-          select l.tenant_id, l.invoice_id, i.currency, l.position, l.line_type, l.line_type in ('FIXED_FEE', 'PROGRESS') as is_fee,
-            w.job_id is not null as has_work, coalesce(l.job_id, w.job_id) as job_id,
-            case when l.job_id is null and w.job_id is not null then w.billed else l.amount end as amount
-          from invoice_line l
-          join invoice i on i.tenant_id = l.tenant_id and i.id = l.invoice_id
-          left join lateral (
-            select coalesce(l.job_id, e.job_id) as job_id, sum(r.billed) as billed
-            from invoice_line_wip k
-            join wip_relief r on r.tenant_id = k.tenant_id and r.invoice_id = l.invoice_id and r.wip_entry_id = k.wip_entry_id
-            join wip_entry e on e.tenant_id = k.tenant_id and e.id = k.wip_entry_id
-            where k.tenant_id = l.tenant_id and k.line_id = l.id
-            group by 1) w on true) unit
-        window document as (partition by tenant_id, invoice_id)) summed) shared
-    window document as (partition by tenant_id, invoice_id, line_type = 'DISCOUNT')) spread
-  where job_id is not null
-  group by 1, 2, 3;
-grant select on billing_of_lines to financial_automation_service;
-
 create function counts(payment_status text) returns boolean language sql immutable parallel safe
   return payment_status in ('COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED');
 
@@ -553,18 +494,6 @@ $$;
 
 create function is_billing(status text) returns boolean language sql immutable parallel safe
 return status not in ('PENDING', 'VOIDED');
-
--- For invoices that are stored without, as those before this migration.
-create procedure enter_billing(tenant integer, invoices uuid[] default null)
-language plpgsql set plan_cache_mode = force_custom_plan as $$
-begin
-  insert into invoice_billing
-  select b.* from billing_of_lines b join invoice i on i.tenant_id = b.tenant_id and i.id = b.invoice_id
-  where b.tenant_id = tenant and (invoices is null or b.invoice_id = any(invoices)) and is_billing(i.status) and not exists (
-    select from invoice_billing k
-    where k.tenant_id = b.tenant_id and k.invoice_id = b.invoice_id and k.job_id = b.job_id);
-end
-$$;
 
 create procedure add_billing(changes billing_change[]) language sql
 begin atomic

@@ -1,12 +1,5 @@
 create table quick_payment_link (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   url text collate "C" not null,
   -- The page finds its link by this.
   token_hash bytea not null,
@@ -55,14 +48,7 @@ create table payment_link_token (
 );
 
 create table payment (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   payment_number text collate "C" not null,
   pms_ref text collate "C",
   client_id uuid not null,

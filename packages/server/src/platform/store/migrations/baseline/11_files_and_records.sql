@@ -1,12 +1,5 @@
 create table file (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   status text collate "C" not null default 'PENDING',
   file_name text collate "C" not null,
   source text collate "C" not null,
@@ -49,14 +42,7 @@ alter table expense_entry add constraint expense_entry_receipt_file_id_reference
 alter table invoice add constraint invoice_pdf_file_id_reference foreign key (tenant_id, pdf_file_id) references file (tenant_id, id);
 
 create table custom_record_type (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   name text collate "C" not null,
   display_name text collate "C",
   description text collate "C",
@@ -72,14 +58,7 @@ call protect_entity_table('custom_record_type');
 create unique index custom_record_type_name_unique on custom_record_type (tenant_id, lower(name));
 
 create table custom_record (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   type text collate "C" not null,
   attributes jsonb not null,
   constraint custom_record_attributes_object check (jsonb_typeof(attributes) = 'object'),

@@ -1,12 +1,5 @@
 create table event_subscription (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   delivery_url text collate "C" not null,
   entity_type text collate "C" not null,
   operations text[] not null,

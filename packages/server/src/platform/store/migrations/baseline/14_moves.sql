@@ -96,3 +96,17 @@ begin
   return new;
 end
 $$;
+
+-- PostgreSQL 18 gives the constraints of copied columns the names of the copied ones.
+do $$
+declare
+  copied record;
+begin
+  for copied in select conrelid::regclass as entity_table, conname from pg_constraint
+    where contype = 'n' and starts_with(conname, 'entity_columns_') and conrelid <> 'entity_columns'::regclass loop
+    execute format('alter table %s rename constraint %I to %I', copied.entity_table, copied.conname,
+      replace(copied.conname, 'entity_columns', copied.entity_table::text));
+  end loop;
+end
+$$;
+drop table entity_columns;

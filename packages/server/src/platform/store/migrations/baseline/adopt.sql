@@ -3,6 +3,9 @@
 drop view outbox_event;
 drop function insert_outbox_event(), delete_outbox_event(), copy_event_positions(), remove_event_positions();
 drop table event_arrival;
+drop procedure enter_billing(integer, uuid[]), enter_books(integer, uuid[], uuid[], uuid[]);
+drop view billing_of_lines;
+drop function entry_id(timestamptz, text);
 do $$
 declare
   unproven record;
