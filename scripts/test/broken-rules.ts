@@ -14,7 +14,9 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -110,7 +112,8 @@ async function follows(rule: ChangedRule): Promise<string | undefined> {
   const { file, isInDatabase } = rule;
   writeFileSync(join(copy, file), changedText(rule));
   if (isInDatabase) {
-    const { output } = await run(['node', 'packages/server/scripts/rule-functions.ts'], { directory: copy });
+    const { code, output } = await run(['node', 'packages/server/scripts/rule-functions.ts'], { directory: copy });
+    if (code !== 0) throw new Error(output);
     writeFileSync(join(copy, migration), output);
   }
   const failed = (await firstFailure(figures)) ?? (await firstFailure(demoData, { NIGHTLY: 'yes' }));
@@ -164,7 +167,20 @@ function copySources(): string {
   const packages = new Set(files.flatMap((file) => /^packages\/[^/]+/.exec(file)?.[0] ?? []));
   for (const folder of ['.', ...packages]) {
     const modules = join(root, folder, 'node_modules');
-    if (existsSync(modules)) symlinkSync(modules, join(target, folder, 'node_modules'));
+    if (existsSync(modules)) linkModules(modules, join(target, folder, 'node_modules'));
   }
   return target;
+}
+
+/** Links dependencies. Links to packages of this repository are relative, and so lead to their copies. */
+function linkModules(from: string, to: string): void {
+  mkdirSync(to);
+  for (const name of readdirSync(from)) {
+    const [source, link] = [join(from, name), join(to, name)];
+    if (name !== '@financial-automation') symlinkSync(source, link);
+    else {
+      mkdirSync(link);
+      for (const own of readdirSync(source)) symlinkSync(readlinkSync(join(source, own)), join(link, own));
+    }
+  }
 }

@@ -25,10 +25,13 @@ export const changedRules: readonly ChangedRule[] = [
     isInDatabase: true,
   },
   {
-    name: 'tax is that of twice the amount',
+    name: 'tax is a percentage of a percentage of the amount',
     file: `${rules}/document.ts`,
     changes: [
-      { from: 'round(percentOf(amount, ratePercent))', to: 'round(percentOf(plus(amount, amount), ratePercent))' },
+      {
+        from: 'round(percentOf(amount, ratePercent))',
+        to: 'round(percentOf(percentOf(amount, ratePercent), ratePercent))',
+      },
     ],
     isInDatabase: true,
   },
