@@ -9,7 +9,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
 const names = new Set(tracked.map((path) => basename(path)));
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object };
-const program = readFileSync(join(root, 'packages/server/src/main/program.ts'), 'utf8');
+const program = tracked
+  .filter((path) => /^packages\/server\/src\/main\/(?:program|commands\/[a-z-]+)\.ts$/.test(path))
+  .map((path) => readFileSync(join(root, path), 'utf8'))
+  .join('\n');
 const operatorCommands = new Set([...program.matchAll(/\.command\('([a-z-]+)'/g)].map(([, name]) => name));
 // Guides are pages of the reference, which has its own check of links, and the changelog names what was.
 const documents = tracked.filter((path) => path.endsWith('.md') && !/^openapi\/guides\/|^CHANGELOG/.test(path));
