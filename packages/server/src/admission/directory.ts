@@ -134,7 +134,8 @@ export class Directory {
     if (tenantName !== undefined && tenantName !== claims.tenant) throw tenantMismatch();
     // Nearly every request finds both in the cache, and needs no promise for them.
     const tenant = this.#tenants.get(claims.tenant) ?? (await this.#readTenant(claims.tenant));
-    if (tenant === undefined) throw tenantMismatch();
+    if (tenant === undefined)
+      throw new Rejection('TENANT_MISMATCH', 'The tenant of this token is closed. Its operator can open it.');
     const key =
       this.#keys.get(keyPlace(tenant.id, claims.client_id)) ?? (await this.#readKey(tenant.id, claims.client_id));
     if (key === undefined || !key.usable)

@@ -30,7 +30,7 @@ const atLeast = (smallest: number) =>
 const databaseAddress = makeValidator<string>((text) => {
   // The text contains a password, so no message repeats it.
   if (text !== '' && !isDatabaseAddress(text)) {
-    throw new Error('an address such as postgres://user:password@host:5432/database');
+    throw new Error(`an address such as ${sampleAddress}`);
   }
   return text;
 });
@@ -38,11 +38,18 @@ const databaseAddress = makeValidator<string>((text) => {
 const databaseAddresses = makeValidator<readonly string[]>((text) => {
   const addresses = text === '' ? [] : text.split(',').map((address) => address.trim());
   if (addresses.every(isDatabaseAddress)) return addresses;
-  throw new Error('addresses such as postgres://user:password@host:5432/database, separated by commas');
+  throw new Error(`addresses, separated by commas, such as ${sampleAddress}`);
 });
 
+const sampleAddress =
+  'postgres://user:password@host:5432/database. In a password, write @ as %40, / as %2F, ? as %3F, # as %23 and % as %25';
+
+/** A password with such a character as it is would end there, and the rest would be shown as the host or the database. */
 function isDatabaseAddress(text: string): boolean {
-  return /^postgres(ql)?:/.test(text) && URL.canParse(text);
+  if (!/^postgres(ql)?:/.test(text) || !URL.canParse(text)) return false;
+  const { username, password, pathname, search, hash } = new URL(text);
+  if (hash !== '' || `${pathname}${search}`.includes('@')) return false;
+  return [username, password, pathname].every((part) => !/%(?![0-9a-f]{2})/i.test(part));
 }
 
 /** A path, or a slash at the end, would never match what browsers send. */

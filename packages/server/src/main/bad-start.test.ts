@@ -1,14 +1,17 @@
 import { once } from 'node:events';
-import { chmod, chown, cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { chmod, chown, cp, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { selfSigned } from '../../test/certificate.ts';
 import { clockAhead } from '../../test/clock.ts';
 import { engineName, testDatabase } from '../../test/database.ts';
 import { portOf } from '../../test/free-port.ts';
 import { sampleOf } from '../../test/nightly.ts';
 import { patientLimits } from '../../test/patient-limits.ts';
+import { embeddedBinaries, PostgresProcess } from '../../test/postgres-process.ts';
 import { overTcp, runOn } from '../../test/postgres-server.ts';
 import { type Environment, processEnvironment, runCli, spawnServer } from '../../test/process.ts';
 import { openProxy } from '../../test/severable-proxy.ts';
@@ -28,184 +31,166 @@ const takenPort = String(portOf(await listener()));
 /** A port that accepts connections and never sends anything. */
 const silentPort = String(portOf(await listener()));
 
-interface BadStart {
-  readonly name: string;
-  /** The settings that differ from those of a valid start. */
-  readonly settings: () => Environment | Promise<Environment>;
-  readonly says: RegExp;
+/** What is wrong: settings that differ from those of a valid start, and the command that finds out if it is not `serve`. */
+interface Fault {
+  readonly settings: readonly Environment[];
+  readonly command?: readonly string[];
 }
 
-const onBothEngines: BadStart[] = [
-  { name: 'a port that is not a number', settings: () => ({ PORT: 'x' }), says: /PORT: .*"x"/ },
-  {
-    name: 'a port that is in use',
-    settings: () => ({ PORT: takenPort }),
-    says: new RegExp(`^Port ${takenPort} is in use. Stop the program that uses it, or set PORT to another port.$`),
-  },
-  {
-    name: 'neither PUBLIC_URL nor PAYMENT_PROCESSOR',
-    settings: () => ({ PAYMENT_PROCESSOR: '' }),
-    says: /^Set PUBLIC_URL to the URL at which browsers reach this service, or PAYMENT_PROCESSOR to stripe/,
-  },
-  {
-    name: 'an address of another machine',
-    settings: () => ({ HOST: '203.0.113.1' }),
-    says: /^This machine does not have the address 203\.0\.113\.1\. Set HOST to one of its addresses/,
-  },
-  {
-    name: 'a master key of the wrong length',
-    settings: () => ({ MASTER_KEY: 'c2hvcnQ=' }),
-    says: /^The master key must be 32 bytes in base64\./,
-  },
-  {
-    name: 'a master key that does not match the database',
-    settings: () => ({ MASTER_KEY: Buffer.alloc(32, 1).toString('base64') }),
-    says: /^MASTER_KEY is not the key with which this database was set up\./,
-  },
-  {
-    name: 'a database of a later version',
-    settings: async () => {
-      const changed = engineName === 'pglite' ? { DATA_DIR: await copyOfData() } : {};
-      const damaged = { ...environment, ...changed };
-      await runAsOwner(damaged, `insert into schema_migration (name, timestamp) values ('9999_later', '')`);
-      onTestFinished(() => runAsOwner(damaged, `delete from schema_migration where name = '9999_later'`));
-      return changed;
-    },
-    says: /^The database is newer than this program: it has 9999_later\./,
-  },
-];
+const wrong = (...settings: Environment[]): Fault => ({ settings });
+/** A part of each password, which is never shown. */
+const secret = 'Secret';
 
-const onPglite: BadStart[] = [
-  {
-    name: 'a data directory with a long path',
-    settings: () => ({ DATA_DIR: join(tmpdir(), 'long'.repeat(30)) }),
-    says: /^DATA_DIR is too long: /,
+const onBothEngines: Readonly<Record<string, () => Fault | Promise<Fault>>> = {
+  'a port that is not a number': () => wrong({ PORT: 'x' }),
+  'a port that is in use': () => wrong({ PORT: takenPort }),
+  'neither PUBLIC_URL nor PAYMENT_PROCESSOR': () => wrong({ PAYMENT_PROCESSOR: '' }),
+  'an address of another machine': () => wrong({ HOST: '203.0.113.1' }),
+  'a master key of the wrong length': () => wrong({ MASTER_KEY: 'c2hvcnQ=' }),
+  'a master key that is not that of the database': () => wrong({ MASTER_KEY: Buffer.alloc(32, 1).toString('base64') }),
+  'a database of a later version': async () => {
+    const changed = engineName === 'pglite' ? { DATA_DIR: await copyOfData() } : {};
+    const damaged = { ...environment, ...changed };
+    await runAsOwner(damaged, `insert into schema_migration (name, timestamp) values ('9999_later', '')`);
+    onTestFinished(() => runAsOwner(damaged, `delete from schema_migration where name = '9999_later'`));
+    return wrong(changed);
   },
-  {
-    name: 'a data directory that is a file',
-    settings: () => ({ DATA_DIR: process.execPath }),
-    says: /^The data directory .+ cannot be used: it is not a directory\. Set DATA_DIR to another one\.$/,
+  'a command for a tenant that is closed': async () => {
+    await runCli(environment, 'tenant', 'close', 'hartwell');
+    return { settings: [{}], command: ['api-key', 'list', 'hartwell'] };
   },
-  {
-    name: 'a data directory whose file system has no files of this user',
-    settings: () => ({ DATA_DIR: '/proc/financial-automation' }),
-    says: /^The data directory .+ cannot be used: (it cannot be created there|this user is not allowed to create it)\. Set DATA_DIR to another one\.$/,
-  },
-  {
-    name: 'a data directory in which no file can be created',
-    // With a key of its own, it creates none.
-    settings: () => ({ DATA_DIR: '/proc/self', MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }),
-    says: /^The data directory .+ cannot be used: files cannot be created there\. Set DATA_DIR to another one\.$/,
-  },
-  {
-    name: 'a data directory that others may write to',
-    settings: async () => {
-      const folder = await copyOfData();
-      await chmod(folder, 0o770);
-      return { DATA_DIR: folder };
-    },
-    says: /^Users other than its owner may write to .+ Run: chmod go-w '.+'$/,
-  },
-  {
-    name: 'a data directory that belongs to another user',
-    settings: async () => {
-      if (process.geteuid?.() !== 0) return { DATA_DIR: '/' };
-      const folder = await copyOfData();
-      await chown(folder, 12_345, 12_345);
-      return { DATA_DIR: folder };
-    },
-    says: /belongs to the user with the ID \d+, and this process runs as \d+\./,
-  },
-  {
-    name: 'a master key that others may read',
-    settings: async () => {
-      const folder = await copyOfData();
-      await chmod(join(folder, 'master.key'), 0o640);
-      return { DATA_DIR: folder };
-    },
-    says: /^Users other than its owner may read or write .+ Run: chmod 600 '.+'$/,
-  },
-  {
-    name: 'a corrupt database',
-    settings: async () => {
-      const folder = await copyOfData();
-      await writeFile(join(folder, 'database/database/global/pg_control'), 'spoilt');
-      return { DATA_DIR: folder };
-    },
-    says: /^PGlite stopped: .+\.$/,
-  },
-];
+  'a command for a tenant that does not exist': () => ({ settings: [{}], command: ['rows', 'check', 'nobody'] }),
+};
 
-const onPostgres: BadStart[] = [
-  {
-    name: 'an invalid URL',
-    settings: () => ({ DATABASE_URL: 'localhost' }),
-    says: /DATABASE_URL: .*postgres:/,
+const onPglite: typeof onBothEngines = {
+  'a data directory with a long path': () => wrong({ DATA_DIR: join(tmpdir(), 'long'.repeat(30)) }),
+  'a data directory that is a file': () => wrong({ DATA_DIR: process.execPath }),
+  'a data directory whose file system has no files of this user': () =>
+    wrong({ DATA_DIR: '/proc/financial-automation' }),
+  // With a key of its own, it creates none.
+  'a data directory in which no file can be created': () =>
+    wrong({ DATA_DIR: '/proc/self', MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }),
+  'a data directory that others may write to': async () => {
+    const folder = await copyOfData();
+    await chmod(folder, 0o770);
+    return wrong({ DATA_DIR: folder });
   },
-  {
-    name: 'a user who does not exist',
-    settings: () => ({ DATABASE_URL: changedUrl({ username: 'nobody' }) }),
-    says: /^The PostgreSQL server rejects the user or the password of DATABASE_URL \(28P01\)\.$/,
+  'a data directory that belongs to another user': async () => {
+    if (process.geteuid?.() !== 0) return wrong({ DATA_DIR: '/' });
+    const folder = await copyOfData();
+    await chown(folder, 12_345, 12_345);
+    return wrong({ DATA_DIR: folder });
   },
-  {
-    name: 'a database that does not exist',
-    settings: () => ({ DATABASE_URL: changedUrl({ pathname: '/nowhere' }) }),
-    says: /^The database that DATABASE_URL names does not exist/,
+  'a master key that others may read': async () => {
+    const folder = await copyOfData();
+    await chmod(join(folder, 'master.key'), 0o640);
+    return wrong({ DATA_DIR: folder });
   },
-  {
-    name: 'a database that is not migrated',
-    settings: async () => ({ DATABASE_URL: (await testDatabase('empty')).databaseUrl ?? '' }),
-    says: /^The database lacks (?:the migration 0000_baseline|\d+ migrations, from 0000_baseline on): run "operator migrate" of this version, or set MIGRATE_AT_START=on\.$/,
+  'a corrupt database': async () => {
+    const folder = await copyOfData();
+    await writeFile(join(folder, 'database/database/global/pg_control'), 'spoilt');
+    return wrong({ DATA_DIR: folder });
   },
-  ...[8 * 365 * 86_400, -3_600, 60].map((seconds) => ({
-    name: `a clock of this machine that is ${seconds} s ahead`,
-    settings: () => ({ NODE_OPTIONS: clockAhead(seconds) }),
-    says: /^The clock of this process is [\d,]+ (days ahead of|seconds behind|seconds ahead of) that of the database\. Correct the one that is wrong, such as by NTP\.$/,
-  })),
-  {
-    name: 'a setting that is another one in the other processes',
-    settings: async () => {
-      await runCli(environment, 'setting', 'set', 'AUDIT_LOG_YEARS', '9');
-      return { AUDIT_LOG_YEARS: '1' };
-    },
-    says: /^AUDIT_LOG_YEARS is 1 here, and 9 in the database, for all processes\. Set it to 9, or run: .+ operator setting set AUDIT_LOG_YEARS '1'$/,
+};
+
+const onPostgres: typeof onBothEngines = {
+  'no master key': () => wrong({ MASTER_KEY: '' }),
+  'an address that is none, or a password with characters such as @ and /': () =>
+    wrong(
+      ...[
+        'localhost',
+        `postgres://u:@${secret}/x@h/d`,
+        `postgres://u:1/${secret}@h/d`,
+        `postgres://u:#${secret}@h/d`,
+      ].map((DATABASE_URL) => ({ DATABASE_URL })),
+      { DATABASE_URL: `postgres://u:1?${secret}@h/d` },
+      { DATABASE_URL: `postgres://u:%${secret}@h/d` },
+    ),
+  'no password': async () => wrong({ DATABASE_URL: (await strictServer()).urlOf('asked') }),
+  'a wrong user or password': async () => wrong({ DATABASE_URL: (await strictServer()).urlOf('asked', secret) }),
+  'a user whom pg_hba.conf does not admit, or only with TLS': async () => {
+    const { urlOf } = await strictServer();
+    return wrong({ DATABASE_URL: urlOf('rejected') }, { DATABASE_URL: urlOf('encrypted') });
   },
-  { name: 'no master key', settings: () => ({ MASTER_KEY: '' }), says: /^MASTER_KEY is missing\./ },
-];
+  'a server without TLS': () => wrong({ DATABASE_URL: changedUrl({ search: 'sslmode=verify-full' }) }),
+  'a certificate of an unknown authority, or of another host': async () => {
+    const { urlOf, certificate } = await strictServer();
+    const unknown = `${urlOf('encrypted')}?sslmode=verify-full`;
+    return wrong({ DATABASE_URL: unknown }, { DATABASE_URL: `${unknown}&sslrootcert=${certificate}` });
+  },
+  'a certificate file that does not exist': () =>
+    wrong({ DATABASE_URL: changedUrl({ search: 'sslmode=verify-full&sslrootcert=/nowhere.pem' }) }),
+  'a database that does not exist': () => wrong({ DATABASE_URL: changedUrl({ pathname: '/nowhere' }) }),
+  'a server of version 14': async () => wrong({ DATABASE_URL: (await strictServer()).urlOf('older') }),
+  'a database that is not migrated': async () =>
+    wrong({ DATABASE_URL: (await testDatabase('empty')).databaseUrl ?? '' }),
+  'a clock that differs by more than 5 seconds': () =>
+    wrong(...[8 * 365 * 86_400, -3_600, 60].map((seconds) => ({ NODE_OPTIONS: clockAhead(seconds) }))),
+  'a setting that is another one in the other processes': async () => {
+    await runCli(environment, 'setting', 'set', 'AUDIT_LOG_YEARS', '9');
+    return wrong({ AUDIT_LOG_YEARS: '1' });
+  },
+  'a server that does not run': () => wrong({ DATABASE_URL: changedUrl({ port: '1' }) }),
+  'a socket that does not exist': () => wrong({ DATABASE_URL: `postgres://u:${secret}@%2Fnowhere/d` }),
+  'a server that does not respond': () =>
+    wrong({ DATABASE_URL: changedUrl({ port: silentPort }), CONNECT_TIMEOUT_MS: '1500' }),
+  'a server with too many connections': async () => wrong({ DATABASE_URL: (await strictServer()).urlOf('limited') }),
+};
+
+/** The table of the run book: what is wrong, the sentence, and whether it is of one engine. */
+const rows = [
+  ...(readFileSync(new URL('../../docs/run-book.md', import.meta.url), 'utf8')
+    .split('## When it does not start\n')[1]
+    ?.split('\n## ')[0]
+    ?.matchAll(/^\| (?:(PostgreSQL|embedded): )?(.+) \| (.+) \|$/gm) ?? []),
+]
+  .slice(1)
+  .map(([, engine, fault = '', sentence = '']) => ({ engine, fault, sentence }));
+const [ownEngine, ownFaults] = engineName === 'pglite' ? ['embedded', onPglite] : ['PostgreSQL', onPostgres];
+
+test('the table of the run book has the faults that are caused here', () => {
+  const faultsOf = (engine?: string) => rows.filter((row) => row.engine === engine).map(({ fault }) => fault);
+  expect(faultsOf()).toEqual(Object.keys(onBothEngines));
+  expect(faultsOf('PostgreSQL')).toEqual(Object.keys(onPostgres));
+  expect(faultsOf('embedded')).toEqual(Object.keys(onPglite));
+});
+
+/** `…` stands for any text. */
+const patternOf = (sentence: string) => sentence.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('…', '[^]*');
 
 // Each is a process of its own.
-test.each(sampleOf([...onBothEngines, ...(engineName === 'pglite' ? onPglite : onPostgres)], 3))(
-  'the process prints one sentence and exits with code 1: $name',
-  async ({ settings, says }) => {
-    const { code, out, error } = await runCli({ ...environment, ...(await settings()) }, 'serve');
-    expect(error.trim()).toMatch(says);
-    expect(error).not.toMatch(/^ +at |node:internal/m);
-    expect(out).not.toContain('"Serving."');
-    expect(code).toBe(1);
-  },
-);
+test.each(
+  sampleOf(
+    rows.filter(({ engine }) => engine === undefined || engine === ownEngine),
+    4,
+  ),
+)('the process says what the run book says, and no part of a password: $fault', async ({ fault, sentence }) => {
+  const cause = await (onBothEngines[fault] ?? ownFaults[fault])?.();
+  for (const settings of cause?.settings ?? [])
+    if (sentence.endsWith('Waiting for it.')) await waits({ ...environment, ...settings }, sentence);
+    else {
+      const { code, out, error } = await runCli({ ...environment, ...settings }, ...(cause?.command ?? ['serve']));
+      expect(error.trim()).toMatch(new RegExp(`^${patternOf(sentence)}$`));
+      expect(error).not.toMatch(/^ +at |node:internal/m);
+      expect(error + out).not.toContain(secret);
+      expect(out).not.toContain('"Serving."');
+      expect(code).toBe(1);
+    }
+});
 
-if (engineName === 'postgres')
-  test.each([
-    [
-      'is not running',
-      async () => '1',
-      /The PostgreSQL server at \S+:1 cannot be reached \(ECONNREFUSED\)\. Waiting for it\./,
-    ],
-    [
-      'does not respond',
-      async () => silentPort,
-      /The PostgreSQL server at \S+:\d+ did not respond within 1500 ms\. Check the host .+ set CONNECT_TIMEOUT_MS to more than 1500\. Waiting for it\./,
-    ],
-  ])('the process waits for a server that %s, and says so every few seconds', async (_, port, says) => {
-    const settings = { DATABASE_URL: changedUrl({ port: await port() }), CONNECT_TIMEOUT_MS: '1500' };
-    const waiting = spawnServer({ ...environment, ...settings });
-    onTestFinished(() => void waiting.kill('SIGKILL'));
-    await expect.poll(() => waiting.written().match(new RegExp(says, 'g'))?.length).toBeGreaterThan(1);
-    // Without a handler, so that nobody waits for a process that waits.
-    waiting.kill('SIGTERM');
-    expect((await waiting.finished).out).not.toContain('"Serving."');
-  });
+/** Starts a server that says the sentence every few seconds, and ends it. */
+async function waits(settings: Environment, sentence: string): Promise<void> {
+  const waiting = spawnServer(settings);
+  onTestFinished(() => void waiting.kill('SIGKILL'));
+  const times = () =>
+    waiting.written().match(new RegExp(patternOf(sentence).replaceAll('[^]*', '[^\n]*'), 'g'))?.length;
+  await expect.poll(times).toBeGreaterThan(1);
+  // Without a handler, so that nobody waits for a process that waits.
+  waiting.kill('SIGTERM');
+  const { out, error } = await waiting.finished;
+  expect(out + error).not.toContain(secret);
+  expect(out).not.toContain('"Serving."');
+}
 
 if (engineName === 'postgres')
   test('the process serves as soon as the server is there', async () => {
@@ -214,10 +199,63 @@ if (engineName === 'postgres')
     await proxy.sever();
     const waiting = spawnServer({ ...environment, DATABASE_URL: changedUrl({ port: String(proxy.port) }) });
     onTestFinished(() => void waiting.kill('SIGKILL'));
-    await waiting.wrote('cannot be reached (ECONNREFUSED). Waiting for it.');
+    await waiting.wrote('cannot be reached (ECONNREFUSED). Start it');
     await proxy.restore();
     await waiting.wrote('"Serving."');
   });
+
+interface StrictServer {
+  /** File with the certificate of the server, which is for another host. */
+  readonly certificate: string;
+  urlOf(user: string, password?: string): string;
+}
+
+let strict: Promise<StrictServer> | undefined;
+/** A server with TLS that admits each user in another way. */
+function strictServer(): Promise<StrictServer> {
+  strict ??= startStrictServer();
+  return strict;
+}
+
+async function startStrictServer(): Promise<StrictServer> {
+  const server = await PostgresProcess.create(embeddedBinaries());
+  afterAll(() => server.remove());
+  const { key, cert } = await selfSigned('db.example.com');
+  await runOn(
+    server.url,
+    `create role asked login password 'right'`,
+    'create role rejected login',
+    'create role encrypted login',
+    'create role limited login connection limit 0',
+    // What the service asks for the version is another function for this user.
+    'create role older login',
+    'create schema before authorization older',
+    `create function before.current_setting(text) returns text language sql return '140011'`,
+    'alter role older set search_path = before, pg_catalog',
+  );
+  const { uid, gid } = await stat(join(server.folder, 'data/PG_VERSION'));
+  const files = {
+    'key.pem': key,
+    'cert.pem': cert,
+    'data/pg_hba.conf': [
+      'host all asked all scram-sha-256',
+      'host all rejected all reject',
+      'hostssl all encrypted all trust',
+      ...['admin', 'limited', 'older'].map((user) => `host all ${user} all trust`),
+    ].join('\n'),
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await writeFile(join(server.folder, name), text, { mode: 0o600 });
+    await chown(join(server.folder, name), uid, gid);
+  }
+  await server.stop();
+  await server.start(['ssl=on', `ssl_cert_file=${server.folder}/cert.pem`, `ssl_key_file=${server.folder}/key.pem`]);
+  return {
+    certificate: join(server.folder, 'cert.pem'),
+    urlOf: (user, password) =>
+      `postgres://${user}${password === undefined ? '' : `:${password}`}@127.0.0.1:${server.port}/postgres`,
+  };
+}
 
 /** Copies the data directory, so that a test can modify it. */
 async function copyOfData(): Promise<string> {
@@ -227,7 +265,7 @@ async function copyOfData(): Promise<string> {
   return folder;
 }
 
-function changedUrl(parts: { port?: string; username?: string; pathname?: string }): string {
+function changedUrl(parts: { port?: string; pathname?: string; search?: string }): string {
   return Object.assign(overTcp(environment.DATABASE_URL ?? ''), parts).href;
 }
 

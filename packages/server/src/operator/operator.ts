@@ -24,3 +24,8 @@ export interface Progress {
 export function noTenant(name: string): string {
   return `The tenant ${name} does not exist. To create it, run: ${pasteable(`operator tenant create ${name}`)}`;
 }
+
+/** Describes a tenant that is closed, with the command to open it. */
+export function closedTenant(name: string): string {
+  return `The tenant ${name} is closed. To open it, run: ${pasteable(`operator tenant open ${name}`)}`;
+}

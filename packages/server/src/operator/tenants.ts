@@ -14,7 +14,7 @@ import type { Transaction } from '../platform/store/session.ts';
 import type { Cell, Store } from '../platform/store/store.ts';
 import { partitionsDue } from '../platform/store/trace.ts';
 import { inCell, storeOfTenant } from './databases/index.ts';
-import { noTenant, type Operator } from './operator.ts';
+import { closedTenant, noTenant, type Operator } from './operator.ts';
 
 export interface NewTenant {
   /** The name in the `Tenant` header of requests. */
@@ -175,14 +175,14 @@ export async function setTenantOpen({ service }: Operator, name: string, isOpen:
   for (const channel of [jobsDue, partitionsDue]) store.notify(channel, '');
 }
 
-/** Returns the tenant with the name. @throws Error with a sentence if it does not exist. */
+/** Returns the tenant with the name. @throws Error with a sentence if it does not exist or is closed. */
 export async function tenantNamed(
   { service }: { readonly service: Pick<Operator['service'], 'directory'> },
   name: string,
 ): Promise<Tenant> {
   const tenant = await service.directory.tenant(name);
-  if (tenant === undefined) throw new Error(noTenant(name));
-  return tenant;
+  if (tenant !== undefined) return tenant;
+  throw new Error((await service.directory.storeOf(name)) === undefined ? noTenant(name) : closedTenant(name));
 }
 
 /** Runs one transaction of the operator for a tenant, audited as the operator. */

@@ -1,9 +1,10 @@
 import pg from 'pg';
 import { type ClockReading, clockFault, databaseClock, otherClockFault } from '../database-clock.ts';
 import { bindConnections, bindTransactions } from './binding.ts';
+import { connectFailure, firstClient } from './connect-failure.ts';
 import { checkConnection, databaseTime, watchConnections, withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
-import { DatabaseError, DatabaseUnavailable, reasonOf, ServerAway, WrongClock } from './errors.ts';
+import { DatabaseError, WrongClock } from './errors.ts';
 import type { Limits, StoreLog } from './limits.ts';
 import { listenOnOwnConnection } from './listener.ts';
 import { resultTypes } from './result-types.ts';
@@ -40,8 +41,7 @@ export interface PostgresOptions {
 /**
  * Opens a pool of connections to a PostgreSQL server.
  *
- * @throws ServerAway if it cannot be reached now; DatabaseUnavailable if it rejects the user, or lacks the database; DatabaseError if it is older than version 15, or behind a pooler
- * that the options do not name
+ * @throws DatabaseError with a sentence for the operator; ServerAway if the server may be there in a moment
  */
 export async function openPostgres(options: PostgresOptions, limits: Limits, log: StoreLog): Promise<Engine> {
   const { databaseUrl, poolSize, pooler, standbyUrls = [], isClock = true } = options;
@@ -144,8 +144,8 @@ function openPool(
 }
 
 async function inspect(databaseUrl: string, pooler: PostgresOptions['pooler'], limit: number): Promise<ClockReading> {
-  const first = firstClient(databaseUrl, limit);
-  const second = firstClient(databaseUrl, limit);
+  const first = firstClient(databaseUrl, limit, applicationName);
+  const second = firstClient(databaseUrl, limit, applicationName);
   const started = performance.now();
   try {
     await first.connect();
@@ -155,26 +155,10 @@ async function inspect(databaseUrl: string, pooler: PostgresOptions['pooler'], l
     await checkConnections([first, second]);
     return reading;
   } catch (error) {
-    if (error instanceof DatabaseError) throw error;
-    const address = `${first.host}:${first.port}`;
-    // `pg` ends a connection at its time limit, with the same error as if the server had ended it.
-    const isLate = performance.now() - started >= limit && !hasCode(error);
-    throw isLate ? new ServerAway(lateConnection(address, limit)) : connectFailure(error, address);
+    throw connectFailure(error, first, performance.now() - started, limit);
   } finally {
     await Promise.all([first.end(), second.end()]);
   }
-}
-
-function firstClient(databaseUrl: string, limit: number): pg.Client {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    application_name: applicationName,
-    connectionTimeoutMillis: limit,
-    query_timeout: limit,
-  });
-  // The statement that used the connection reports its errors.
-  client.on('error', () => undefined);
-  return client;
 }
 
 /** @returns the time of the server */
@@ -185,7 +169,9 @@ async function checkVersion(client: pg.Client): Promise<ClockReading> {
   );
   const { version = 0, time = 0 } = rows[0] ?? {};
   if (version >= oldestVersion) return { database: time, requestedAt, arrivedAt: performance.now() };
-  throw new DatabaseError(`The PostgreSQL server is version ${version}; ${oldestVersion} or newer is needed.`);
+  throw new DatabaseError(
+    `The PostgreSQL server has version ${version}, and the service needs ${oldestVersion} or later. Upgrade the server, or set DATABASE_URL to another one.`,
+  );
 }
 
 /** Two concurrent connections have two server processes of their own. A pooler switches them. */
@@ -202,36 +188,5 @@ async function checkConnections(clients: readonly pg.Client[]): Promise<void> {
         'DATABASE_URL leads to a pooler that assigns each transaction to another connection of the server. Set DATABASE_POOLER=transaction, or connect to the server itself.',
       );
     }
-  }
-}
-
-function lateConnection(address: string, limit: number): string {
-  return `The PostgreSQL server at ${address} did not respond within ${limit} ms. Check the host and the port of DATABASE_URL, or set CONNECT_TIMEOUT_MS to more than ${limit}.`;
-}
-
-function hasCode(error: unknown): boolean {
-  return error instanceof Error && 'code' in error;
-}
-
-function connectFailure(error: unknown, address: string): DatabaseUnavailable {
-  const reason = reasonOf(error);
-  switch (reason) {
-    case '28P01':
-    case '28000':
-      return new DatabaseUnavailable(
-        `The PostgreSQL server rejects the user or the password of DATABASE_URL (${reason}).`,
-      );
-    case '3D000':
-      return new DatabaseUnavailable(
-        'The database that DATABASE_URL names does not exist (3D000). Create it: CREATE DATABASE …',
-      );
-    case '53300':
-      return new ServerAway(
-        `The PostgreSQL server at ${address} has no connection left (53300). Raise max_connections, or lower POOL_SIZE.`,
-      );
-    case '57P03':
-      return new ServerAway(`The PostgreSQL server at ${address} is starting (57P03).`);
-    default:
-      return new ServerAway(`The PostgreSQL server at ${address} cannot be reached (${reason}).`);
   }
 }

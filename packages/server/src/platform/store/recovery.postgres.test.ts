@@ -97,6 +97,6 @@ test('an unreachable server is reported at the start, without its password', asy
   const opening = openStore({ databaseUrl: nowhere.href });
   await expect(opening).rejects.toMatchObject({
     name: 'ServerAway',
-    message: `The PostgreSQL server at ${nowhere.host} cannot be reached (ECONNREFUSED).`,
+    message: `The PostgreSQL server at ${nowhere.host} cannot be reached (ECONNREFUSED). Start it, or correct the host and the port of DATABASE_URL.`,
   });
 });
