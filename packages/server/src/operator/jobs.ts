@@ -1,3 +1,4 @@
+import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Store } from '../platform/store/store.ts';
 import type { Operator } from './operator.ts';
 import { fromAllCells } from './tenants.ts';
@@ -89,12 +90,19 @@ export async function retryJob({ service: { store } }: JobOperator, id: string):
     one.ownerStatements(
       `with retried as (
          update background_job set status = 'WAITING', due_at = now(), runs = 0, failures = 0, ended_at = null
-         where status = 'DEAD' and id::text = $1 returning name)
-       select pg_notify('background_job', name) from retried`,
+         where status = 'DEAD' and id::text = $1 returning name, tenant_id)
+       select retried.name as job, tenant.name as tenant, pg_notify('background_job', retried.name)
+       from retried join tenant on tenant.id = tenant_id`,
       [id],
     );
   const { found, unavailable } = await fromAllCells(store, retry);
-  if (found.some(({ rows }) => rows.length > 0)) return;
+  const [retried] = found.flatMap(({ rows }) => rows);
+  if (retried !== undefined) {
+    const details = { job: retried.job, tenant: retried.tenant };
+    return store.system((transaction) =>
+      recordOperatorAct(transaction, { operation: 'job retry', subject: id, details }),
+    );
+  }
   if (unavailable.length > 0)
     throw new Error(`The job ${id} was not found. These databases cannot be reached: ${unavailable.join(', ')}.`);
   throw new Error(`No dead job has the ID ${id}. "job list" shows them.`);

@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import { type OperatorSettings, parseSetting, readTenantSettings } from '../admission/tenant-settings.ts';
 import { DatabaseError } from '../platform/store/errors.ts';
+import { recordOperatorAct } from '../platform/store/operator-log.ts';
+import type { Transaction } from '../platform/store/session.ts';
 import { storeOfTenant } from './databases/index.ts';
+import { noTenant, type Operator } from './operator.ts';
 import { noTenant, type Operator } from './operator.ts';
 
 export interface SettingChange {
@@ -40,22 +43,31 @@ export async function setTenantSetting(
         throw new Error(`The database does not support the time zone ${timeZone}. Set another one.`);
       });
     }
+    const before = await storedTenant(transaction, change.tenant);
     const stored = await transaction.first(sql<StoredTenant>`
       update tenant set currency = coalesce(${currency ?? null}, currency),
         time_zone = coalesce(${timeZone ?? null}, time_zone), settings = settings || ${JSON.stringify(others)}::jsonb
       where name = ${change.tenant} returning id, currency, time_zone as "timeZone", settings`);
-    return settingsOf(stored, change.tenant);
+    const settings = settingsOf(stored, change.tenant);
+    const details = {
+      setting: change.setting,
+      before: Reflect.get(settingsOf(before, change.tenant), change.setting),
+      value: Reflect.get(settings, change.setting),
+    };
+    await recordOperatorAct(transaction, { operation: 'tenant set', subject: change.tenant, details });
+    return settings;
   });
 }
 
 /** All settings of a tenant, including defaults. @throws Error with a sentence if the tenant does not exist. */
 export async function showTenantSettings({ service }: SettingsOperator, tenant: string): Promise<OperatorSettings> {
   const store = await storeOfTenant({ service }, tenant);
-  const stored = await store.system((transaction) =>
-    transaction.first(sql<StoredTenant>`
-      select id, currency, time_zone as "timeZone", settings from tenant where name = ${tenant}`),
-  );
-  return settingsOf(stored, tenant);
+  return settingsOf(await store.system((transaction) => storedTenant(transaction, tenant)), tenant);
+}
+
+function storedTenant(transaction: Transaction, name: string): Promise<StoredTenant | undefined> {
+  return transaction.first(sql<StoredTenant>`
+    select id, currency, time_zone as "timeZone", settings from tenant where name = ${name}`);
 }
 
 function settingsOf(stored: StoredTenant | undefined, name: string): OperatorSettings {

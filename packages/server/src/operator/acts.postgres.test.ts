@@ -1,0 +1,172 @@
+/** Every command that changes a row of a database leaves a row that says so. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { atEnd } from '../../test/at-end.ts';
+import { testDatabase } from '../../test/database.ts';
+import { freePort } from '../../test/free-port.ts';
+import { serve } from '../main/main.ts';
+import { program } from '../main/program.ts';
+import { newId } from '../platform/store/new-id.ts';
+import { type CommandName, type Commands, runCommand } from './commands.ts';
+import { moveTenant } from './moves/move-tenant.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'financial-automation-acts-'));
+atEnd(() => rm(folder, { recursive: true, force: true }));
+const [{ databaseUrl: homeUrl = '' }, { databaseUrl: eastUrl = '' }] = [
+  await testDatabase(),
+  await testDatabase('empty'),
+];
+const { service, stop } = await serve({
+  DATABASE_URL: homeUrl,
+  MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+  DATA_DIR: join(folder, 'data'),
+  PORT: String(await freePort()),
+  LOG_LEVEL: 'silent',
+  PAYMENT_PROCESSOR: 'none',
+  BACKGROUND: 'off',
+});
+atEnd(stop);
+const operator = { service };
+
+// A superuser sees the rows of all tenants.
+const clients = [homeUrl, eastUrl].map((connectionString) => new pg.Client({ connectionString }));
+for (const client of clients) await client.connect();
+atEnd(async () => void (await Promise.all(clients.map((client) => client.end()))));
+const [home] = clients;
+const query = async (text: string) => (await home?.query(text))?.rows ?? [];
+
+/** What processes write while no command runs. */
+const ofProcesses = ['process_heartbeat', 'request_count', 'clock_lease', 'idempotency_key'];
+
+/** A hash of the rows of each table, and what was recorded. */
+async function stateOf(client: pg.Client) {
+  const { rows: tables } = await client.query<{ name: string }>(
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> all ($1)`,
+    [ofProcesses],
+  );
+  const hashes = new Map<string, string>();
+  for (const { name } of tables) {
+    const { rows } = await client.query(
+      `select md5(string_agg(t::text, ',' order by t::text)) as hash from "${name}" t`,
+    );
+    hashes.set(name, String(rows[0]?.hash));
+  }
+  const recorded = hashes.has('operator_log')
+    ? await client.query<{ operation: string }>(
+        'select operation from operator_log union all select operation from audit_log',
+      )
+    : { rows: [] };
+  return { hashes, operations: recorded.rows.map(({ operation }) => operation) };
+}
+
+const firm = { tenant: 'firm' };
+const user = { ...firm, user: 'crm', roles: ['REF_R'], days: 1, description: undefined };
+const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
+const file = join(folder, 'firm.ndjson');
+const look = async () => {
+  if ('look' in service.store && typeof service.store.look === 'function') await service.store.look();
+};
+
+/** The input of each command, in the order in which they run. Without an entry for a command, this does not compile. */
+const inputs: { readonly [Name in CommandName]: () => Promise<Commands[Name]['input']> | Commands[Name]['input'] } = {
+  'cell add': () => ({ name: 'east', url: eastUrl }),
+  'cell list': () => null,
+  'tenant create': () => ({ name: 'firm', displayName: 'Firm', sandbox: true, ...place }),
+  'tenant list': () => null,
+  'tenant set': () => ({ ...firm, setting: 'wipEvents', value: 'on' }),
+  'tenant show': () => firm,
+  'api-key create': () => user,
+  'api-key list': () => firm,
+  'api-key revoke': async () => ({ ...firm, id: String((await query('select id from api_key'))[0]?.id) }),
+  'setting set': () => ({ name: 'AUDIT_LOG_YEARS', value: '8' }),
+  'setting list': () => null,
+  'signing-key list': () => null,
+  'signing-key rotate': () => null,
+  'signing-key retire': async () => ({
+    kid: String((await query('select kid from signing_key order by created_at limit 1'))[0]?.kid),
+  }),
+  'files import': async () => {
+    await writeFile(join(folder, 'letter.txt'), 'Dear client');
+    return { ...firm, client: null, source: 'DMS_DIRECT_UPLOAD', root: folder, paths: ['letter.txt'] };
+  },
+  'job list': () => null,
+  'job retry': async () => {
+    const id = newId();
+    await query(`insert into background_job (tenant_id, id, name, data, status, ended_at)
+      select id, '${id}', 'forgotten', '{}', 'DEAD', now() from tenant`);
+    return { id };
+  },
+  'books check': () => ({ ...firm, repair: true }),
+  'rows check': () => ({ ...firm, after: null }),
+  'audit export': () => ({ ...firm, from: null, to: null, after: null }),
+  'deliveries replay': async () => {
+    await query(`
+      set app.copies_rows = 'on';
+      insert into event_subscription (tenant_id, id, system_ref, delivery_url, entity_type, operations, created_by_api_user_id)
+        select tenant_id, id, 'crm', 'https://example.com', 'Org', '{CREATE}', id from api_user;
+      insert into event_position (tenant_id, position, event_id, entity_type, entity_id, operation, recorded_at)
+        select tenant_id, 1, id, entity_type, entity_id, operation, recorded_at from recorded_event limit 1;
+      insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt, delivery_url,
+          outcome, duration_ms, attempted_at)
+        select p.tenant_id, '${newId()}', s.id, event_id, p.entity_type, operation, entity_id, 1, delivery_url, 'FAILED', 1, now()
+        from event_position p, event_subscription s;
+      reset app.copies_rows`);
+    return { ...firm, since: Temporal.Now.instant().subtract({ hours: 1 }).toString() };
+  },
+  'clock advance': () => ({ ...firm, by: '1d' }),
+  'webhook rotate-secret': () => ({ ...firm, hours: 1 }),
+  'tenant close': () => firm,
+  'tenant open': () => firm,
+  'tenant export': () => ({ ...firm, to: file, transferKey: null }),
+  'tenant import': () => ({ file, name: 'copy', cell: null, isClosed: true, transferKey: null }),
+  'tenant move': async () => {
+    await look();
+    return { tenant: 'copy', to: 'east' };
+  },
+  'tenant move --remove-old': () => ({ tenant: 'copy' }),
+  'tenant move --cancel': async () => {
+    const interrupted = moveTenant(operator, { ...firm, to: 'east' }, (step) => {
+      if (step === 'verify') throw new Error('interrupted');
+    });
+    await expect(interrupted).rejects.toThrow('interrupted');
+    for (const client of clients) await client.query(`update tenant_move set mover_until = '-infinity'`);
+    return firm;
+  },
+};
+
+/** What is not run by `runCommand`: its own rows say what it did. */
+const others = new Map([
+  ['serve', 'nothing that an operator changes'],
+  ['migrate', 'schema_migration and schema_expansion, with the time'],
+  ['webhook listen', 'api-key create and revoke, and the API'],
+  ['webhook trigger', 'api-key create and revoke, and the API'],
+]);
+
+test('every command that changes a row leaves one that names it', async () => {
+  const silent: string[] = [];
+  for (const name of Object.keys(inputs) as CommandName[]) {
+    const input = await inputs[name]();
+    const before = await Promise.all(clients.map(stateOf));
+    await runCommand(operator, name, input);
+    const after = await Promise.all(clients.map(stateOf));
+    const changed = after.flatMap(({ hashes }, index) =>
+      [...hashes].flatMap(([table, hash]) => (before[index]?.hashes.get(table) === hash ? [] : [table])),
+    );
+    const counted = (states: typeof after) =>
+      states.flatMap(({ operations }) => operations).filter((operation) => operation === name).length;
+    if (changed.length > 0 && counted(after) <= counted(before)) silent.push(`${name}: ${changed.join(', ')}`);
+  }
+  expect(silent).toEqual([]);
+});
+
+test('every command of the program is one of these', () => {
+  const namesOf = (command: typeof program, path: readonly string[]): string[] =>
+    command.commands.length === 0
+      ? [path.join(' ')]
+      : command.commands.flatMap((one) => namesOf(one, [...path, one.name()]));
+  const ran = Object.keys(inputs).filter((name) => !name.includes(' --'));
+  expect(namesOf(program, []).toSorted()).toEqual([...ran, ...others.keys()].toSorted());
+});
