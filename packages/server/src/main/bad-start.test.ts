@@ -170,7 +170,7 @@ test.each(
     if (sentence.endsWith('Waiting for it.')) await waits({ ...environment, ...settings }, sentence);
     else {
       const { code, out, error } = await runCli({ ...environment, ...settings }, ...(cause?.command ?? ['serve']));
-      expect(error.trim()).toMatch(new RegExp(`^${patternOf(sentence)}$`));
+      expect(error.replaceAll(/\s+/g, ' ').trim()).toMatch(new RegExp(`^${patternOf(sentence)}$`));
       expect(error).not.toMatch(/^ +at |node:internal/m);
       expect(error + out).not.toContain(secret);
       expect(out).not.toContain('"Serving."');

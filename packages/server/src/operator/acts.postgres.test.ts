@@ -31,35 +31,50 @@ const { service, stop } = await serve({
 atEnd(stop);
 const operator = { service };
 
-// A superuser sees the rows of all tenants.
+// As the owner of the tables, who sees the rows of one tenant at a time.
 const clients = [homeUrl, eastUrl].map((connectionString) => new pg.Client({ connectionString }));
 for (const client of clients) await client.connect();
 atEnd(async () => void (await Promise.all(clients.map((client) => client.end()))));
+const as = (client: pg.Client, tenant: number) =>
+  client.query(`select set_config('app.tenant_id', $1, false)`, [String(tenant)]);
 const [home] = clients;
-const query = async (text: string) => (await home?.query(text))?.rows ?? [];
+/** Runs a statement as the first tenant. */
+async function query(text: string): Promise<Record<string, unknown>[]> {
+  if (home === undefined) return [];
+  const { rows } = await home.query<{ id: number }>(`select id from tenant where name = 'firm'`);
+  await as(home, rows[0]?.id ?? 0);
+  return (await home.query(text)).rows ?? [];
+}
 
 /** What processes write while no command runs. */
 const ofProcesses = ['process_heartbeat', 'request_count', 'clock_lease', 'idempotency_key'];
 
-/** A hash of the rows of each table, and what was recorded. */
+/** A hash of the rows of each table, and the operations that were recorded. */
 async function stateOf(client: pg.Client) {
   const { rows: tables } = await client.query<{ name: string }>(
-    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> all ($1)`,
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+       and relname <> all ($1)`,
     [ofProcesses],
   );
   const hashes = new Map<string, string>();
-  for (const { name } of tables) {
-    const { rows } = await client.query(
-      `select md5(string_agg(t::text, ',' order by t::text)) as hash from "${name}" t`,
+  const operations: string[] = [];
+  if (tables.length === 0) return { hashes, operations };
+  const { rows: tenants } = await client.query<{ id: number }>('select id from tenant order by id');
+  for (const { id } of [{ id: 0 }, ...tenants]) {
+    await as(client, id);
+    for (const { name } of tables) {
+      const { rows } = await client.query(
+        `select md5(string_agg(t::text, ',' order by t::text)) as hash from "${name}" t`,
+      );
+      hashes.set(`${id} ${name}`, String(rows[0]?.hash));
+    }
+    const { rows } = await client.query<{ operation: string }>(
+      'select operation from audit_log union all select operation from operator_log where current_setting($1) = $2',
+      ['app.tenant_id', '0'],
     );
-    hashes.set(name, String(rows[0]?.hash));
+    operations.push(...rows.map(({ operation }) => operation));
   }
-  const recorded = hashes.has('operator_log')
-    ? await client.query<{ operation: string }>(
-        'select operation from operator_log union all select operation from audit_log',
-      )
-    : { rows: [] };
-  return { hashes, operations: recorded.rows.map(({ operation }) => operation) };
+  return { hashes, operations };
 }
 
 const firm = { tenant: 'firm' };
