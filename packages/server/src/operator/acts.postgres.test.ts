@@ -11,7 +11,7 @@ import { serve } from '../main/main.ts';
 import { program } from '../main/program.ts';
 import { newId } from '../platform/store/new-id.ts';
 import { type CommandName, type Commands, runCommand } from './commands.ts';
-import { moveTenant } from './moves/move-tenant.ts';
+import { moveTenant } from './moves/index.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-acts-'));
 atEnd(() => rm(folder, { recursive: true, force: true }));

@@ -5,7 +5,6 @@ import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/session.ts';
 import { storeOfTenant } from './databases/index.ts';
 import { noTenant, type Operator } from './operator.ts';
-import { noTenant, type Operator } from './operator.ts';
 
 export interface SettingChange {
   readonly tenant: string;
