@@ -1,16 +1,19 @@
-import type { Operation } from '../document/operation.ts';
+import { extensionOf, type Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { at, isKey, isObject, parentOf, put } from '../json.ts';
+import { at, isKey, isObject, parentOf, parsedJson, put, unescapeSegment } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from '../judge/outcome.ts';
 import { isHarmless, unlikelyIds } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
-import { isOwnId, kindOfReference } from '../run/names.ts';
+import { isCreating, isOwnId, kindOfReference } from '../run/names.ts';
 import { inParallel } from '../run/parallel.ts';
 import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { boundsOf, type Variant } from '../schema/variants.ts';
+import { View } from '../schema/view.ts';
+import { type Difference, observe } from './behavior/observe.ts';
+import { notKept, resourceIn } from './behavior/resources/compare.ts';
 import type { CheckContext } from './check.ts';
 import {
   bodiesOf,
@@ -43,6 +46,11 @@ export async function checkValidInput(
       requests.sendFresh(withRealIds(session, place.with(value), kept), `${index} ${label}`, kept);
     const exchange = await send(bound.value, 'bound');
     session.coverage.recordConstraint(operation, bound.place);
+    const stored = isAccepted(exchange) ? unlikeSent(session, place, bound, exchange) : [];
+    if (stored.length > 0)
+      await observe(session, operation, async (turn) =>
+        unlikeSent(session, place, bound, await send(bound.value, turn)),
+      );
     if (isAccepted(exchange) || !rejectsForm(exchange, rejection)) return;
     const probed = [
       ...(place.parameter === undefined ? [] : [place.parameter.name]),
@@ -83,6 +91,24 @@ export async function checkValidInput(
       (last) => (rejectsForm(last, rejection) ? found(last) : undefined),
     );
   });
+}
+
+/** Bounds whose values no server needs to write in another form. */
+const isPlain = /^(?:enum|const|default|maxLength|minimum|maximum)$/;
+
+/** Whether a response to a change returns a value at a bound otherwise than it was sent: cut, or replaced. */
+function unlikeSent({ document }: Session, place: CallPlace, bound: Variant, exchange: Exchange): Difference[] {
+  const { operation } = place.call;
+  const sent = parsedJson(exchange.request.body)?.value;
+  const [, name = ''] = bound.pointer.split('/').map(unescapeSegment);
+  const isChange = isCreating(operation) || ['PUT', 'PATCH'].includes(operation.method);
+  const isCompared = isChange && isPlain.test(bound.keyword) && extensionOf(operation.node).echo !== false;
+  if (!isCompared || !isAccepted(exchange) || !isObject(sent) || name === '' || place.parameter !== undefined)
+    return [];
+  const check = isCreating(operation) ? 'create-echo' : 'update-echo';
+  const own = { value: { [name]: sent[name] }, view: View.ofRequest(document, operation) };
+  const view = View.ofResponse(document, operation, exchange.response.status);
+  return notKept(check, operation, own, { row: resourceIn(exchange), view, isPartial: true }, [exchange]);
 }
 
 /** The part of a body that fresh texts must not change. For a parameter, the whole body may change. */

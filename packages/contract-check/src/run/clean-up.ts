@@ -1,6 +1,6 @@
 import { emptyCall } from '../http/call.ts';
 import { pathTexts } from '../http/deserialize.ts';
-import { NotSent, RunStopped } from '../http/gate.ts';
+import { NotSent, RateLimited, RunStopped } from '../http/gate.ts';
 import { deleterOf } from './footprint.ts';
 import type { KnownRequests } from './known-requests.ts';
 import { inParallel } from './parallel.ts';
@@ -17,10 +17,11 @@ export async function cleanUp(session: Session, requests: KnownRequests): Promis
   const { footprint, transport } = session;
   if (!transport.hasResponded) return;
   transport.startCleaning();
-  const attempt = async (target: string, work: () => Promise<void>) => {
+  const attempt = async (target: string, work: () => Promise<void>): Promise<void> => {
     try {
       await work();
     } catch (error) {
+      if (error instanceof RateLimited && (await error.wait())) return attempt(target, work);
       const isUnsent = error instanceof RunStopped || error instanceof NotSent;
       if (!isUnsent) session.noteFailure(`Cleaning up ${target}`, error);
     }

@@ -100,9 +100,16 @@ export class Identities {
     return depends && operation !== undefined ? `${identity} ${operation.id}` : identity;
   }
 
-  /** Signs in again before the next request; false if there is no way to. */
-  renew(identity: Identity, operation: Operation | undefined): boolean {
-    return this.#options.auth !== undefined && this.#signedIn.delete(this.#keyOf(identity, operation));
+  /**
+   * Signs in again before the next request; false if there is no way to.
+   *
+   * @param used the headers that were rejected. Another request may have signed in since.
+   */
+  renew(identity: Identity, operation: Operation | undefined, used: Headers): boolean {
+    const key = this.#keyOf(identity, operation);
+    const isUsed = Object.entries(this.#signedIn.get(key) ?? {}).every(([name, value]) => used[name] === value);
+    if (isUsed) this.#signedIn.delete(key);
+    return this.#options.auth !== undefined;
   }
 
   get callerHeaders(): string[] {

@@ -53,10 +53,13 @@ test('credentials are noted by identity, each once', async () => {
   const { identities, secrets } = identitiesWith({ auth: new Own() });
   await identities.signIn();
   expect(await identities.headersOf('caller')).toEqual({ authorization: 'Bearer caller-1' });
-  identities.renew('caller', undefined);
+  identities.renew('caller', undefined, { authorization: 'Bearer caller-1' });
   expect(await identities.headersOf('caller')).toEqual({ authorization: 'Bearer caller-2' });
   expect(await identities.headersOf('otherTenant')).toEqual({ authorization: 'Bearer other-tenant' });
-  identities.renew('otherTenant', undefined);
+  // Another request was rejected with the credentials from before.
+  expect(identities.renew('caller', undefined, { authorization: 'Bearer caller-1' })).toBe(true);
+  expect(await identities.headersOf('caller')).toEqual({ authorization: 'Bearer caller-2' });
+  identities.renew('otherTenant', undefined, { authorization: 'Bearer other-tenant' });
   await identities.headersOf('otherTenant');
   expect(identities.values).toEqual({ apiKey: 'key' });
   expect(secrets).toEqual([

@@ -74,6 +74,12 @@ export class RateLimits {
     this.#maxDelayMs = Math.min(maxDelayMs, time / 10);
   }
 
+  /** Cleaning up may wait as long as everything before it. */
+  startCleaning(): void {
+    this.#waited.clear();
+    this.#delayed = 0;
+  }
+
   /** Notes that an operation must not be called for some seconds. */
   note(operation: string, seconds: number): void {
     this.#until.set(operation, performance.now() + seconds * 1000);

@@ -87,6 +87,7 @@ export class Transport {
   /** Only cleaning up sends requests from now on. */
   startCleaning(): void {
     this.#isCleaning = true;
+    this.#limits.startCleaning();
   }
 
   close(): Promise<void> {
@@ -122,7 +123,7 @@ export class Transport {
         continue;
       }
       const isRenewed = status === 401 && identity === 'caller' && attempt === 0 && !('authorization' in wire.headers);
-      if (isRenewed && this.#identities.renew(identity, operation)) continue;
+      if (isRenewed && this.#identities.renew(identity, operation, exchange.request.headers)) continue;
       this.#noteSilence(limit, exchange);
       return exchange;
     }

@@ -195,12 +195,17 @@ export function* orderChecks({ listing, list }: ListSubject): Generator<ListChec
       describe: 'The list has its declared order.',
       run: async (subject) => breaches(subject, subject.list.rows, sorted, subject.list.pages),
     };
-  const ordering = orderingOf(listing, list.properties);
-  if (ordering === undefined) return;
   const tells = (property: Property) => {
     const values = distinct(list.rows, property);
     return values.length > 1 && values.every(isScalar) && !isNamed(property);
   };
+  if (order === undefined && direction !== undefined)
+    yield {
+      describe: 'A list that has only a direction follows it by one of its properties.',
+      run: (subject) => directed(subject, direction, list.properties.filter(tells)),
+    };
+  const ordering = orderingOf(listing, list.properties);
+  if (ordering === undefined) return;
   const telling = [...new Set(ordering.keys.map(({ property }) => property))].filter(tells);
   const roll = dice(listing.session.seedFor(`${listing.operation.id} order`));
   // One key for each combination of direction and nulls. The property does not matter.
@@ -219,6 +224,29 @@ export function* orderChecks({ listing, list }: ListSubject): Generator<ListChec
       describe: 'A page has the requested order, with nulls and ties where the request or the contract has them.',
       run: (subject) => ordered(subject, ordering, keys),
     };
+}
+
+/** Whether all properties by which a page is ordered have the opposite of the requested direction. */
+async function directed(
+  subject: ListSubject,
+  direction: Slot,
+  properties: readonly Property[],
+): Promise<Difference[] | undefined> {
+  const { listing } = subject;
+  for (const word of direction.shape.enum ?? []) {
+    const way = directionOf(word);
+    if (way === undefined) continue;
+    const page = await listing.page([...listing.widest, [direction, word]]);
+    const telling = properties.filter((property) => distinct(page.rows, property).length > 2);
+    const against = (isDescending: boolean) =>
+      telling.map((property) =>
+        breaches(subject, page.rows, [{ property, isDescending, label: property.name }], [page]),
+      );
+    const [own, opposite] = [against(way.isDescending), against(!way.isDescending)];
+    const place = opposite.findIndex((found) => found.length === 0);
+    if (place >= 0 && own.every((found) => found.length > 0)) return own[place];
+  }
+  return [];
 }
 
 /** The keys of a property: ascending, descending, and without a direction. */

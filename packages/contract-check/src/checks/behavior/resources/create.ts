@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import { type Call, type Exchange, isSuccess, locationOf } from '../../../http/call.ts';
 import { at, isObject, type JsonObject, jsonText, put } from '../../../json.ts';
-import { pathNames } from '../../../run/names.ts';
 import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
-import { type FullList, hasOwnIds, Listing } from '../lists/listing.ts';
+import { type FullList, hasOwnIds } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, ifSeen, need, needs, text, valued } from '../observe.ts';
 import { innerView, isGone, isSame, isScalar, memberAt, notKept, ownId, resourceIn, unlikes } from './compare.ts';
 import { type Created, type Filling, locationIn, type Resource, type ResourceHarness } from './resource.ts';
+import { declares } from './resource-types.ts';
 import { Updating } from './update.ts';
 
 type CreateCheck = BehaviorCheck<ResourceHarness>;
@@ -128,26 +129,6 @@ export const listed: CreateCheck = {
   },
 };
 
-export const ofParent: CreateCheck = {
-  name: 'parent',
-  describe: 'A resource that is created below one parent is not listed below another one.',
-  applies: ({ resourceType: { list } }) => pathNames(list?.path ?? '').length > 0,
-  async run(harness, label) {
-    const { context, session, resourceType } = harness;
-    const list = need(resourceType.list);
-    const resource = need(await harness.create(label));
-    const name = need(pathNames(list.path).at(-1));
-    const own = resource.call.path[name];
-    const { likely } = session.pool.forParameter(list, name, false);
-    const other = need(likely.find((one) => String(one) !== String(own)));
-    const all = need(await Listing.of(context, list, { ...resource.call.path, [name]: other })?.walk());
-    needs(resource.id !== undefined && hasOwnIds(all.rows));
-    if (!all.rows.some((row) => harness.isOf(resource, row))) return [];
-    const facts = { ...valued(name, own, other), exchanges: [resource.created, all.exchange] };
-    return [differ('list-leaks', list, name, facts)];
-  },
-};
-
 /** Whether a list may exclude the resource because of a filter with a default, or of a status or flag that no row has. */
 function mayBeHidden(row: JsonObject, { parameters }: Operation, { rows, rowSchema }: FullList): boolean {
   const isFiltered = parameters.some(
@@ -163,6 +144,9 @@ function mayBeHidden(row: JsonObject, { parameters }: Operation, { rows, rowSche
   );
 }
 
+/** Shorter IDs occur in other texts. */
+const minTellingId = 8;
+
 export const location: CreateCheck = {
   name: 'location',
   describe: '`Location` leads to the created resource, or to the status of its creation.',
@@ -175,8 +159,15 @@ export const location: CreateCheck = {
     const there = await session.read(`${session.footprint.below(pathname)}${search}`);
     const row = resourceIn(there);
     const isOther = isSuccess(there) && response.status !== 202 && resource.id !== undefined && idOf(row) !== undefined;
-    const isIt = !isOther || harness.isOf(resource, row) || there.response.text.includes(String(resource.id));
-    if (isIt && !isGone(there)) return [];
+    const id = String(resource.id);
+    const isNamed = id.length >= minTellingId && there.response.text.includes(id);
+    // An item is at a path of its own.
+    const isList =
+      resourceType.read !== undefined &&
+      create.method === 'POST' &&
+      pathname === new URL(resource.created.request.url).pathname;
+    const isIt = (!isOther || harness.isOf(resource, row) || isNamed) && !(isList && response.status === 201);
+    if (isIt && ![400, 404, 410].includes(there.response.status)) return [];
     const declared = create.responses.find((one) => one.status === String(response.status));
     const node = declared?.headers.find(({ name }) => name.toLowerCase() === 'location')?.node;
     const facts = {
@@ -185,6 +176,27 @@ export const location: CreateCheck = {
       node,
     };
     return [differ('location', create, '', { ...facts, exchanges: [resource.created, there] })];
+  },
+};
+
+export const putStatus: CreateCheck = {
+  name: 'put status',
+  describe: 'PUT returns 201 if it creates, and not if it replaces (RFC 9110, 9.3.4).',
+  applies: ({ resourceType: { create } }) => create.method === 'PUT' && declares(create, 201) && declares(create, 200),
+  async run(harness, label) {
+    const { create } = harness.resourceType;
+    const { call, created } = need(await harness.create(label));
+    const again = await harness.session.send(call);
+    const found = (
+      [
+        [created, 201],
+        [again, 200],
+      ] as const
+    ).filter(([{ response }, status]) => response.status !== status && [200, 201].includes(response.status));
+    return found.map(([exchange, status]) => {
+      const facts = { expected: String(status), actual: responseText(exchange), exchanges: [exchange] };
+      return differ('put-status', create, status === 201 ? 'created' : 'replaced', facts);
+    });
   },
 };
 
@@ -203,10 +215,12 @@ export const idempotency: CreateCheck = {
     const { create } = harness.resourceType;
     const { session } = harness;
     const parameter = need(keyOf(create));
-    const call = need(await harness.callTo(label));
     // Random, because servers remember keys of earlier runs.
     const keys = [randomUUID(), randomUUID().replaceAll('-', ''), `k${randomUUID().slice(0, 8)}`];
     const key = need(keys.find((one) => session.validators.accepts(parameter.schema, one, 'request')));
+    // Finds out what the request can still refer to.
+    needs((await harness.create(`${label} before`)) !== undefined);
+    const [call, otherCall] = [need(await harness.callTo(label)), await harness.callTo(`${label} other`, 'varied')];
     const send = (one: Call) => session.send({ ...one, headers: { ...one.headers, [parameter.name]: key } });
     const first = await send(call);
     if (!isSuccess(first)) return undefined;
@@ -216,7 +230,14 @@ export const idempotency: CreateCheck = {
     const { status } = replay.response;
     const isRejected = status >= 400 && status < 500 && ![401, 403, 425, 429].includes(status);
     const isOther = isSuccess(replay) && ids.every((id) => id !== undefined) && String(one) !== String(other);
-    if (!isRejected && !isOther) return [];
+    if (!isRejected && !isOther) {
+      const isTold =
+        [409, 422].some((code) => declares(create, code)) && !isDeepStrictEqual(call.body, otherCall?.body);
+      const reused = otherCall && isTold ? await send(otherCall) : undefined;
+      if (reused === undefined || !isSuccess(reused)) return [];
+      const facts = { actual: responseText(reused), node: parameter.node, exchanges: [first, reused] };
+      return [differ('key-reused', create, '', facts)];
+    }
     const actual = `${first.response.status} ${text(one)}, then ${status} ${text(other)}`;
     const facts = { actual, node: parameter.node, exchanges: [first, replay] };
     return [differ(isRejected ? 'key-rejected' : 'key-another', create, '', facts)];

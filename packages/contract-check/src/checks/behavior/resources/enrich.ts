@@ -37,7 +37,7 @@ export async function enriched(session: Session, start: Call): Promise<Call> {
     for (const name of missing.slice(0, maxAdditions)) await isTaken({ ...body, [name]: most[name] }, name);
   const deeper = Object.entries(body).map(([name, value]) => [
     name,
-    isObject(value) ? { ...Object(most[name]), ...value } : value,
+    withOptional(session, view.member(name), value, seed),
   ]);
   await isTaken(Object.fromEntries(deeper), 'deeper');
   const longer = Object.entries(body).reduce((whole, [name, value]) => {
@@ -46,6 +46,17 @@ export async function enriched(session: Session, start: Call): Promise<Call> {
   }, body);
   await isTaken(longer, 'longer');
   return { ...start, body };
+}
+
+/** An object with the optional properties of its branch, as far as these are valid. */
+function withOptional(session: Session, { schemas, node }: View, value: unknown, seed: number): unknown {
+  if (!isObject(value) || node === undefined) return value;
+  const { values } = session;
+  const missing = [...values.settled(schemas, value).properties].filter(([name]) => !(name in value));
+  return missing.reduce<JsonObject>((whole, [name, own]) => {
+    const next = withMember(whole, name, values.generate(own, 'some', seed, name));
+    return next[name] !== null && values.acceptedBy(schemas, next) ? next : whole;
+  }, value);
 }
 
 /** A list or map of one entry with a second one. A single entry does not reveal a server that stores only the first. */

@@ -2,6 +2,7 @@ import { extensionOf, groupOf, type Operation, type Parameter } from '../../../d
 import { shapeOf } from '../../../document/shape.ts';
 import { responseText } from '../../../finding/finding.ts';
 import { type Call, isSuccess } from '../../../http/call.ts';
+import type { JsonObject } from '../../../json.ts';
 import { isHarmless, withUnknownId } from '../../../run/ids.ts';
 import {
   hasRows,
@@ -15,7 +16,7 @@ import {
 } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
-import { type BehaviorCheck, type Difference, differ, need, needs, text } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, ifSeen, need, needs, text } from '../observe.ts';
 import { resourceIn } from './compare.ts';
 import { declaredKind, declares } from './resource-types.ts';
 
@@ -106,7 +107,7 @@ async function selected({ context, operation, known }: Subject, parameter: Param
   const { session } = context;
   const { document } = session;
   const { name, schema, node } = parameter;
-  const { [name]: _before, ...others } = known.query;
+  const { [name]: _before, ...otherQuery } = known.query;
   const shape = shapeOf(document, schema);
   const isList = shape.types.has('array');
   const declared = (isList ? shapeOf(document, ...(shape.items ?? [])) : shape).enum?.map(String);
@@ -114,19 +115,31 @@ async function selected({ context, operation, known }: Subject, parameter: Param
   const view = list === undefined ? View.ofResponse(document, operation) : View.of(document, list.schema);
   const optional = view.names.filter((one) => !isOwnId(one) && !view.requires(one));
   const possible = (declared ?? optional).filter((one) => view.names.includes(one) && !isOwnId(one));
+  let { path } = known;
   const look = async (words: readonly string[]) => {
     const value = isList ? words : words.join(',');
     needs(words.length === 0 || session.validators.accepts(schema, value, 'request'));
     const exchange = await session.send({
       ...known,
-      query: words.length === 0 ? others : { ...others, [name]: value },
+      path,
+      query: words.length === 0 ? otherQuery : { ...otherQuery, [name]: value },
     });
     needs(isSuccess(exchange));
     const rows = (list === undefined ? [resourceIn(exchange)] : rowsIn(exchange, list)) ?? [];
     return { exchange, has: (word: string) => rows.some((row) => (row[word] ?? undefined) !== undefined), rows };
   };
   type Look = Awaited<ReturnType<typeof look>>;
-  const plain = await look([]);
+  const refersTo = (row: JsonObject, word: string) =>
+    (row[`${word}_id`] ?? row[`${word}Id`] ?? undefined) !== undefined;
+  let plain = await look([]);
+  const last = lastParameter(operation.path) ?? '';
+  const others = list === undefined ? session.pool.forParameter(operation, last, false).likely.slice(0, 6) : [];
+  // What refers to nothing includes nothing.
+  for (const id of others) {
+    if (plain.rows.some((row) => possible.some((word) => refersTo(row, word)))) break;
+    path = { ...path, [last]: id };
+    plain = (await ifSeen(() => look([]))) ?? plain;
+  }
   const differs = (words: readonly string[], actual: string, { exchange }: Look) => {
     const facts = {
       expected: `${name}=${words.join(',')} decides`,
@@ -150,7 +163,7 @@ async function selected({ context, operation, known }: Subject, parameter: Param
   for (const word of possible.filter((one) => optional.includes(one)).slice(0, 4)) {
     const wide = await look([word]);
     // Nothing can be included of what does not refer to anything.
-    const refers = wide.rows.some((row) => (row[`${word}_id`] ?? row[`${word}Id`] ?? undefined) !== undefined);
+    const refers = wide.rows.some((row) => refersTo(row, word));
     if (wide.has(word)) shown.push(word);
     else if (refers || (wide.rows.length > 0 && view.member(word).isList))
       found.push(differs([word], `no ${word}`, wide));

@@ -1,11 +1,12 @@
 import { extensionOf, lastSegment, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
-import { isSuccess } from '../../../http/call.ts';
+import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { jsonText } from '../../../json.ts';
 import { withUnknownId } from '../../../run/ids.ts';
+import { Listing } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, need, text } from '../observe.ts';
-import { isGone } from './compare.ts';
+import { isGone, resourceIn } from './compare.ts';
 import type { ResourceHarness } from './resource.ts';
 import { conditionOf, declares } from './resource-types.ts';
 
@@ -52,6 +53,28 @@ export const removed: BehaviorCheck<ResourceHarness> = {
     if (isSuccess(after) && filter !== undefined && filter.schema.default !== true)
       return differs('deleted-shown', read, `404 without ${filter.name}`, filter.node);
     if (!isGone(after)) return [];
+    const isOwnFilter = filter !== undefined && !/archived/i.test(filter.name);
+    const shown = isOwnFilter && (await harness.read(resource, {}, 'caller', { [filter.name]: true }));
+    const hidden = (about: string, actual: string, exchange: Exchange) => {
+      const facts = {
+        expected: `the resource with ${about}`,
+        actual,
+        node: filter?.node,
+        exchanges: [response, exchange],
+      };
+      return [differ('deleted-hidden', read, about, facts)];
+    };
+    if (shown && isGone(shown)) return hidden(`${filter?.name}=true`, responseText(shown), shown);
+    const marked = shown ? resourceIn(shown) : undefined;
+    const time = Object.keys(marked ?? {}).find((name) => /^(?:deleted|removed)[-_]?(?:at|on)$/i.test(name));
+    if (shown && time !== undefined && marked?.[time] === null) return hidden(time, `${time}: null`, shown);
+    const listing = list && Listing.of(harness.context, list, resource.call.path);
+    const slot = isOwnFilter ? listing?.slots.find(({ name }) => name === filter.name) : undefined;
+    const rows = slot && (await listing?.walk([...listing.widest, [slot, true]]));
+    if (rows?.isComplete && !rows.rows.some((row) => harness.isOf(resource, row)) && list !== undefined) {
+      const facts = { actual: `none with ${filter?.name}=true`, exchanges: [response, rows.exchange] };
+      return [differ('list-hides', list, filter?.name ?? '', facts)];
+    }
     for (const { operation, exchange: there } of await harness.readEach(belonging, resource))
       if (isSuccess(there))
         return [

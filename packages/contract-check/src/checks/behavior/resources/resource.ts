@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operation } from '../../../document/operation.ts';
 import { type Call, type Exchange, emptyCall, isSuccess, locationOf, type Raw } from '../../../http/call.ts';
 import { decoded, pathPattern, pathTexts } from '../../../http/deserialize.ts';
-import { isKey, isObject, type JsonObject, withMember } from '../../../json.ts';
+import { isKey, isObject, type JsonObject, mapped, withMember } from '../../../json.ts';
 import { isComplete } from '../../../judge/outcome.ts';
 import type { Identity } from '../../../run/identities.ts';
 import type { KnownRequest } from '../../../run/known-requests.ts';
@@ -108,6 +108,14 @@ export class ResourceHarness {
     const known = this.session.isOver ? undefined : await requests.again(create, labelOf(1));
     if (known === undefined) return undefined;
     // What the request refers to can be used up: a seat is sold only once.
+    const before = this.#rich;
+    this.#rich = { ...before, path: known.call.path, body: referringAs(before.body, known.call.body) };
+    const other = await requests.untilNew(
+      create,
+      (freshness) => this.callTo(`${label} other`, filling, freshness),
+      isComplete,
+    );
+    if (other !== undefined && isComplete(other.exchange)) return this.resourceOf(other.call, other.exchange);
     if (filling === 'known') this.#rich = withoutKey(known.call);
     return this.resourceOf(known.call, known.exchange);
   }
@@ -161,10 +169,15 @@ export class ResourceHarness {
     return { ...call, body };
   }
 
-  async read(resource: Resource, headers: Headers = {}, identity: Identity = 'caller'): Promise<Exchange | undefined> {
+  async read(
+    resource: Resource,
+    headers: Headers = {},
+    identity: Identity = 'caller',
+    query: Call['query'] = {},
+  ): Promise<Exchange | undefined> {
     const { read } = this.resourceType;
     const call = read && this.callOn(read, resource);
-    return call && this.session.send({ ...call, raw: { headers } }, { identity });
+    return call && this.session.send({ ...call, query: { ...call.query, ...query }, raw: { headers } }, { identity });
   }
 
   /** The responses of operations that read something of a resource. */
@@ -264,6 +277,13 @@ function pathOf({ path, parameters }: Operation, resource: Resource): Record<str
     .filter((parameter) => parameter.in === 'path')
     .map(({ name }) => [name, name === last ? (resource.id ?? resource.body[name]) : resource.path[name]] as const);
   return entries.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(entries);
+}
+
+/** A body with the references of another one, by their names. */
+function referringAs(body: unknown, other: unknown): unknown {
+  const references = new Map<string, unknown>();
+  mapped(other, (value, name) => references.set(name, value));
+  return mapped(body, (value, name) => (kindOfReference(name) === undefined ? value : (references.get(name) ?? value)));
 }
 
 /** The path parameters in the `Location` header. */

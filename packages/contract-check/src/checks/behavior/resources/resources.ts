@@ -5,18 +5,19 @@ import { bulked, bulksOf, itemsApart } from './bulk.ts';
 import { bulkRemovalsOf, removedInBulk } from './bulk-removal.ts';
 import { bystanders } from './bystanders.ts';
 import { conditionForms, createdTag, readTags, updateTags } from './conditions.ts';
-import { defaults, echo, idempotency, listed, location, ofParent, unique } from './create.ts';
+import { defaults, echo, idempotency, listed, location, putStatus, unique } from './create.ts';
 import { guardedFields, separated } from './isolation.ts';
 import { jobStates } from './jobs.ts';
 import { operationChecks } from './operations.ts';
+import { countedInParent, ofParent } from './parent.ts';
 import { agreement, readingsOf } from './read.ts';
 import { removed } from './remove.ts';
 import { ResourceHarness } from './resource.ts';
 import { type ResourceType, resourceTypesOf } from './resource-types.ts';
 import { transitions } from './transitions.ts';
-import { changed, replaced, Updating } from './update.ts';
+import { changed, mergedDeep, replaced, Updating } from './update.ts';
 
-const updateChecks: readonly BehaviorCheck<Updating>[] = [changed, replaced, updateTags, conditionForms];
+const updateChecks: readonly BehaviorCheck<Updating>[] = [changed, mergedDeep, replaced, updateTags, conditionForms];
 
 /** Checks the effects of operations that create, read, update and delete resources. */
 export async function checkResources(context: CheckContext): Promise<void> {
@@ -55,12 +56,12 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
     if ((await branch.start()) !== undefined && (branch.isReadable || hasCertainRead))
       await runChecks(session, [...echo, ...defaults], branch, [create]);
   }
-  await runChecks(session, [location, listed, ofParent, idempotency, createdTag], harness, [create]);
+  await runChecks(session, [location, listed, ofParent, putStatus, idempotency, createdTag], harness, [create]);
   for (const update of updates.slice(0, 3))
     await runChecks(session, updateChecks, new Updating(harness, update), [update]);
   if (read !== undefined) await runChecks(session, [readTags], harness, [read]);
   await runChecks(session, [unique], harness, [create, ...updates]);
-  await runChecks(session, [separated, guardedFields, bystanders], harness, [create, ...concerned]);
+  await runChecks(session, [separated, guardedFields, bystanders, countedInParent], harness, [create, ...concerned]);
   await runChecks(session, [jobStates, transitions], harness, [create, ...concerned, ...below]);
   if (remove !== undefined) await runChecks(session, [removed], harness, [remove]);
 }

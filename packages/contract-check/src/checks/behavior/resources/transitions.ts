@@ -2,11 +2,12 @@ import { extensionOf, lastSegment, type Operation } from '../../../document/oper
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { isKey, isObject, jsonText } from '../../../json.ts';
+import { isKey, isObject, jsonText, parsedJson } from '../../../json.ts';
+import { keyOfName } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
 import { exactly, lacking } from '../../scopes.ts';
 import { type BehaviorCheck, type Difference, differ, need, valued } from '../observe.ts';
-import { isSame, isScalar, isServerOwned, otherThanRead, ownId, resourceIn } from './compare.ts';
+import { isNothing, isSame, isScalar, isServerOwned, otherThanRead, ownId, resourceIn } from './compare.ts';
 import { etagOf, staleTag } from './conditions.ts';
 import { listedAfter } from './listed.ts';
 import type { Created, ResourceHarness } from './resource.ts';
@@ -32,8 +33,12 @@ interface Move {
 
 const textsIn = (value: unknown) => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : undefined);
 
+const irregular: Readonly<Record<string, string>> = { pay: 'paid', send: 'sent', hold: 'held', withdraw: 'withdrawn' };
+
 /** The state that a verb names: `cancelled` for `cancel`, if only one does. */
 function stateNamed(verb: string, states: readonly string[]): string | undefined {
+  const named = states.find((one) => one.toLowerCase() === irregular[verb.toLowerCase()]);
+  if (named !== undefined) return named;
   const stem = verb
     .toLowerCase()
     .replaceAll(/[^a-z]/g, '')
@@ -113,6 +118,8 @@ class Walk {
   readonly #found: Difference[] = [];
   /** Operations of which roles and preconditions were checked. */
   readonly #guarded = new Set<Operation>();
+  /** The properties that show what an action was sent, by the action. */
+  readonly #kept = new Map<string, Operation>();
   #attempts = 0;
   /** The requests that brought the current resource into its state. */
   #trail: Exchange[] = [];
@@ -236,6 +243,7 @@ class Walk {
       this.#differ('update-lost', operation, about, [`the state ${move.to}`, next], ...this.#trail, response);
     if (isPossible !== false && this.#harness.resourceType.actions.includes(operation))
       this.#found.push(...this.#effects(move, before, { ...before, ...after }, response));
+    if (next === state) await this.#takenBack(operation, before);
     if (next === state) return { ...before, ...after };
     const isUnseen = !this.#paths.has(next);
     if (isUnseen && isPossible !== false) this.#paths.set(next, [...(this.#paths.get(state) ?? []), move]);
@@ -314,7 +322,40 @@ class Walk {
       if (isScalar(was) && (isServerOwned(one) ? was !== is : !isSame(was, is, { name: one })))
         about(one, was, is, 'action-others');
     }
+    for (const { name: one, sent } of this.#shownIn(operation, by, after)) {
+      if (isSame(sent, after.row[one], { name: one })) this.#kept.set(one, operation);
+      else about(one, sent, after.row[one], 'action-lost');
+    }
     return [...found, ...keptTimes(harness, operation, before, after, exchanges)];
+  }
+
+  /** What an action was sent, and the properties that show it: `cancelReason` for the `reason` of `cancel`. */
+  #shownIn({ path }: Operation, { request }: Exchange, { view }: Created): { name: string; sent: unknown }[] {
+    const body = parsedJson(request.body)?.value;
+    return Object.entries(isObject(body) ? body : {}).flatMap(([key, sent]) => {
+      const keys = [key, `${lastSegment(path)} ${key}`].map(keyOfName);
+      const name = view.names.find((one) => keys.includes(keyOfName(one)) && !isServerOwned(one));
+      return name === undefined || !isScalar(sent) ? [] : [{ name, sent }];
+    });
+  }
+
+  /** A DELETE at the path of an action takes back what the action set. */
+  async #takenBack({ path }: Operation, before: Created): Promise<void> {
+    const undo = this.#harness.session.operations.find((one) => one.method === 'DELETE' && one.path === path);
+    const set = [...this.#kept].filter(([, by]) => by.path === path).map(([name]) => name);
+    if (undo === undefined || set.length === 0) return;
+    const response = await this.#harness.change(undo, before.resource, undefined);
+    const after = isSuccess(response) ? await this.#harness.shown(before.resource) : undefined;
+    for (const name of after === undefined ? [] : set)
+      if (!isNothing(after?.row[name]) && isKey(after?.row[name]))
+        this.#differ(
+          'action-lost',
+          undo,
+          name,
+          [`${name}: null`, `${name}: ${after?.row[name]}`],
+          ...this.#trail,
+          response,
+        );
   }
 }
 

@@ -250,3 +250,25 @@ export const replaced: UpdateCheck = {
     return [differ('replace-kept', update, '', { actual, exchanges: [created.exchange, response, after.exchange] })];
   },
 };
+
+export const mergedDeep: UpdateCheck = {
+  name: 'merge',
+  describe: 'A merge patch keeps the members of an object that it omits (RFC 7396).',
+  applies: ({ update }) => update.body?.contents.some(({ declared }) => /merge-patch\+json/.test(declared)) === true,
+  async run(updating, label) {
+    const created = await updating.harness.createAndRead(label);
+    for (const name of updating.writable) {
+      const value = created.row[name];
+      const [[key, member] = ['', undefined], ...others] = isObject(value) ? Object.entries(value) : [];
+      const body = { [name]: { [key]: member } };
+      if (!isScalar(member) || others.length === 0 || !updating.accepts(body)) continue;
+      const { response, after } = await updating.apply(created, body);
+      const kept = after?.row[name];
+      const lost = others.filter(([other, own]) => !isNothing(own) && isObject(kept) && isNothing(kept[other]));
+      if (after === undefined || lost.length === 0) continue;
+      const facts = { ...valued(name, value, kept), exchanges: [created.exchange, response, after.exchange] };
+      return [differ('update-others', updating.update, name, facts)];
+    }
+    return [];
+  },
+};
