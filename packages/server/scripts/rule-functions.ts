@@ -15,6 +15,8 @@ const expressions: Arithmetic<string, string> = {
   minus: (amount, ...others) => `(${[amount, ...others].join(' - ')})`,
   times: (amount, other) => `${amount} * ${other}`,
   percentOf: (amount, percent) => `${amount} * ${percent} / 100`,
+  // With so many places that no quotient is taken for half a unit.
+  percentIn: (amount, percent) => `${amount} * ${percent} * 1.00000000000000000000 / (100 + ${percent})`,
   round: (amount) => `round(${amount}, places)`,
   when: (text, listed, amount, otherwise) => `case when ${isOneOf(text, listed)} then ${amount} else ${otherwise} end`,
 };
@@ -77,6 +79,8 @@ const returned: Readonly<Record<string, string>> = {
     expressions,
     { amount: 'amount', taxable: 'taxable::text', ratePercent: 'rate_percent' },
   ),
+  'included_tax(amount numeric, taxable boolean, rate_percent numeric, places integer) returns numeric':
+    document.includedTax(expressions, { amount: 'amount', taxable: 'taxable::text', ratePercent: 'rate_percent' }),
   'work_amount(hours numeric, billing_rate numeric, places integer) returns numeric': workAmount(expressions, {
     hours: 'hours',
     billingRate: 'billing_rate',

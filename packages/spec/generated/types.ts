@@ -9145,6 +9145,18 @@ export interface components {
             data: components["schemas"]["Office"][];
         };
         /**
+         * Tax rounding
+         * @description Where the tax of a document is rounded, half up to the minor unit of its currency.
+         *
+         *     - `LINE`: on each line.
+         *     - `DOCUMENT`: on the sum of the lines of each rate. The cents that rounding adds go to the lines with the largest fractions.
+         *
+         *     Values can be added in any release.
+         * @example LINE
+         * @enum {string}
+         */
+        TaxRounding: "LINE" | "DOCUMENT";
+        /**
          * Org fields
          * @description Fields of an org that a caller can write. A new record requires `name`, `legalName`, `code`, `currency`, `country`, `timeZone`, `fiscalYearStartMonth`.
          */
@@ -9188,6 +9200,8 @@ export interface components {
              * @example 1
              */
             fiscalYearStartMonth?: number;
+            /** @description Where the tax of new documents is rounded. Each document keeps the one with which it was created. Default on creation: `LINE`. */
+            taxRounding?: components["schemas"]["TaxRounding"];
             /**
              * Nullable business date
              * Format: date
@@ -9274,6 +9288,8 @@ export interface components {
              * @description Month in which the org's own fiscal year starts.
              */
             fiscalYearStartMonth: number;
+            /** @description Where the tax of new documents is rounded. Each document keeps the one with which it was created. Default on creation: `LINE`. */
+            taxRounding: components["schemas"]["TaxRounding"];
             /**
              * Nullable business date
              * Format: date
@@ -13924,7 +13940,7 @@ export interface components {
         InvoiceLineRelief: "FULL" | "PART";
         /**
          * Invoice line
-         * @description Line of a draft invoice or an invoice. The amount is quantity times unit amount, rounded half up to two places.
+         * @description Line of a draft invoice or an invoice. The amount is quantity times unit amount, rounded half up to the minor unit of the currency, less the tax that it includes.
          */
         InvoiceLine: {
             /**
@@ -13954,7 +13970,7 @@ export interface components {
             /**
              * Signed unit price
              * Format: decimal
-             * @description Price per unit, in the currency of the document. Negative for discounts.
+             * @description Price per unit, in the currency of the document, with tax if `pricesIncludeTax`. Negative for discounts.
              * @example 275.00
              */
             unitAmount: DecimalString;
@@ -13990,7 +14006,7 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Tax of the line, rounded half up; 0.00 if it is not taxable.
+             * @description Tax of the line; 0.00 if it is not taxable. `taxRounding` of the document says where it is rounded.
              * @example 1250.00
              */
             taxAmount: DecimalString;
@@ -14441,7 +14457,7 @@ export interface components {
             /**
              * Signed unit price
              * Format: decimal
-             * @description Price per unit, in the currency of the document. Negative for discounts.
+             * @description Price per unit, in the currency of the document, with tax if `pricesIncludeTax`. Negative for discounts.
              * @example 275.00
              */
             unitAmount: DecimalString;
@@ -14529,6 +14545,12 @@ export interface components {
              * @example USD
              */
             currency?: string;
+            /**
+             * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
+             *     285.71 and 54.29. Default on creation: `false`.
+             * @example false
+             */
+            pricesIncludeTax?: boolean;
             /**
              * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
@@ -14659,6 +14681,12 @@ export interface components {
              */
             currency: string;
             /**
+             * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
+             *     285.71 and 54.29. Default on creation: `false`.
+             * @example false
+             */
+            pricesIncludeTax: boolean;
+            /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one.
@@ -14704,6 +14732,8 @@ export interface components {
              * @example 1250.00
              */
             adjustmentAmount: DecimalString;
+            /** @description Where the tax is rounded, as of the org when the document was created. */
+            taxRounding: components["schemas"]["TaxRounding"];
             /**
              * Signed money
              * Format: decimal
@@ -14904,6 +14934,12 @@ export interface components {
              * @example USD
              */
             currency?: string;
+            /**
+             * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
+             *     285.71 and 54.29. Default on creation: `false`.
+             * @example false
+             */
+            pricesIncludeTax?: boolean;
             /**
              * @description Region whose sales tax applies, or null.
              * @example 0199a1c2-0a08-7c01-8a4f-5d2e9b60f101
@@ -15123,6 +15159,12 @@ export interface components {
              */
             currency: string;
             /**
+             * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
+             *     285.71 and 54.29. Default on creation: `false`.
+             * @example false
+             */
+            pricesIncludeTax: boolean;
+            /**
              * Nullable UUID
              * Format: uuid
              * @description Region whose sales tax applies, or null.
@@ -15221,6 +15263,8 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             overdueAt: string | null;
+            /** @description Where the tax is rounded, as of the org when the document was created. */
+            taxRounding: components["schemas"]["TaxRounding"];
             /**
              * Signed money
              * Format: decimal
@@ -23379,6 +23423,8 @@ export interface components {
              * @description Month in which the org's own fiscal year starts.
              */
             fiscalYearStartMonth: number;
+            /** @description Where the tax of new documents is rounded. Each document keeps the one with which it was created. Default on creation: `LINE`. */
+            taxRounding: components["schemas"]["TaxRounding"];
             /**
              * Nullable business date
              * Format: date
@@ -24161,6 +24207,12 @@ export interface components {
              */
             currency: string;
             /**
+             * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
+             *     285.71 and 54.29. Default on creation: `false`.
+             * @example false
+             */
+            pricesIncludeTax: boolean;
+            /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one.
@@ -24206,6 +24258,8 @@ export interface components {
              * @example 1250.00
              */
             adjustmentAmount: DecimalString;
+            /** @description Where the tax is rounded, as of the org when the document was created. */
+            taxRounding: components["schemas"]["TaxRounding"];
             /**
              * Signed money
              * Format: decimal
@@ -24368,6 +24422,12 @@ export interface components {
              */
             currency: string;
             /**
+             * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
+             *     285.71 and 54.29. Default on creation: `false`.
+             * @example false
+             */
+            pricesIncludeTax: boolean;
+            /**
              * Nullable UUID
              * Format: uuid
              * @description Region whose sales tax applies, or null.
@@ -24466,6 +24526,8 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             overdueAt: string | null;
+            /** @description Where the tax is rounded, as of the org when the document was created. */
+            taxRounding: components["schemas"]["TaxRounding"];
             /**
              * Signed money
              * Format: decimal

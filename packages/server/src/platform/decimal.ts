@@ -35,6 +35,17 @@ export function round(value: Decimal, places: number): Decimal {
   return value.round(places, Exact.roundHalfUp);
 }
 
+/** The smallest amount with so many places. */
+export function unitOf(places: number): Decimal {
+  return new Exact('1').div(new Exact('10').pow(places));
+}
+
+/** Rounds towards negative infinity. */
+export function roundDown(value: Decimal, places: number): Decimal {
+  const cut = value.round(places, Exact.roundDown);
+  return cut.gt(value) ? cut.minus(unitOf(places)) : cut;
+}
+
 export function sum(values: Iterable<Decimal>): Decimal {
   let total = zero;
   for (const value of values) total = total.plus(value);

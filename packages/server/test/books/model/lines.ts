@@ -23,7 +23,8 @@ export function priced(
     unitAmount: parseDecimal(unitAmount),
     taxRatePercent: parseDecimal(taxRatePercent),
   }));
-  return calculateLines(decimal, currencyOf(books, clientId)).map((line): Line => {
+  const pricing = { currency: currencyOf(books, clientId), pricesIncludeTax: false, taxRounding: 'LINE' } as const;
+  return calculateLines(decimal, pricing).map((line): Line => {
     const { lineType, jobId, relief, exceedsFee, wipIds } = line;
     const [amount, tax] = [centsOf(line.amount), centsOf(line.taxAmount)];
     must(wipIds.length === 0 || (lineType !== 'DISCOUNT' && lineType !== 'INTEREST'));

@@ -11,7 +11,7 @@ import { client, completeClientCurrency } from '../../clients/index.ts';
 import { job } from '../../projects/index.ts';
 import { checkNotAfterToday } from '../../reference/index.ts';
 import { wipEntry } from '../../time/index.ts';
-import { checkSigns, completeLines, invalidLine } from '../invoice/invoice-lines.ts';
+import { checkSigns, completeLines, invalidLine, taxRoundingOf } from '../invoice/invoice-lines.ts';
 import { checkBillable } from '../ledger/balances.ts';
 import { checkOpenDay } from '../ledger/enter.ts';
 import { totalsOf } from '../rules/document.ts';
@@ -49,7 +49,9 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       if (change.previous === undefined) completeNew(change, plan);
       completeClientCurrency(change, plan);
       // Lines are completed before they are compared: sending those of the draft again changes nothing.
-      if (change.input.lines !== undefined) setLines(change, plan);
+      const { values, previous, input } = change;
+      const isRepriced = previous !== undefined && values.pricesIncludeTax !== previous.pricesIncludeTax;
+      if (input.lines !== undefined || isRepriced) setLines(change, plan);
       if (change.previous !== undefined && !checkChange(change)) return;
       setDates(change, plan);
       if (change.previous === undefined || change.values.status === 'DRAFT' || change.previous.status === 'DRAFT')
@@ -115,7 +117,10 @@ function completeNew({ values, input, privateColumns }: DraftChange, plan: Plan)
   privateColumns.created_by_api_user_id = caller?.apiUserId ?? null;
   // Protected, so that the client keeps its currency.
   const owner = plan.getForShare(client, values.clientId);
-  if (owner !== undefined) checkBillable(owner);
+  if (owner !== undefined) {
+    checkBillable(owner);
+    values.taxRounding = taxRoundingOf(plan, owner);
+  }
   values.draftNumber = plan.nextReference(draftNumber(plan.today.slice(0, 4)));
   if (input.preparedById === undefined) values.preparedById = caller?.staffId ?? null;
 }

@@ -40,11 +40,13 @@ function lockWork(plan: Plan, { lines, clientId }: Draft): WipRows {
 
 /** Creates the document with lines of its own. The rules of invoices number it, and complete its totals and address. */
 function createDocument(plan: Plan, draft: Draft): Row<'Invoice'> {
-  const { clientId, billingContactId, creditedInvoiceId, dueDate, currency, purchaseOrder, memo } = draft;
-  const copied = { clientId, billingContactId, creditedInvoiceId, dueDate, currency, purchaseOrder, memo };
+  const { clientId, billingContactId, creditedInvoiceId, dueDate, purchaseOrder, memo } = draft;
+  const { currency, pricesIncludeTax, taxRounding } = draft;
+  const copied = { clientId, billingContactId, creditedInvoiceId, dueDate, purchaseOrder, memo };
+  const priced = { currency, pricesIncludeTax, taxRounding };
   const lines = draft.lines.map((line) => ({ ...line, id: plan.newId() }));
   const own = { draftInvoiceId: draft.id, invoiceDate: draft.proposedInvoiceDate, jobIds: [...draft.jobIds], lines };
-  return plan.insert(invoice, { ...copied, ...own, status: 'POSTED' }).row;
+  return plan.insert(invoice, { ...copied, ...priced, ...own, status: 'POSTED' }).row;
 }
 
 /** Takes from a row of work what a line bills of it, with the entries of the ledger and what voiding gives back. */

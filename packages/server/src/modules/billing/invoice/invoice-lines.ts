@@ -3,8 +3,8 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { job } from '../../projects/index.ts';
-import { taxRegion } from '../../reference/index.ts';
-import { calculateLines } from '../rules/document.ts';
+import { org, taxRegion } from '../../reference/index.ts';
+import { calculateLines, type Pricing } from '../rules/document.ts';
 import { isFee } from '../rules/job-amounts.ts';
 
 /** A line of a draft invoice or an invoice. */
@@ -27,9 +27,10 @@ type LineInput = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'relief' | 'amount'
 export function completeLines(
   plan: Plan,
   owner: Row<'Client'> | undefined,
-  { currency, lines }: { readonly currency: string; readonly lines: readonly LineInput[] },
+  document: Pricing & { readonly lines: readonly LineInput[] },
   previous: readonly InvoiceLine[],
 ): InvoiceLine[] {
+  const { lines } = document;
   const known = new Set(previous.map(({ id }) => id));
   const named = new Set<string>();
   const billed = new Set<string>();
@@ -64,7 +65,7 @@ export function completeLines(
       (isFee(line) ? 'PART' : 'FULL');
     return { ...line, id, taxRatePercent, relief };
   });
-  return calculateLines(completed, currency);
+  return calculateLines(completed, document);
 }
 
 /**
@@ -92,4 +93,9 @@ export function invalidLine(index: number, pointer: string, detail: string): Rej
 function standardTaxRate(plan: Plan, owner: Row<'Client'> | undefined, taxable: boolean): Decimal {
   if (!taxable || owner === undefined || owner.taxRegionId === null) return zero;
   return plan.get(taxRegion, owner.taxRegionId)?.ratePercent ?? zero;
+}
+
+/** Where the tax of new documents of a client is rounded. */
+export function taxRoundingOf(plan: Plan, owner: Row<'Client'>): Pricing['taxRounding'] {
+  return plan.get(org, owner.orgId)?.taxRounding ?? 'LINE';
 }

@@ -17,7 +17,7 @@ import { dueOf, isCreditNote, owed } from '../rules/balances.ts';
 import { totalsOf } from '../rules/document.ts';
 import { checkCreditUnapplied } from './credit-note.ts';
 import { invoice } from './invoice.ts';
-import { checkSigns, completeLines, invalidLine } from './invoice-lines.ts';
+import { checkSigns, completeLines, invalidLine, taxRoundingOf } from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
 import { postImport } from './post-invoice.ts';
 import { checkNotInDraft, voidInvoice } from './void-invoice.ts';
@@ -133,6 +133,7 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
   recordBookChange(change, plan, values.invoiceDate);
   values.currency ??= owner.currency;
   checkClientCurrency(owner, values.currency);
+  values.taxRounding ??= taxRoundingOf(plan, owner);
   values.taxRegionId ??= owner.taxRegionId;
   values.billingContactId ??= owner.billingContactId;
   if (values.draftInvoiceId === null) {

@@ -97,8 +97,18 @@ const rules: readonly Rule[] = [
       select d.id::text, concat_ws(' ', quantity, unit_amount, amount, tax_rate_percent, tax_amount) as detail
       from ${sql.table(`${table}_line`)} l
       join ${sql.table(table)} d on d.tenant_id = l.tenant_id and d.id = l.${sql.ref(`${table}_id`)}
-      where l.tenant_id = ${tenantId} and (amount <> line_amount(quantity, unit_amount, minor_units(currency))
-        or tax_amount <> line_tax(amount, taxable, tax_rate_percent, minor_units(currency)))`,
+      where l.tenant_id = ${tenantId} and not is_priced(
+        quantity, unit_amount, amount, taxable, tax_rate_percent, tax_amount, prices_include_tax, tax_rounding, minor_units(currency))`,
+  })),
+  ...documents.map((table) => ({
+    rule: `lines of ${table} of one rate have its tax on their sum, where tax is rounded over the document`,
+    broken: (tenantId: number) => sql<{ id: string; detail: string }>`
+      select d.id::text, concat_ws(' ', tax_rate_percent, sum(amount), sum(tax_amount)) as detail
+      from ${sql.table(`${table}_line`)} l
+      join ${sql.table(table)} d on d.tenant_id = l.tenant_id and d.id = l.${sql.ref(`${table}_id`)}
+      where l.tenant_id = ${tenantId} and tax_rounding = 'DOCUMENT'
+      group by d.tenant_id, d.id, taxable, tax_rate_percent
+      having sum(tax_amount) <> tax_of(sum(amount), sum(tax_amount), taxable, tax_rate_percent, d.prices_include_tax, minor_units(d.currency))`,
   })),
   ...documents.map((table) => ({
     rule: `totals of ${table} are those of its lines`,

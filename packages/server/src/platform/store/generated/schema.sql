@@ -701,6 +701,8 @@ create table draft_invoice (
   credited_invoice_id uuid,
   purchase_order text collate "C",
   memo text collate "C",
+  prices_include_tax boolean default false not null,
+  tax_rounding text collate "C" default 'LINE'::text not null,
   constraint draft_invoice_active_agrees CHECK (active = (status <> 'DELETED'::text)),
   constraint draft_invoice_approved_by_id_reference FOREIGN KEY (tenant_id, approved_by_id) REFERENCES staff(tenant_id, id),
   constraint draft_invoice_billing_contact_id_reference FOREIGN KEY (tenant_id, billing_contact_id) REFERENCES contact(tenant_id, id),
@@ -719,6 +721,7 @@ create table draft_invoice (
   constraint draft_invoice_reviewer_id_reference FOREIGN KEY (tenant_id, reviewer_id) REFERENCES staff(tenant_id, id),
   constraint draft_invoice_status_enum CHECK (status = ANY (ARRAY['DRAFT'::text, 'IN_REVIEW'::text, 'APPROVED'::text, 'REJECTED'::text, 'POSTED'::text, 'DELETED'::text])),
   constraint draft_invoice_system_ref_unique UNIQUE (tenant_id, system_ref),
+  constraint draft_invoice_tax_rounding_enum CHECK (tax_rounding = ANY (ARRAY['LINE'::text, 'DOCUMENT'::text])),
   constraint draft_invoice_total_agrees CHECK (total = document_total(subtotal, discount_total, tax_total, interest_total))
 );
 CREATE INDEX draft_invoice_client_id_index ON draft_invoice USING btree (tenant_id, client_id, status);
@@ -1373,6 +1376,8 @@ CASE
 END) stored not null,
   document jsonb,
   pdf_failed_at timestamp(3) with time zone,
+  prices_include_tax boolean default false not null,
+  tax_rounding text collate "C" default 'LINE'::text not null,
   constraint invoice_amount_credited_range CHECK (amount_credited >= 0::numeric),
   constraint invoice_amount_due_agrees CHECK (
 CASE
@@ -1410,6 +1415,7 @@ END),
   constraint invoice_status_enum CHECK (status = ANY (ARRAY['PENDING'::text, 'POSTED'::text, 'PARTIALLY_PAID'::text, 'PAID'::text, 'VOIDED'::text, 'WRITTEN_OFF'::text])),
   constraint invoice_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint invoice_tax_region_id_reference FOREIGN KEY (tenant_id, tax_region_id) REFERENCES tax_region(tenant_id, id),
+  constraint invoice_tax_rounding_enum CHECK (tax_rounding = ANY (ARRAY['LINE'::text, 'DOCUMENT'::text])),
   constraint invoice_total_agrees CHECK (total = document_total(subtotal, discount_total, tax_total, interest_total)),
   constraint invoice_total_agrees_with_type CHECK ((document_type = 'CREDIT_NOTE'::text) = (total < 0::numeric)),
   constraint invoice_voided_at_agrees CHECK ((status = 'VOIDED'::text) = (voided_at IS NOT NULL) AND (status = 'VOIDED'::text) = (void_reason IS NOT NULL)),
@@ -1832,11 +1838,13 @@ create table org (
   time_zone text collate "C" not null,
   fiscal_year_start_month integer not null,
   books_closed_through date,
+  tax_rounding text collate "C" default 'LINE'::text not null,
   constraint org_code_unique UNIQUE (tenant_id, code),
   constraint org_fiscal_year_start_month_range CHECK (fiscal_year_start_month >= 1 AND fiscal_year_start_month <= 12),
   constraint org_name_unique UNIQUE (tenant_id, name),
   constraint org_pkey PRIMARY KEY (tenant_id, id),
-  constraint org_system_ref_unique UNIQUE (tenant_id, system_ref)
+  constraint org_system_ref_unique UNIQUE (tenant_id, system_ref),
+  constraint org_tax_rounding_enum CHECK (tax_rounding = ANY (ARRAY['LINE'::text, 'DOCUMENT'::text]))
 );
 CREATE INDEX org_updated_at_index ON org USING btree (tenant_id, updated_at, id);
 alter table org enable row level security, force row level security;
@@ -3021,10 +3029,13 @@ begin
   select * into draft from draft_invoice d where d.tenant_id = new.tenant_id and d.id = new.id;
   select coalesce(sum(subtotal_of(line_type, amount)), 0) as subtotal, coalesce(sum(discount_of(line_type, amount)), 0) as discount_total,
       coalesce(sum(interest_of(line_type, amount)), 0) as interest_total, coalesce(sum(tax_amount), 0) as tax_total,
-      coalesce(bool_and(amount = line_amount(quantity, unit_amount, minor_units(draft.currency))
-        and tax_amount = line_tax(amount, taxable, tax_rate_percent, minor_units(draft.currency))), true) as are_priced
+      coalesce(bool_and(is_priced(quantity, unit_amount, amount, taxable, tax_rate_percent, tax_amount, draft.prices_include_tax,
+        draft.tax_rounding, minor_units(draft.currency))), true) as are_priced
     into lines from draft_invoice_line l where l.tenant_id = draft.tenant_id and l.draft_invoice_id = draft.id;
-  if not lines.are_priced then
+  if not lines.are_priced or draft.tax_rounding = 'DOCUMENT' and exists (
+      select from draft_invoice_line l where l.tenant_id = draft.tenant_id and l.draft_invoice_id = draft.id
+      group by taxable, tax_rate_percent
+      having sum(tax_amount) <> tax_of(sum(amount), sum(tax_amount), taxable, tax_rate_percent, draft.prices_include_tax, minor_units(draft.currency))) then
     raise exception 'a line of draft % has a wrong amount', draft.id
       using errcode = 'check_violation', constraint = 'draft_invoice_line_amount_agrees', table = 'draft_invoice_line';
   end if;
@@ -3100,10 +3111,13 @@ begin
   if tg_op = 'INSERT' then
     select coalesce(sum(subtotal_of(line_type, amount)), 0) as subtotal, coalesce(sum(discount_of(line_type, amount)), 0) as discount_total,
         coalesce(sum(interest_of(line_type, amount)), 0) as interest_total, coalesce(sum(tax_amount), 0) as tax_total,
-        coalesce(bool_and(amount = line_amount(quantity, unit_amount, minor_units(bill.currency))
-          and tax_amount = line_tax(amount, taxable, tax_rate_percent, minor_units(bill.currency))), true) as are_priced
+        coalesce(bool_and(is_priced(quantity, unit_amount, amount, taxable, tax_rate_percent, tax_amount, bill.prices_include_tax,
+        bill.tax_rounding, minor_units(bill.currency))), true) as are_priced
       into lines from invoice_line l where l.tenant_id = bill.tenant_id and l.invoice_id = bill.id;
-    if not lines.are_priced then
+    if not lines.are_priced or bill.tax_rounding = 'DOCUMENT' and exists (
+      select from invoice_line l where l.tenant_id = bill.tenant_id and l.invoice_id = bill.id
+      group by taxable, tax_rate_percent
+      having sum(tax_amount) <> tax_of(sum(amount), sum(tax_amount), taxable, tax_rate_percent, bill.prices_include_tax, minor_units(bill.currency))) then
       raise exception 'a line of invoice % has a wrong amount', bill.id
         using errcode = 'check_violation', constraint = 'invoice_line_amount_agrees', table = 'invoice_line';
     end if;
@@ -3313,6 +3327,13 @@ CREATE OR REPLACE FUNCTION public.held(payment_status text, unapplied_amount num
 RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text, 'RETURNED'::text])) THEN unapplied_amount ELSE (0)::numeric END
 ;
 
+CREATE OR REPLACE FUNCTION public.included_tax(amount numeric, taxable boolean, rate_percent numeric, places integer)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN ((taxable)::text = 'true'::text) THEN round((((amount * rate_percent) * 1.00000000000000000000) / ((100)::numeric + rate_percent)), places) ELSE (0)::numeric END
+;
+
 CREATE OR REPLACE FUNCTION public.instant_of_id(id uuid)
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -3334,6 +3355,13 @@ CREATE OR REPLACE FUNCTION public.is_billing(status text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 RETURN (NOT (status = ANY (ARRAY['PENDING'::text, 'VOIDED'::text])))
+;
+
+CREATE OR REPLACE FUNCTION public.is_priced(quantity numeric, unit_amount numeric, amount numeric, taxable boolean, rate_percent numeric, tax_amount numeric, prices_include_tax boolean, tax_rounding text, places integer)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((line_amount(quantity, unit_amount, places) = (amount + CASE WHEN prices_include_tax THEN tax_amount ELSE (0)::numeric END)) AND (taxable OR (tax_amount = (0)::numeric)) AND ((tax_rounding = 'DOCUMENT'::text) OR (tax_amount = tax_of(amount, tax_amount, taxable, rate_percent, prices_include_tax, places))))
 ;
 
 CREATE OR REPLACE FUNCTION public.keep_page_marks()
@@ -3818,6 +3846,13 @@ begin
   return null;
 end
 $function$
+;
+
+CREATE OR REPLACE FUNCTION public.tax_of(amount numeric, tax_amount numeric, taxable boolean, rate_percent numeric, prices_include_tax boolean, places integer)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN prices_include_tax THEN included_tax((amount + tax_amount), taxable, rate_percent, places) ELSE line_tax(amount, taxable, rate_percent, places) END
 ;
 
 CREATE OR REPLACE FUNCTION public.tenant_clock_offset(tenant_id integer)
