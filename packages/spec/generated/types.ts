@@ -14006,7 +14006,7 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Tax of the line; 0.00 if it is not taxable. `taxRounding` of the document says where it is rounded.
+             * @description Tax of the line; 0.00 if it is not taxable. It is rounded as `taxRounding` of the document has it.
              * @example 1250.00
              */
             taxAmount: DecimalString;

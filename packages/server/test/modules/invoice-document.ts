@@ -15,6 +15,7 @@ export const line: DocumentLine = {
   unitAmount: '220.00',
   taxable: false,
   taxRatePercent: '0',
+  includesTax: false,
   amount: '3190.00',
 };
 const filing = {

@@ -11,6 +11,8 @@ export interface DocumentLine {
   readonly unitAmount: string;
   readonly taxable: boolean;
   readonly taxRatePercent: string;
+  /** Whether the unit amount includes tax; the amount does not. */
+  readonly includesTax: boolean;
   readonly amount: string;
 }
 
@@ -96,7 +98,7 @@ export async function readInvoice(
       i.total::text as total,
       (select coalesce(json_agg(json_build_object('description', l.description, 'quantity', l.quantity::text,
           'unitAmount', l.unit_amount::text, 'taxable', l.taxable, 'taxRatePercent', l.tax_rate_percent::text,
-          'amount', l.amount::text) order by l.position), '[]')
+          'includesTax', i.prices_include_tax, 'amount', l.amount::text) order by l.position), '[]')
         from invoice_line l where l.tenant_id = i.tenant_id and l.invoice_id = i.id) as lines
     from invoice i
     join client c on c.tenant_id = i.tenant_id and c.id = i.client_id

@@ -107,7 +107,10 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
   };
   const columns: readonly TableColumn[] = [
     { name: 'Quantity', text: ({ quantity }) => formatNumber(quantity, 0, 4) },
-    { name: 'Rate', text: ({ unitAmount }) => formatNumber(unitAmount, places, 4) },
+    {
+      name: lines.some(({ includesTax }) => includesTax) ? 'Rate with tax' : 'Rate',
+      text: ({ unitAmount }) => formatNumber(unitAmount, places, 4),
+    },
     ...(lines.some(({ taxable }) => taxable) ? [taxes] : []),
     { name: `Amount (${currency})`, text: ({ amount }) => formatNumber(amount, places) },
   ];

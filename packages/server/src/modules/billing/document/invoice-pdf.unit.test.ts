@@ -54,6 +54,12 @@ test('the PDF of an invoice omits what the invoice does not have', async () => {
   expect(text).not.toMatch(/Tax|Discounts|Interest|Memo|Purchase/);
 });
 
+test('the PDF of an invoice says that its rates include tax', async () => {
+  const lines = [{ ...line, includesTax: true }];
+  expect((await pagesOf({ ...invoice, lines })).join('\n')).toContain('Rate with tax');
+  expect((await pagesOf(invoice)).join('\n')).not.toContain('with tax');
+});
+
 test('the PDF of an invoice names the country of foreign addresses, and has the decimal places of the currency', async () => {
   const billingAddress = { ...firmAddress, city: '東京', country: 'JP' };
   const text = (await pagesOf(withFace({ currency: 'JPY', billingAddress, total: '12500.00' }))).join('\n');
