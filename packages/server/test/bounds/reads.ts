@@ -15,6 +15,7 @@ interface Page {
 /** The types of rows in a path parameter. */
 const typeOfPath: Readonly<Record<string, string>> = {
   listContactsByClient: 'Client',
+  getClientStatement: 'Client',
   listEngagementDocuments: 'Engagement',
   getEngagementBatchStatus: 'EngagementBatch',
   listDeliveries: 'EventSubscription',
@@ -60,7 +61,8 @@ export class Reads {
     if (!path.includes('{')) return [path];
     const ids = await this.#idsOf(typeOfPath[id] ?? typeOfResponse(path));
     const chosen = ids.length <= most ? ids : ids.filter(() => this.#random.chance(most / ids.length));
-    return chosen.map((one) => path.replace(/\{[^}]+\}/, one));
+    const query = id === 'getClientStatement' ? '?from=2026-01-01&to=2026-12-31' : '';
+    return chosen.map((one) => path.replace(/\{[^}]+\}/, one) + query);
   }
 
   async #idsOf(type: string): Promise<readonly string[]> {

@@ -15,6 +15,7 @@ export class World implements Knowledge {
   readonly #service: TestService;
   readonly #homes = new Map<string, Row>();
   readonly #contacts: string[] = [];
+  readonly #offices: string[] = [];
 
   private constructor(service: TestService) {
     this.#service = service;
@@ -33,6 +34,7 @@ export class World implements Knowledge {
     world.#homes.set('Org', { id: org });
     await world.#addContacts(300);
     for (const type of order) await world.#addHome(type);
+    for (let count = 0; count < 3; count += 1) await world.#addOffices();
     return world;
   }
 
@@ -59,6 +61,24 @@ export class World implements Knowledge {
     const id = this.#contacts.pop();
     if (id === undefined) throw new Error('Add more contacts.');
     return id;
+  }
+
+  /** An office whose documents no series numbers. */
+  freshOffice(): string {
+    const id = this.#offices.pop();
+    if (id === undefined) throw new Error('Add more offices.');
+    return id;
+  }
+
+  async #addOffices(): Promise<void> {
+    const schema = attributesOf('Office');
+    const records = Array.from({ length: 100 }, () => ({
+      type: 'Office',
+      systemRef: `office-${this.bodies.next()}`,
+      attributes: this.bodies.attributes('Office', schema, onlyRequired),
+    }));
+    const { body } = await this.#service.call<{ records: { id: string }[] }>('POST', '/api/v1/records', { records });
+    this.#offices.push(...body.records.map(({ id }) => id));
   }
 
   async #addHome(type: string): Promise<void> {
@@ -136,6 +156,7 @@ const contactId = (world: World) => world.freshContact();
 /** Properties that rules require, and the schema does not. */
 const requirements: ReadonlySet<string> = new Set([
   'Client/orgId',
+  'DocumentSeries/officeId',
   'Contact/lastName',
   'Invoice/pmsRef',
   'TimeEntry/jobId',
@@ -154,6 +175,9 @@ const knowledge: Readonly<Record<string, (world: World) => unknown>> = {
   'Payment/method': () => 'CHECK',
   'Payment/source': () => 'MANUAL',
   'WipEntry/wipType': () => 'ADJUSTMENT',
+  'DocumentSeries/officeId': (world) => world.freshOffice(),
+  'DocumentSeries/pattern': (world) => `S${world.bodies.next()}-{NNNNN}`,
+  'DocumentSeries/restarts': () => 'NEVER',
   'DraftInvoice/lines/0/lineType': () => 'OTHER',
   'Invoice/lines/0/lineType': () => 'OTHER',
   'Invoice/pmsRef': (world) => `I-${world.bodies.next()}`,
