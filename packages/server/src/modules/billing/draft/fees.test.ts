@@ -1,8 +1,10 @@
 import type { components } from '@financial-automation/spec';
+import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import type { WriteItem } from '../../../../test/modules/records.ts';
 import { testService } from '../../../../test/service.ts';
+import { findBreaches } from '../ledger/invariants.ts';
 import { differencesOf } from '../ledger/kept-sums.ts';
 
 const service = await testService();
@@ -198,5 +200,23 @@ describe('a fixed fee', () => {
 
 test('sums of jobs agree with the lines of their invoices', async () => {
   const tenantId = service.tenant.id;
-  expect(await service.store.read(tenantId, (session) => differencesOf(session, tenantId))).toEqual([]);
+  const check = () =>
+    service.store.read(tenantId, async (session) => [
+      ...(await differencesOf(session, tenantId)),
+      ...(await findBreaches(session, tenantId)),
+    ]);
+  expect(await check()).toEqual([]);
+  const [billing] = await service.store.read(tenantId, (session) =>
+    session.all<{ id: string }>(sql`select invoice_id as id from invoice_billing order by fee desc limit 1`),
+  );
+  await service.store.ownerStatements(`
+    begin;
+    set local app.tenant_id = '${tenantId}';
+    update invoice_billing set fee_without_work = fee_without_work + 1 where invoice_id = '${billing?.id}';
+    commit`);
+  expect(await check()).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ rule: 'what an invoice bills a job follows from its lines', id: billing?.id }),
+    ]),
+  );
 });

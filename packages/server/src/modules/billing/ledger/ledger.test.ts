@@ -276,6 +276,25 @@ describe('what the database refuses', () => {
     await expect(write(both)).rejects.toThrow(/half an allocation|ledger_entry_halves_agree/);
   });
 
+  test('a line with another amount or tax than its quantity, price and rate have', async () => {
+    const line = { quantity: '2', unitAmount: '10.00', taxable: true, taxRatePercent: '5' };
+    for (const wrong of [{ amount: '21.00' }, { tax_amount: '1.01' }]) {
+      const { id } = await draftOf([line]);
+      const changed = store.write(tenant.id, async (transaction) => {
+        const [stored] = await transaction.all(
+          sql`delete from draft_invoice_line where draft_invoice_id = ${id} returning *`,
+        );
+        const row = JSON.stringify({ ...Object(stored), ...wrong });
+        await transaction.all(sql`
+          insert into draft_invoice_line select (jsonb_populate_record(null::draft_invoice_line, ${row}::jsonb)).*`);
+        await transaction.all(sql`
+          update draft_invoice d set subtotal = l.amount, tax_total = l.tax_amount, total = l.amount + l.tax_amount
+          from draft_invoice_line l where d.id = ${id} and l.draft_invoice_id = d.id`);
+      });
+      await expect(changed).rejects.toThrow(/wrong amount|draft_invoice_line_amount_agrees/);
+    }
+  });
+
   test('a balance without its entry', async () => {
     const invoice = await bill('10.00', '2026-01-10');
     const off = `update invoice set status = 'WRITTEN_OFF', write_off_reason = 'x', amount_written_off = 10 where id = '${invoice.id}'`;
