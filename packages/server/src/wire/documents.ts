@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { conditionalResult, contentResult, fileContent } from './content.ts';
 import { acceptedEncoding, compressDocument, shortest } from './encoding.ts';
@@ -10,7 +11,10 @@ import { sampleServer } from './sample-server.ts';
 /** How many bytes of documents stay in memory. All of them together, compressed ones included, have 20 MB. */
 const maxKeptBytes = 64 * 1024 * 1024;
 
-/** Length of the pieces in which a document is sent: no more of it waits for a caller who does not read. */
+/**
+ * Length of the pieces in which a document is sent: no more of it waits for a caller who does not read, and no more is written for
+ * a caller who does before others have their turn.
+ */
 const pieceLength = 64 * 1024;
 
 /** A document with another address changes when a server starts. */
@@ -88,6 +92,10 @@ export class Documents {
   }
 }
 
-function* piecesOf(bytes: Buffer): Generator<Buffer> {
-  for (let start = 0; start < bytes.length; start += pieceLength) yield bytes.subarray(start, start + pieceLength);
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let start = 0; start < bytes.length; start += pieceLength) {
+    yield bytes.subarray(start, start + pieceLength);
+    // The system takes over several megabytes at once, so that all pieces of all callers would be written in one turn.
+    await setImmediate();
+  }
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
 import { Documents } from './documents.ts';
@@ -58,6 +59,26 @@ test('a document is computed once, for all requests at the same time and later, 
     }
   }
   expect(memory.size).toBe(1);
+});
+
+test('at most one piece of a document is written in a turn, however fast its caller reads', async () => {
+  const { get } = await document('turns');
+  let [turn, isReading] = [0, true];
+  const count = async () => {
+    for (; isReading; turn += 1) await setImmediate();
+  };
+  const counting = count();
+  const turns = Array.from({ length: 64 }, async () => {
+    const own: number[] = [];
+    for await (const _ of (await get()).content ?? []) own.push(turn);
+    return own;
+  });
+  for (const own of await Promise.all(turns)) {
+    expect(own.length).toBeGreaterThan(5);
+    expect(new Set(own).size).toBe(own.length);
+  }
+  isReading = false;
+  await counting;
 });
 
 test('the address of the server is in the whole document, its parts, and what is compressed', async () => {
