@@ -76,7 +76,9 @@ export async function send(
   if (isHead) response.end();
   else if (bytes !== undefined) response.end(bytes);
   // Most texts are ASCII, which is copied instead of encoded.
-  else response.end(text, length === text.length ? 'latin1' : 'utf8');
+  else if (length === text.length) response.end(text, 'latin1');
+  // Of a text that waits to be sent, Node would count the characters, and not the bytes.
+  else response.end(Buffer.from(text));
 }
 
 function typeOf(result: JsonResult | PageResult): string | undefined {

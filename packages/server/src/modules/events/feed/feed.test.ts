@@ -1,10 +1,12 @@
+import { connect } from 'node:net';
 import { sql } from 'kysely';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { deliveringService } from '../../../../test/delivery.ts';
 import { firm } from '../../../../test/modules/billing.ts';
 import { tickOf } from '../../../../test/modules/pay.ts';
 import { recordsOf } from '../../../../test/modules/records.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
+import { contract } from '../../../contract/contract.ts';
 import { databaseClock } from '../../../platform/database-clock.ts';
 import { removeOldEvents } from '../delivery/retention.ts';
 
@@ -21,6 +23,7 @@ interface FeedPage {
   readonly nextCursor: string;
 }
 
+const mebibyte = 1024 * 1024;
 const service = await deliveringService({ isJudgedNightly: true });
 const { call, groups, subscribe, deliveries, signIn, store, addTenant } = service;
 // Nothing is delivered so far: whoever reads the feed gives positions to events.
@@ -160,6 +163,51 @@ describe('listEvents', () => {
     for (const after of [early, first?.id ?? ''])
       expect(await feed({ after })).toMatchObject({ status: 410, body: { code: 'EVENTS_EXPIRED' } });
   });
+});
+
+test('listEvents › the bytes that wait for a caller who does not read are limited, and others are served', async () => {
+  const limits: { 'x-page-bytes': number } = contract;
+  const declared = limits['x-page-bytes'];
+  // Pages of 6 MB, because the system takes over 4 MB of a response.
+  limits['x-page-bytes'] = 16 * mebibyte;
+  onTestFinished(() => {
+    limits['x-page-bytes'] = declared;
+  });
+  const tenant = await addTenant('unread');
+  const reader = await signIn({ roles: ['API_ADMIN'], tenant });
+  await recordsOf(reader).upsert([{ type: 'ClientGroup', systemRef: 'long', attributes: { name: 'Long' } }]);
+  await store.write(tenant.id, (transaction) =>
+    transaction.all(sql`
+      insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
+      select tenant_id, uuidv7(), entity_type, uuidv7(), operation, 1, data || jsonb_build_object('description', repeat('業', 2000))
+      from recorded_event, generate_series(1, 1000) where tenant_id = ${tenant.id} and entity_type = 'ClientGroup'`),
+  );
+  const { hostname, port } = new URL(service.address);
+  const request = `GET /api/v1/events?pageSize=1000&entityType=ClientGroup HTTP/1.1\r\nHost: x\r\nTenant: unread\r\nAuthorization: Bearer ${reader.token}\r\n\r\n`;
+  const open = () => {
+    const socket = connect(Number(port), hostname).pause();
+    onTestFinished(() => void socket.destroy());
+    socket.on('error', () => undefined).write(request);
+    return socket;
+  };
+  const waiting = async () => {
+    const text = await service.service.metrics.registry.metrics();
+    const numberIn = (line: RegExp) => Number(line.exec(text)?.[1]);
+    return {
+      bytes: numberIn(/^response_bytes_unsent (\d+)$/m),
+      closed: numberIn(/^responses_cut_off_total\{reason="room"\} (\d+)$/m),
+    };
+  };
+  for (let count = 1; count <= 7; count++) {
+    const before = await waiting();
+    open();
+    await expect.poll(waiting).not.toEqual(before);
+    expect((await waiting()).bytes).toBeLessThanOrEqual(32 * mebibyte);
+  }
+  const { bytes, closed } = await waiting();
+  expect(bytes).toBeGreaterThan(24 * mebibyte);
+  expect(closed).toBe(2);
+  expect((await call('POST', '/gql/v1/orgs', {})).status).toBe(200);
 });
 
 describe('retryDelivery and recoverEvents', () => {
