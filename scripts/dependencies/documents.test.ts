@@ -1,13 +1,12 @@
 /** The documents for developers and operators name commands and files that exist. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
-const names = new Set(tracked.map((path) => basename(path)));
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object };
 const program = tracked
   .filter((path) => /^packages\/server\/src\/main\/(?:program|commands\/[a-z-]+)\.ts$/.test(path))
@@ -26,8 +25,8 @@ describe.each(documents)('%s', (path) => {
   });
 
   it('names sources that exist', () => {
-    const sources = [...text.matchAll(/`[\w/-]*?([\w-]+(?:\.[\w-]+)*\.(?:ts|sql))`/g)].map(([, name = '']) => name);
-    expect(sources.filter((name) => !names.has(name))).toEqual([]);
+    const sources = [...text.matchAll(/`(?:\.\.\/)*([\w./-]+\.(?:ts|sql))`/g)].map(([, name = '']) => name);
+    expect(sources.filter((name) => !tracked.some((one) => `/${one}`.endsWith(`/${name}`)))).toEqual([]);
   });
 
   it('names commands that exist', () => {
