@@ -1,17 +1,20 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf, lastSegment, type Operation, safeMethods } from '../document/operation.ts';
-import { shapeOf } from '../document/shape.ts';
+import { shapeOf, wholeShapeOf } from '../document/shape.ts';
+import type { JsonObject } from '../json.ts';
 import {
   collectionPath,
   hasRows,
   isCreating,
   isPutCreation,
   itemOf,
+  keyOfName,
   kindOfPath,
   kindOfReference,
   kindsOfOperation,
   pathNames,
   rowsOf,
+  singular,
   wordsOf,
 } from './names.ts';
 import { type Effect, effects } from './report.ts';
@@ -25,13 +28,17 @@ export interface Judgement {
 }
 
 /** Words of the operation ID of a creation. One that does not declare 201 must have one of them. */
-const creatingWords = /^(?:create|add|new|register|insert|post)$/;
+const creatingWords = /^(?:create|add|new|register|insert)$/;
 /** Words of an operation ID that say that a call does something else, or more, than to create. */
 const changingWords =
   /^(?:update|upsert|patch|edit|set|replace|merge|delete|remove|cancel|archive|restore|reset|send|submit|apply|assign|attach|start|stop|run|execute|trigger|import|manage|invite|charge|pay|refund|transfer|purchase|buy)$/;
 /** What reaches people and systems elsewhere, or does something to what exists, although it is stored as a resource. */
 const actingNouns =
-  /^(?:action|broadcast|call|charge|collaboration|command|email|invitation|invite|message|notification|number|participant|payment|payout|purchase|refund|request|sms|transfer|verification)s?$/;
+  /^(?:action|broadcast|call|card|challenge|charge|check|collaboration|command|email|incident|invitation|invite|ip|message|monitor|notification|number|participant|payment|payout|purchase|refund|request|send|sender|sms|suppression|teammate|transfer|verification)s?$/;
+/** What is in such a list decides who has access. */
+const accessList = /(?:allow|block|deny|white|black|wait)[-_]?list[^/]*$/i;
+/** A key by which a caller names a resource, which can exist. */
+const ownKey = /^(?:id|external_?id)$/i;
 
 /** Judges the operations of a document by their methods, paths and responses. What is not proven to be harmless is not safe. */
 export class Effects {
@@ -106,14 +113,20 @@ export class Effects {
     const read = method === 'PUT' ? this.#reads(path) : this.#readerBelow(path);
     const words = wordsOf(id);
     const isDeclared = responses.some(({ status }) => status === '201');
-    const isNamed = extensionOf(node).creates !== undefined || isNamedCreation(operation);
+    const isStated = extensionOf(node).creates !== undefined;
     if (read === undefined || itemOf(path)?.name !== (method === 'PUT' ? itemOf(read.path)?.name : undefined))
       return unproven('create', 'nothing reads back what it creates');
     const other = words.find((word) => changingWords.test(word));
     if (other !== undefined) return unproven('create', `its name has "${other}"`);
-    const noun = wordsOf(lastSegment(path)).at(-1) ?? '';
-    if (actingNouns.test(noun)) return unproven('create', `what it creates can reach others (${noun})`);
-    if (!isDeclared && !isNamed) return unproven('create', 'neither 201 nor its name says that it creates');
+    const noun = [...nounsOf(path), words.at(-1) ?? ''].find((one) => actingNouns.test(one));
+    if (noun !== undefined) return unproven('create', `what it creates can reach others (${noun})`);
+    if (accessList.test(path)) return unproven('create', 'what it creates decides who has access');
+    if (!isDeclared && !isStated && !isNamedCreation(operation))
+      return unproven('create', 'neither 201 nor its name says that it creates');
+    const isReturned = responses.some(({ status, contents }) => /^2/.test(status) && contents.length > 0);
+    if (!isDeclared && !isStated && !isReturned) return unproven('create', 'it returns nothing');
+    const key = isDeclared || isStated || method === 'PUT' ? undefined : this.#keyIn(operation);
+    if (key !== undefined) return unproven('create', `${key} in its body can name what exists`);
     const parents = this.resourcesIn(operation).filter((name) => name !== itemOf(path)?.name);
     const foreign = parents.find((name) => !this.#creatorsFor(operation, name).some((one) => this.of(one).isSafe));
     if (foreign !== undefined) return unproven('create', `nothing that may be called creates {${foreign}}`);
@@ -144,6 +157,22 @@ export class Effects {
     );
   }
 
+  /** The property of a body that can name an existing resource. */
+  #keyIn({ path, body }: Operation): string | undefined {
+    const kind = kindOfPath(path);
+    const written = (schemas: readonly JsonObject[]) =>
+      [...wholeShapeOf(this.#document, ...schemas).properties].filter(
+        ([, own]) => !shapeOf(this.#document, ...own).readOnly,
+      );
+    for (const { schema } of body?.contents ?? []) {
+      const properties = written(schema === undefined ? [] : [schema]);
+      const inside = properties.flatMap(([name, own]) => (singular(name) === kind ? written(own) : []));
+      const found = [...properties, ...inside].find(([name]) => ownKey.test(name));
+      if (found !== undefined) return found[0];
+    }
+    return undefined;
+  }
+
   #reads(path: string): Operation | undefined {
     return this.#operations.find((one) => one.method === 'GET' && one.path === path);
   }
@@ -160,6 +189,13 @@ export class Effects {
     const creators = this.#creations.filter(isCreator);
     return creators.toSorted((one, other) => Number(this.of(other).isSafe) - Number(this.of(one).isSafe));
   }
+}
+
+/** What a path creates: its last noun, and in a path such as `/numbers/mobile` the one before, of which that is a kind. */
+function nounsOf(path: string): string[] {
+  const [before = '', last = ''] = path.split('/').slice(-2);
+  const isKind = !before.startsWith('{') && singular(last) === keyOfName(last);
+  return (isKind ? [last, before] : [last]).flatMap((segment) => wordsOf(segment).slice(-1));
 }
 
 const isNamedCreation = ({ id }: Operation) => wordsOf(id).some((word) => creatingWords.test(word));

@@ -49,7 +49,10 @@ interface Row {
   readonly class: Class;
   /** `201`, or `204-` without a body. */
   readonly statuses: readonly string[];
-  /** `list` or `one`: what GET of the path returns. `item`: GET of one below it. `enum:name`: a parameter of words. */
+  /**
+   * `list` or `one`: what GET of the path returns. `item`: GET of one below it. `enum:name`: a parameter of words. `key:name`: a
+   * property of the body that names the resource.
+   */
   readonly facts: readonly string[];
   readonly path: string;
   readonly operationId: string | undefined;
@@ -84,7 +87,9 @@ function contractOf(rows: readonly Row[]): object {
       text.replace('-', ''),
       response(text.endsWith('-') ? undefined : object),
     ]);
-    add(path, 'post', { operationId, parameters, responses: Object.fromEntries(responses) });
+    const key = facts.find((fact) => fact.startsWith('key:'))?.slice('key:'.length);
+    const requestBody = { content: { 'application/json': { schema: bodyWith(key?.split('.') ?? []) } } };
+    add(path, 'post', { operationId, parameters, requestBody, responses: Object.fromEntries(responses) });
     if (facts.includes('list'))
       add(path, 'get', { parameters, responses: { 200: response({ type: 'array', items: object }) } });
     if (facts.includes('one')) add(path, 'get', { parameters, responses: { 200: response(object) } });
@@ -96,6 +101,11 @@ function contractOf(rows: readonly Row[]): object {
       });
   }
   return { openapi: '3.1.0', info: { title: 'Corpus', version: '1' }, paths };
+}
+
+function bodyWith([name, ...others]: readonly string[]): object {
+  if (name === undefined) return { type: 'string' };
+  return { type: 'object', properties: { [name]: bodyWith(others) } };
 }
 
 const object = { type: 'object', properties: { id: { type: 'string' } } };
