@@ -114,4 +114,13 @@ test('updateRecords and upsertEntries › approve nothing of a client or job tha
     records: [{ type: 'TimeEntry', systemRef: entry, attributes: { status: 'APPROVED' } }],
   });
   expect(entries).toMatchObject({ records: [{ status: 'FAILED', error: { code: 'INVALID_STATE' } }] });
+  await service.store.write(service.tenant.id, (transaction) =>
+    transaction.all(sql`
+      with kept as (update client set active = true where tenant_id = ${service.tenant.id} and id = ${clientId})
+      update job set active = false where tenant_id = ${service.tenant.id} and id = ${jobId}`),
+  );
+  const { body: again } = await approver.call<{ records: object[] }>('PUT', '/api/v1/records', { records: [approval] });
+  expect(again.records).toMatchObject([
+    { error: { code: 'VALIDATION_ERROR', detail: 'The job is deleted. Nothing can be billed for it.' } },
+  ]);
 });
