@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { isObject } from './contract.ts';
 import { reachable } from './reachable.ts';
 
@@ -132,24 +133,32 @@ describe('the bundle', () => {
   });
 });
 
-// A client, and whatever belongs to one, has one currency.
-test('no example of an aggregate adds up amounts of several currencies', () => {
-  const { schemas } = JSON.parse(text).components;
-  const isMoney = (type: string, column: string) => /Money$/.test(schemas[type].properties[column]?.$ref ?? '');
-  const sums = operations.flatMap(({ operation }) => {
-    const { requestBody }: { requestBody?: Body } = operation;
-    const { schema, examples = {} } = requestBody?.content?.['application/json'] ?? {};
-    const type = /(\w+)AggregateRequest$/.exec(schema?.$ref ?? '')?.[1];
+const { schemas } = JSON.parse(text).components;
+const isMoney = (type: string, column: string) => /Money$/.test(schemas[type].properties[column]?.$ref ?? '');
+/** A client, and whatever belongs to one, has one currency. */
+const columnsOfOneCurrency = ['currency', 'clientId', 'jobId', 'engagementId'];
+
+test('no example of an aggregate adds up amounts of several currencies', async () => {
+  const inExamples = operations.flatMap(({ operation }) => {
+    const { examples = {} } = bodyOf(operation);
+    const type = typeOf(operation);
     return type === undefined
       ? []
       : requestsIn(examples).map((request) => ({ id: operation.operationId, type, ...request }));
   });
-  expect(sums.length).toBeGreaterThan(9);
+  const inWorkflows = (await workflowSteps()).flatMap(({ stepId, operationId, requestBody }) => {
+    const type = typeOf(operations.find(({ operation }) => operation.operationId === operationId)?.operation);
+    return type === undefined || requestBody === undefined
+      ? []
+      : [{ id: stepId, type, ...{ where: {}, groupBy: [] }, ...requestBody.payload }];
+  });
+  const sums = [...inExamples, ...inWorkflows];
+  expect([inExamples.length, inWorkflows.length].every((count) => count > 9)).toBe(true);
   const isSum = ({ type, measures }: (typeof sums)[number]) =>
     Object.values(measures).some(({ function: name, column = '' }) => name !== 'COUNT' && isMoney(type, column));
   const mixed = sums.filter(isSum).filter(({ groupBy, where }) => {
     const columns = [...Object.keys(where), ...groupBy.map(({ column }) => column)];
-    return !['currency', 'clientId', 'jobId', 'engagementId'].some((one) => columns.includes(one));
+    return !columnsOfOneCurrency.some((one) => columns.includes(one));
   });
   expect(mixed.map(({ id }) => id)).toEqual([]);
 });
@@ -165,6 +174,27 @@ interface Body {
   readonly content?: Readonly<
     Record<string, { readonly schema?: { readonly $ref?: string }; readonly examples?: Examples }>
   >;
+}
+
+function bodyOf({ requestBody }: { requestBody?: Body } = {}) {
+  return requestBody?.content?.['application/json'] ?? {};
+}
+
+/** The type whose rows an operation aggregates. */
+function typeOf(operation: object | undefined): string | undefined {
+  return /(\w+)AggregateRequest$/.exec(bodyOf(operation).schema?.$ref ?? '')?.[1];
+}
+
+interface Step {
+  readonly stepId: string;
+  readonly operationId?: string;
+  readonly requestBody?: { readonly payload: SumRequest };
+}
+
+async function workflowSteps(): Promise<Step[]> {
+  const folder = new URL('../workflows/', import.meta.url);
+  const texts = await Promise.all((await readdir(folder)).map((name) => readFile(new URL(name, folder), 'utf8')));
+  return texts.flatMap((one) => parse(one).workflows.flatMap(({ steps }: { steps: Step[] }) => steps));
 }
 
 function requestsIn(examples: Examples): SumRequest[] {

@@ -86,12 +86,12 @@ print(
   ]),
 );
 
-/** Today where the firm is, which can be another day than here. A sandbox has a clock of its own. */
+/** Today where the firm is, which can be another day than here. A sandbox has a clock of its own; otherwise, that of the service counts. */
 async function firmsDay(): Promise<string> {
-  const [org] = (await orThrow(api.listOrgs())).data;
+  const { timeZone } = (await orThrow(api.getMe())).tenant;
   const clock = await api.getSandboxClock();
-  const now = clock.status === 200 ? new Date(clock.body.now) : new Date();
-  return new Intl.DateTimeFormat('en-CA', { timeZone: org?.timeZone }).format(now);
+  const now = new Date(clock.status === 200 ? clock.body.now : (clock.headers.get('Date') ?? ''));
+  return new Intl.DateTimeFormat('en-CA', { timeZone }).format(now);
 }
 
 function print(title: string, rows: readonly (readonly unknown[])[]): void {
