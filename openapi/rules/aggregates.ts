@@ -105,6 +105,8 @@ function groupBy(type: string, columns: readonly Column[], common: JsonObject, a
       },
       ...(kind === 'day' && {
         dependentRequired: { boundaries: ['daysBefore'], daysBefore: ['boundaries'] },
+        not: { required: ['by', 'boundaries'] },
+        'x-own-check': ['not'],
       }),
     };
     return { own, member: add(`${type}GroupBy${titleOf[kind]}`, schema) };

@@ -17,9 +17,22 @@ function separated() {
         Ref: name,
         Color: { type: 'string', enum: ['RED'], minLength: 1 },
         Place: closed({ city: { ...name, type: ['string', 'null'] }, code: { ...name, pattern: '^[A-Z]+$' } }),
+        Spot: { ...closed({ name, code: name }), not: { required: ['name', 'code'] }, 'x-own-check': ['not'] },
         Places: { type: 'array', items: reference('Place') },
-        BoatFields: closed({ name, color: reference('Color'), key: reference('Ref'), places: reference('Places') }),
-        Boat: closed({ name, color: reference('Color'), key: reference('Ref'), places: reference('Places') }),
+        BoatFields: closed({
+          name,
+          color: reference('Color'),
+          key: reference('Ref'),
+          places: reference('Places'),
+          spot: reference('Spot'),
+        }),
+        Boat: closed({
+          name,
+          color: reference('Color'),
+          key: reference('Ref'),
+          places: reference('Places'),
+          spot: reference('Spot'),
+        }),
       },
     },
   };
@@ -41,7 +54,13 @@ test('a text of a request that must not be empty must not be blank', () => {
   });
   expect(schemas.Boat).toEqual({
     type: 'object',
-    properties: { name, color: reference('Color'), key: reference('Ref'), places: reference('Places') },
+    properties: {
+      name,
+      color: reference('Color'),
+      key: reference('Ref'),
+      places: reference('Places'),
+      spot: reference('Spot'),
+    },
   });
   expect(schemas.Ref).toEqual(name);
 });
@@ -62,4 +81,10 @@ test('an object that is written and read has a schema for each, and so has what 
   expect(schemas.Places).toEqual({ type: 'array', items: reference('Place') });
   expect(Object.keys(schemas)).not.toContain('ColorInput');
   expect(complaints).toEqual([]);
+});
+
+test('what a caller must not send together is not said of what is stored', () => {
+  const { schemas } = separated();
+  expect(schemas.SpotInput).toMatchObject({ not: { required: ['name', 'code'] }, 'x-own-check': ['not'] });
+  expect(schemas.Spot).toEqual({ type: 'object', properties: { name, code: name } });
 });

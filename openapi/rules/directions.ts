@@ -1,6 +1,7 @@
 /**
  * Separates what callers write from what they read, in the bundle. Requests are stricter: an object that is both written and read gets a
  * second schema for requests, `AddressInput` beside `Address`, and a text that must not be empty must not be blank in a request either.
+ * What a caller must not send together (`not` in `x-own-check`) is not said of what is stored.
  * Objects of responses and events are open, because properties can be added to them in any release; those of requests are closed.
  */
 import type { Oas3Decorator } from '@redocly/openapi-core';
@@ -98,9 +99,11 @@ function holdersOfResponses(document: JsonObject): JsonObject[] {
   return [responses, ...ofOperations, document.webhooks].map(objectOf);
 }
 
-/** A schema without the keyword that rejects other properties. */
+/** A schema without the keywords that reject other properties, and combinations of properties that a caller must not send. */
 function opened({ additionalProperties, ...schema }: JsonObject): JsonObject {
+  const { not: _not, 'x-own-check': own, ...others } = schema;
+  const kept = Array.isArray(own) && own.includes('not') ? others : schema;
   return additionalProperties === undefined || additionalProperties === false
-    ? schema
-    : { ...schema, additionalProperties };
+    ? kept
+    : { ...kept, additionalProperties };
 }

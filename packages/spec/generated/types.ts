@@ -7307,6 +7307,18 @@ export interface components {
             taxId?: string | null;
         };
         /**
+         * Us state
+         * @description Abbreviation of a US state, also of a territory or the armed forces, in any case.
+         * @example OR
+         */
+        UsState: string;
+        /**
+         * Canadian province
+         * @description Abbreviation of a Canadian province or territory, in any case.
+         * @example QC
+         */
+        CanadianProvince: string;
+        /**
          * Nullable country
          * @description ISO 3166-1 alpha-2 code of a country, or null. It must be assigned.
          * @example US

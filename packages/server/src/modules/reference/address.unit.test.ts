@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
+import { bundleFiles } from '../../contract/contract.ts';
 import { abbreviatedState, completeAddress } from './address.ts';
 
 test.each([
@@ -42,4 +45,21 @@ test.each([
 test('addresses: a state that is stored already remains', () => {
   const stored = { country: 'US', state: 'Nowhere' } as const;
   expect(completeAddress({ ...stored, city: 'Salem' }, stored)).toMatchObject({ city: 'Salem', state: 'Nowhere' });
+});
+
+test.each(['US', 'CA', 'FR'])('addresses: the published contract knows the same abbreviations in %s', (country) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema(JSON.parse(readFileSync(bundleFiles.json, 'utf8')), 'contract');
+  const isAccepted = ajv.getSchema('contract#/components/schemas/AddressInput');
+  const letters = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ');
+  const states = letters.flatMap((first) => [first, ...letters.map((second) => `${first}${second.toLowerCase()}`)]);
+  const isUnknown = (state: string) => {
+    try {
+      abbreviatedState({ country, state });
+      return false;
+    } catch {
+      return true;
+    }
+  };
+  expect(states.filter((state) => isAccepted?.({ country, state }) === false)).toEqual(states.filter(isUnknown));
 });
