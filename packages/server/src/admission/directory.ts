@@ -38,10 +38,11 @@ interface PlacedTenant extends Omit<Tenant, 'id' | 'settings'> {
 /** Where a tenant is, and the tenant itself if it is in the database with the directory. */
 function placedTenant(name: string): RawBuilder<PlacedTenant> {
   return sql<PlacedTenant>`
-    select placement.cell, id, placement.name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox", active,
+    select present.cell, id, present.name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox", active,
       exists (select from tenant_move move where move.tenant = id and move.phase = 'LEFT') as "hasLeft"
-    from tenant_place placement left join tenant on tenant.name = placement.name
-    where placement.name = ${name}`;
+    from tenant_place place join tenant_place present on present.name = coalesce(place.renamed_to, place.name)
+    left join tenant on tenant.name = present.name
+    where place.name = ${name}`;
 }
 
 /** Tenants and API users with their keys, read from the database and cached for some seconds. */
@@ -131,9 +132,11 @@ export class Directory {
    */
   async callerOf(claims: AccessClaims, tenantName: string | undefined): Promise<{ tenant: Tenant; caller: Caller }> {
     // An unknown tenant and a tenant of another token get the same message, so that names cannot be guessed.
-    if (tenantName !== undefined && tenantName !== claims.tenant) throw tenantMismatch();
+    const isOther = tenantName !== undefined && tenantName !== claims.tenant;
     // Nearly every request finds both in the cache, and needs no promise for them.
     const tenant = this.#tenants.get(claims.tenant) ?? (await this.#readTenant(claims.tenant));
+    // A token has the name that the tenant had when its key was created, and callers may send the present one.
+    if (isOther && tenantName !== tenant?.name) throw tenantMismatch();
     if (tenant === undefined)
       throw new Rejection('TENANT_MISMATCH', 'The tenant of this token is closed. Its operator can open it.');
     const key =

@@ -107,6 +107,14 @@ const inputs: { readonly [Name in CommandName]: () => Promise<Commands[Name]['in
     await writeFile(join(folder, 'letter.txt'), 'Dear client');
     return { ...firm, client: null, source: 'DMS_DIRECT_UPLOAD', root: folder, paths: ['letter.txt'] };
   },
+  'person erase': async () => {
+    await query(`
+      set app.copies_rows = 'on';
+      insert into contact (tenant_id, id, system_ref, pms_ref, display_name)
+        select id, '${newId()}', 'ines', 'P-1', 'Ines Calder' from tenant;
+      reset app.copies_rows`);
+    return { ...firm, type: 'Contact', ref: 'ines' };
+  },
   'job list': () => null,
   'job retry': async () => {
     const id = newId();
@@ -149,6 +157,14 @@ const inputs: { readonly [Name in CommandName]: () => Promise<Commands[Name]['in
     await expect(interrupted).rejects.toThrow('interrupted');
     for (const client of clients) await client.query(`update tenant_move set mover_until = '-infinity'`);
     return firm;
+  },
+  'tenant rename': () => ({ tenant: 'copy', to: 'renamed' }),
+  'tenant delete': async () => {
+    const renamed = { tenant: 'renamed' };
+    await runCommand(operator, 'tenant close', renamed);
+    for (const client of clients) await client.query(`update tenant set closed_at = now() - interval '1 minute'`);
+    await runCommand(operator, 'tenant export', { ...renamed, to: `${file}.again`, transferKey: null });
+    return { ...renamed, days: 1 };
   },
 };
 

@@ -15,8 +15,10 @@ import {
 } from './copies/index.ts';
 import { addCell, type CellRequest, type CellSummary, listCells } from './databases/index.ts';
 import { type ReplayRequest, replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
+import { type Erasure, type ErasureRequest, erasePerson } from './erase-person.ts';
 import { type ImportedFiles, type ImportResult, importFiles } from './import-files.ts';
 import { type JobOverview, listJobs, retryJob } from './jobs.ts';
+import { type DeleteRequest, type Deletion, deleteTenant, type RenameRequest, renameTenant } from './leave.ts';
 import { cancelMove, type MoveRequest, type MoveSummary, moveTenant, removeOldCopies } from './moves/index.ts';
 import type { Operator } from './operator.ts';
 import { checkRows, type RowsReport, type RowsRequest } from './rows.ts';
@@ -43,6 +45,8 @@ export interface Commands {
   'tenant close': { input: { tenant: string }; result: null };
   'tenant export': { input: ExportRequest; result: ExportSummary };
   'tenant import': { input: ImportRequest; result: ImportSummary };
+  'tenant delete': { input: DeleteRequest; result: Deletion };
+  'tenant rename': { input: RenameRequest; result: null };
   'tenant move': { input: MoveRequest; result: MoveSummary };
   'tenant move --cancel': { input: { tenant: string }; result: null };
   'tenant move --remove-old': { input: { tenant: string }; result: { cells: readonly string[] } };
@@ -67,6 +71,7 @@ export interface Commands {
     input: { tenant: string; by: string };
     result: { now: string; offsetSeconds: number; ranTasks: number };
   };
+  'person erase': { input: ErasureRequest; result: Erasure };
   'webhook rotate-secret': { input: { tenant: string; hours: number }; result: null };
 }
 
@@ -92,6 +97,8 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
   },
   'tenant export': exportTenant,
   'tenant import': importTenant,
+  'tenant delete': deleteTenant,
+  'tenant rename': renameTenant,
   'tenant move': (operator, input) => moveTenant(operator, input),
   'tenant move --cancel': (operator, { tenant }) => cancelMove(operator, tenant),
   'tenant move --remove-old': (operator, { tenant }) => removeOldCopies(operator, tenant),
@@ -122,6 +129,7 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
   'rows check': checkRows,
   'deliveries replay': replayDeliveries,
   'clock advance': advanceTenantClock,
+  'person erase': erasePerson,
   'webhook rotate-secret': rotateWebhookSecret,
 };
 

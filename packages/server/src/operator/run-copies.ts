@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { pasteable } from '../platform/operator-command.ts';
 import { standardOutput } from './copies/index.ts';
+import type { DeleteRequest } from './leave.ts';
 import { withOperator } from './run-commands.ts';
 import { showProgress } from './show-progress.ts';
 
@@ -48,6 +49,25 @@ export async function importFromFile(
     console.error(
       `${number(linksElsewhere)} payment links lead to the tenant of this database that had them first. They lead to an imported one if that is closed.`,
     );
+}
+
+/** Deletes a tenant that has waited, and prints what it had; before, from when on it can be deleted. */
+export async function runDelete(request: DeleteRequest): Promise<void> {
+  const progress = showProgress(process.stderr);
+  const deletion = await withOperator((run) => run('tenant delete', request), { progress: progress.show }).finally(
+    progress.end,
+  );
+  const { tenant } = request;
+  if ('from' in deletion)
+    return console.log(
+      `The tenant ${tenant} can be deleted from ${deletion.from} on, by the same command. To keep it, run: ${pasteable(`operator tenant open ${tenant}`)}`,
+    );
+  const { tenantId, tables, files, bytes, exportSha256 } = deletion.certificate;
+  const rows = Object.values(tables).reduce((sum, count) => sum + count, 0);
+  for (const [table, count] of Object.entries(tables)) console.log(`${table}: ${number(count)}`);
+  console.log(
+    `The tenant ${tenant} (${tenantId}) was deleted: ${number(rows)} rows of ${Object.keys(tables).length} tables and ${number(files)} files with ${number(bytes)} bytes. The SHA-256 of its export is ${exportSha256}. Backups that were made before still have it.`,
+  );
 }
 
 function transferKey(text: string | undefined): string | null {

@@ -168,7 +168,9 @@ export async function setTenantOpen({ service }: Operator, name: string, isOpen:
   const store = await storeOfTenant({ service }, name);
   await store.system(async (transaction) => {
     const changed = await transaction.first(sql`
-      update tenant set active = ${isOpen} where name = ${name} returning id`);
+      update tenant set active = ${isOpen}, delete_after = null,
+        closed_at = case when ${isOpen} then null else coalesce(closed_at, now()) end
+      where name = ${name} returning id`);
     if (changed === undefined) throw new Error(noTenant(name));
     await recordOperatorAct(transaction, { operation: isOpen ? 'tenant open' : 'tenant close', subject: name });
   });

@@ -52,6 +52,28 @@ export function addRowCommands(program: Command): void {
     });
 
   program
+    .command('person')
+    .description('People of whom a tenant has data.')
+    .command('erase')
+    .description(
+      'Replace the name, addresses, telephone numbers and email addresses of a contact or a staff member wherever the database has them. Amounts, IDs and references stay. It cannot be undone.',
+    )
+    .argument('<tenant>', 'the tenant')
+    .addOption(new Option('--contact <ref>', 'ID or reference of a contact').conflicts('staff'))
+    .option('--staff <ref>', 'ID or reference of a staff member')
+    .action(async (tenant: string, { contact, staff }: { contact?: string; staff?: string }) => {
+      const ref = contact ?? staff;
+      if (ref === undefined) throw new Error('Use either --contact or --staff.');
+      const type = staff === undefined ? 'Contact' : 'Staff';
+      const { id, rows, customRecords, files } = await doCommand('person erase', { tenant, type, ref });
+      console.log(`The ${type} ${id} is erased. Rows in which it was also named:`);
+      console.table(rows);
+      console.log(
+        `Not changed: ${customRecords} custom records that name the person, and ${files} files that the person uploaded.`,
+      );
+    });
+
+  program
     .command('audit')
     .description('The audit log of a tenant.')
     .command('export')

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { settingSchemas } from '../../admission/tenant-settings.ts';
 import type { MoveOptions } from '../../operator/run-moves.ts';
 import { pasteable } from '../../platform/operator-command.ts';
-import { doCommand, jsonOption, type ListOptions, print, warnOfUnavailable } from './run-and-print.ts';
+import { doCommand, jsonOption, type ListOptions, print, warnOfUnavailable, wholeNumber } from './run-and-print.ts';
 
 /** The commands of tenants. */
 export function addTenantCommands(program: Command): void {
@@ -67,6 +67,7 @@ export function addTenantCommands(program: Command): void {
 
   tenant
     .command('close')
+    .alias('suspend')
     .description('Close a tenant: it is not served, its jobs and events wait, and nothing falls due for it.')
     .argument('<name>', 'the tenant')
     .action(async (name: string) => {
@@ -80,6 +81,28 @@ export function addTenantCommands(program: Command): void {
     .action(async (name: string) => {
       await doCommand('tenant open', { tenant: name });
       console.log(`The tenant ${name} is open. What has become due meanwhile happens now.`);
+    });
+  tenant
+    .command('rename')
+    .description(
+      'Give a tenant another name. API keys and callers can still use the former one, which no other tenant gets.',
+    )
+    .argument('<name>', 'the tenant')
+    .argument('<new-name>', 'the new name, as in the Tenant header: a-z, 0-9 and _')
+    .action(async (name: string, to: string) => {
+      await doCommand('tenant rename', { tenant: name, to });
+      console.log(`The tenant ${name} is ${to} within 5 seconds.`);
+    });
+  tenant
+    .command('delete')
+    .description(
+      'Delete a tenant that is closed and was exported since: the first call says from when on it can be deleted, a call after that deletes all of it and prints a certificate.',
+    )
+    .argument('<name>', 'the tenant')
+    .option('--days <number>', 'days that it waits', wholeNumber, 30)
+    .action(async (name: string, { days }: { days: number }) => {
+      const { runDelete } = await import('../../operator/run-copies.ts');
+      await runDelete({ tenant: name, days });
     });
   tenant
     .command('export')

@@ -11,15 +11,15 @@ export const createToken: Handler<'createToken'> = async (context, { body }) => 
   const { jti, tenant: keyTenant } = await service.tokens.verifyApiKey(body.apiKey, () =>
     service.admission.failureLimit.check(address),
   );
-  if (tenantName !== undefined && tenantName !== keyTenant) throw tenantMismatch();
   const tenant = await service.directory.tenant(keyTenant);
+  if (tenantName !== undefined && tenantName !== keyTenant && tenantName !== tenant?.name) throw tenantMismatch();
   const key = tenant && (await service.directory.key(tenant.id, jti));
   if (tenant === undefined || key === undefined || !key.usable)
     throw unauthenticated('The API key has been revoked or has expired.');
   // Before the rate limit: calls from elsewhere with a stolen key must not use up the limit of its owner.
   checkAccess(tenant, context);
   const limits = await service.admission.rateLimit.take(operation, `${tenant.id}/${jti}`);
-  const claims = { sub: key.apiUserId, client_id: jti, tenant: tenant.name, roles: key.roles, staffId: key.staffId };
+  const claims = { sub: key.apiUserId, client_id: jti, tenant: keyTenant, roles: key.roles, staffId: key.staffId };
   const token = await service.tokens.signAccessToken(claims, uuidv7());
   await service.directory.markUsed(tenant.id, jti, key).catch((error: unknown) => {
     service.log.warn({ err: error }, 'Recording the last use of an API key failed.');

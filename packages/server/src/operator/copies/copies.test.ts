@@ -10,12 +10,14 @@ import { atEnd } from '../../../test/at-end.ts';
 import { recordsOf } from '../../../test/modules/records.ts';
 import { processEnvironment, runCli } from '../../../test/process.ts';
 import { type TestCaller, type TestService, testService } from '../../../test/service.ts';
+import { Directory } from '../../admission/directory.ts';
 import { defineJob } from '../../background/job.ts';
 import { JobTable } from '../../background/job-table.ts';
 import { allOperations } from '../../contract/contract.ts';
 import { currentSecret } from '../../modules/events/signatures/webhook-secret.ts';
 import { newId } from '../../platform/store/new-id.ts';
 import { checkBooks } from '../books.ts';
+import { deleteTenant, renameTenant } from '../leave.ts';
 import { showProgress } from '../show-progress.ts';
 import { setTenantOpen, tenantNamed } from '../tenants.ts';
 import { type ExportSummary, exportTenant } from './export-tenant.ts';
@@ -385,6 +387,81 @@ test('tenant import › beside the original, a closed copy leaves it its payment
   const moved = await importTenant({ service }, { ...request, name: 'moved', isClosed: false });
   expect(moved.linksElsewhere).toBe(0);
   await setTenantOpen(source, 'firm', true);
+});
+
+test('tenant rename › the former name still leads to the tenant, and no other tenant gets it', async () => {
+  const copy = await tenantNamed(target, 'copy');
+  const caller = await target.signIn({ roles: ['API_ADMIN'], tenant: copy });
+  const operator = { service: target.service };
+  await renameTenant(operator, { tenant: 'copy', to: 'former' });
+  await renameTenant(operator, { tenant: 'former', to: 'parting' });
+  for (const name of ['copy', 'former', 'parting'])
+    expect(await new Directory(target.store).tenant(name)).toMatchObject({ id: copy.id, name: 'parting' });
+  const statusOf = async (name: string) =>
+    (await caller.call('POST', '/gql/v1/clients/search', {}, { Tenant: name })).status;
+  // The service knows it by its former name for some seconds.
+  expect(await statusOf('copy')).toBe(200);
+  expect(await statusOf('firm')).toBe(403);
+  await expect(renameTenant(operator, { tenant: 'firm', to: 'copy' })).rejects.toThrow(
+    'The tenant copy already exists.',
+  );
+  await expect(renameTenant(operator, { tenant: 'firm', to: 'A B' })).rejects.toThrow(/^The name of a tenant has/);
+  await expect(renameTenant(operator, { tenant: 'nobody', to: 'other' })).rejects.toThrow(/does not exist/);
+});
+
+test('tenant delete › removes all rows of all tables and the content of files, after an export and a time to wait', async () => {
+  const { service, store } = target;
+  const remove = (progress?: () => void) => deleteTenant({ service, progress }, { tenant: 'parting', days: 30 });
+  const set = (change: string) => store.ownerStatements(`update tenant set ${change} where name = 'parting'`);
+  const { id } = await tenantNamed(target, 'parting');
+  await expect(remove()).rejects.toThrow(/is open\. To close it, run: .*operator tenant close parting$/);
+  await setTenantOpen(target, 'parting', false);
+  // Others may still write to it.
+  await exported(target, 'parting');
+  await expect(remove()).rejects.toThrow(/was not exported since it was closed/);
+  await set(`closed_at = now() - interval '10 seconds'`);
+  const { summary, lines } = await exported(target, 'parting');
+  expect(await remove()).toEqual({ from: expect.stringMatching(/^\d{4}-/) });
+  await expect(remove()).rejects.toThrow(/can be deleted from .* on\. To keep it/);
+  await set('delete_after = now()');
+  const orgId = JSON.parse(lines.find((line) => line.startsWith('{"table":"org",')) ?? '').row.id;
+  /** The tables that have rows with the ID of the tenant, or with that of its org. */
+  const found = () =>
+    store.system(async (transaction) => {
+      await transaction.all(sql`select set_config('app.tenant_id', ${String(id)}, true)`);
+      const tables = await transaction.all<{ name: string }>(sql`
+        select relname as name from pg_class
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`);
+      const names: string[] = [];
+      for (const { name } of tables) {
+        const rows = await transaction.all(sql`
+          select from ${sql.table(name)} t where ${String(id)} in (to_jsonb(t) ->> 'tenant_id', to_jsonb(t) ->> 'tenant')
+            or to_jsonb(t)::text like ${`%${orgId}%`} limit 1`);
+        if (rows.length > 0) names.push(name);
+      }
+      return names;
+    });
+  expect((await found()).length).toBeGreaterThan(20);
+  const interrupted = () => {
+    throw new Error('interrupted');
+  };
+  await expect(remove(interrupted)).rejects.toThrow('interrupted');
+  const others = await exported(target, 'firm');
+  const { certificate } = { certificate: undefined, ...(await remove()) };
+  expect(certificate).toMatchObject({ tenantId: id, exportSha256: summary.sha256, files: summary.files });
+  const { end } = JSON.parse(lines.at(-1) ?? '');
+  for (const [table, { lines: rows }] of Object.entries<{ lines: number }>(end.tables))
+    if (table !== '') expect([table, certificate?.tables[table]]).toEqual([table, rows]);
+  expect(await found()).toEqual([]);
+  expect((await stateOf(target)).folders).not.toContain(String(id));
+  for (const name of ['copy', 'former', 'parting']) expect(await service.directory.storeOf(name)).toBeUndefined();
+  expect((await exported(target, 'firm')).lines.slice(1, -1)).toEqual(others.lines.slice(1, -1));
+  await expect(remove()).rejects.toThrow(/does not exist/);
+  // A row that a table still had would have stopped it.
+  const removing = store.system((transaction) => transaction.all(sql`delete from tenant where name = 'firm'`));
+  await expect(removing).rejects.toMatchObject({
+    constraint: 'tenant_is_empty',
+  });
 });
 
 test('encrypted columns of tenants are encrypted again for a transfer', async () => {

@@ -42,11 +42,15 @@ export async function exportTenant(operator: Operator, request: ExportRequest): 
   const key = new FileKey(vault, request.transferKey ?? undefined);
   const target = await openTarget(request.to);
   try {
+    let asOf = '';
     const summary = await store.snapshot(
       (transaction) => findTenant(transaction, request.tenant),
-      (transaction, found) => new Export(operator, transaction, found, key, target).run(),
+      (transaction, found) => {
+        asOf = found.exportedAt;
+        return new Export(operator, transaction, found, key, target).run();
+      },
     );
-    const details = { rows: summary.rows, sha256: summary.sha256 };
+    const details = { rows: summary.rows, sha256: summary.sha256, asOf };
     await home.system((transaction) =>
       recordOperatorAct(transaction, { operation: 'tenant export', subject: request.tenant, details }),
     );

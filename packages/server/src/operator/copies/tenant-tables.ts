@@ -68,8 +68,8 @@ function inOrderOfReferences(found: readonly FoundTable[]): TenantTable[] {
   return ordered;
 }
 
-/** Columns of `tenant` that are about the database that it is in, and about work of processes. */
-const placeColumns: readonly string[] = ['id', 'clock_leased_by', 'clock_leased_until'];
+/** Columns of `tenant` that are about the database that it is in, about work of processes, and about its deletion there. */
+const placeColumns: readonly string[] = ['id', 'clock_leased_by', 'clock_leased_until', 'closed_at', 'delete_after'];
 
 /** Returns the columns of the tenant itself that are copied. */
 export async function tenantColumns(transaction: Pick<Transaction, 'all'>): Promise<readonly string[]> {

@@ -114,7 +114,7 @@ export interface CellSummary {
 export async function listCells({ service: { store } }: Pick<Operator, 'service'>): Promise<CellSummary[]> {
   const placed = await store.system((transaction) =>
     transaction.all<{ cell: number; tenants: number }>(
-      sql`select cell, count(*) as tenants from tenant_place group by cell`,
+      sql`select cell, count(*) as tenants from tenant_place where renamed_to is null group by cell`,
     ),
   );
   return store.cells.map(({ number, name, isReady }) => ({

@@ -53,7 +53,8 @@ async function removeTenant(transaction: Transaction, tenantId: number, isHome: 
   await transaction.all(sql`delete from payment_link_token where tenant = ${tenantId}`);
   // In the database with the directory, it says where the tenant is.
   if (!isHome)
-    await transaction.all(sql`delete from tenant_place where name = (select name from tenant where id = ${tenantId})`);
+    await transaction.all(sql`
+      delete from tenant_place where (select name from tenant where id = ${tenantId}) in (name, renamed_to)`);
   await transaction.all(sql`delete from tenant where id = ${tenantId}`);
   await transaction.all(sql`delete from moved_row where tenant = ${tenantId}`);
 }

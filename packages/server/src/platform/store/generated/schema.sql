@@ -2461,6 +2461,8 @@ create table tenant (
   clock_offset bigint default 0 not null,
   clock_leased_by uuid,
   clock_leased_until timestamp(3) with time zone,
+  closed_at timestamp(3) with time zone,
+  delete_after timestamp(3) with time zone,
   constraint tenant_clock_leased_by_agrees CHECK ((clock_leased_by IS NULL) = (clock_leased_until IS NULL)),
   constraint tenant_clock_offset_agrees CHECK (is_sandbox OR clock_offset = 0),
   constraint tenant_clock_offset_range CHECK (clock_offset >= 0 AND clock_offset <= (36525 * 86400000::bigint)),
@@ -2470,6 +2472,7 @@ create table tenant (
 );
 CREATE TRIGGER tenant_due AFTER INSERT ON tenant FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION note_due_day();
 CREATE TRIGGER tenant_due_again AFTER UPDATE OF time_zone, active ON tenant FOR EACH ROW WHEN (new.active AND (new.time_zone <> old.time_zone OR NOT old.active) AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION note_due_day();
+CREATE TRIGGER tenant_is_empty BEFORE DELETE ON tenant FOR EACH ROW EXECUTE FUNCTION tenant_is_empty(); -- A
 CREATE TRIGGER tenant_placed AFTER INSERT ON tenant FOR EACH ROW EXECUTE FUNCTION place_tenant();
 
 create table tenant_counter (
@@ -2510,6 +2513,7 @@ create table tenant_place (
   cell integer not null,
   tenant integer,
   moves_to integer,
+  renamed_to text collate "C",
   constraint tenant_place_pkey PRIMARY KEY (name)
 );
 
@@ -3874,6 +3878,30 @@ CREATE OR REPLACE FUNCTION public.tenant_day(instant timestamp with time zone)
  LANGUAGE sql
  STABLE PARALLEL SAFE
 RETURN ((instant AT TIME ZONE current_setting('app.time_zone'::text)))::date
+;
+
+CREATE OR REPLACE FUNCTION public.tenant_is_empty()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  tenant_table regclass;
+  has_rows boolean;
+begin
+  perform set_config('app.tenant_id', old.id::text, true);
+  for tenant_table in
+    select c.oid from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+  loop
+    execute format('select exists (select from %s where tenant_id = $1)', tenant_table) into has_rows using old.id;
+    if has_rows then
+      raise exception 'the tenant % has rows in %', old.id, tenant_table
+        using errcode = 'foreign_key_violation', table = tenant_table::text, constraint = 'tenant_is_empty';
+    end if;
+  end loop;
+  return old;
+end
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION public.tenant_move_phase(tenant_id integer)

@@ -1,0 +1,105 @@
+import { seedDemoData } from '@financial-automation/demo-data';
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { recordsOf } from '../../test/modules/records.ts';
+import { testService } from '../../test/service.ts';
+import { schemaOf } from '../contract/contract.ts';
+import { checkBooks } from './books.ts';
+import { tenantTables } from './copies/index.ts';
+import { erasePerson, replacements } from './erase-person.ts';
+import { checkRows } from './rows.ts';
+
+const caller = await testService();
+const { service, store, tenant } = caller;
+const operator = { service };
+await seedDemoData(caller, 'firm');
+const records = recordsOf(caller);
+
+/** The tables in which a text appears, as the tenant sees them. */
+async function tablesWith(text: string): Promise<string[]> {
+  return store.write(tenant.id, async (transaction) => {
+    const found: string[] = [];
+    for (const { name } of await tenantTables(transaction)) {
+      const rows = await transaction.all(sql`
+        select from ${sql.table(name)} t where tenant_id = ${tenant.id} and t::text like ${`%${text}%`} limit 1`);
+      if (rows.length > 0) found.push(name);
+    }
+    return found;
+  });
+}
+
+test('person erase › a contact is in no row, event, audit row or stored response any more, and the books are the same', async () => {
+  const attributes = {
+    firstName: 'Philomena',
+    lastName: 'Quatermain',
+    email: 'phil@before.example',
+    phone: '+15035550999',
+  };
+  const { id } = await records.make('Contact', attributes, 'philomena');
+  await records.make(
+    'ContactInfo',
+    {
+      ownerType: 'CONTACT',
+      ownerId: id,
+      kind: 'HOME',
+      address: { line1: '77 Hidden Lane', city: 'Salem', state: 'OR', postalCode: '97301', country: 'US' },
+    },
+    'home',
+  );
+  await records.update([{ type: 'Contact', systemRef: 'philomena', attributes: { email: 'phil@after.example' } }]);
+  const texts = ['Quatermain', 'phil@before.example', 'phil@after.example', '+15035550999', '77 Hidden Lane'];
+  const before = await Promise.all(texts.map(tablesWith));
+  expect(before.every((tables) => tables.includes('audit_log') && tables.includes('recorded_event'))).toBe(true);
+  const erasure = await erasePerson(operator, { tenant: 'firm', type: 'Contact', ref: 'philomena' });
+  expect(erasure).toMatchObject({ id, customRecords: 0, files: 0 });
+  expect(erasure.rows).toMatchObject({ audit_log: expect.any(Number), recorded_event: expect.any(Number) });
+  for (const text of texts) expect([text, await tablesWith(text)]).toEqual([text, []]);
+  const { body } = await caller.call<Record<string, unknown>>('GET', `/gql/v1/contact/${id}`);
+  expect(body).toMatchObject({ ...replacements.Contact, pmsRef: expect.any(String) });
+  // It can be repeated, and is recorded without what was erased.
+  expect(await erasePerson(operator, { tenant: 'firm', type: 'Contact', ref: id })).toMatchObject({ id });
+  const acts = await store.system((transaction) =>
+    transaction.all<{ details: object }>(sql`select details from operator_log where operation = 'person erase'`),
+  );
+  expect(acts).toMatchObject([{ details: { type: 'Contact', id } }, { details: { type: 'Contact', id } }]);
+});
+
+test('person erase › a staff member with work keeps hours and amounts, and other people keep their data', async () => {
+  const { body } = await caller.call<{ data: { id: string; email: string; displayName: string }[] }>(
+    'POST',
+    '/gql/v1/staff/search',
+    { pageSize: 2 },
+  );
+  const [person, other] = body.data;
+  if (person === undefined || other === undefined) throw new Error('The demo data has no staff.');
+  expect(await tablesWith(person.email)).toContain('recorded_event');
+  const { rows } = await erasePerson(operator, { tenant: 'firm', type: 'Staff', ref: person.id });
+  expect(Object.keys(rows)).toContain('recorded_event');
+  for (const text of [person.email, person.displayName]) expect([text, await tablesWith(text)]).toEqual([text, []]);
+  for (const text of [other.email, other.displayName]) expect(await tablesWith(text)).toContain('staff');
+  expect(await checkBooks(operator, { tenant: 'firm', repair: false })).toEqual({ differences: [], breaches: [] });
+  let after: Parameters<typeof checkRows>[1]['after'] = null;
+  do {
+    const report: Awaited<ReturnType<typeof checkRows>> = await checkRows(operator, { tenant: 'firm', after });
+    expect(report.findings).toEqual([]);
+    after = report.next;
+  } while (after !== null);
+  await expect(erasePerson(operator, { tenant: 'firm', type: 'Staff', ref: 'none' })).rejects.toThrow(
+    /^The tenant firm has no Staff/,
+  );
+});
+
+test('person erase › no property of a person is forgotten', () => {
+  // What identifies nobody, and the keys by which other systems and other rows refer to the person.
+  const kept = {
+    all: 'id systemRef sysRefs active createdAt updatedAt version',
+    Contact: 'pmsRef preferredChannel portalEnabled emailOptOut primaryContactInfoId clients clientsCount',
+    ContactInfo: 'ownerType ownerId kind',
+    Staff: `staffRef pmsRef staffTypeId departmentId officeId orgId managerId hireDate terminationDate isBillable weeklyCapacityHours
+      targetUtilizationPercent status rateCardAssignment displayName email`,
+  };
+  for (const type of ['Contact', 'ContactInfo', 'Staff'] as const)
+    expect(Object.keys(schemaOf(type).properties ?? {}).toSorted()).toEqual(
+      [...Object.keys(replacements[type]), ...`${kept.all} ${kept[type]}`.split(/\s+/)].toSorted(),
+    );
+});
