@@ -1,5 +1,5 @@
 /** Signal K with its provider of resources, which keeps them in files. The package is that of the folder in which it runs. */
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from './postgres.mjs';
@@ -7,6 +7,8 @@ import { load } from './postgres.mjs';
 const folder = await mkdtemp(join(tmpdir(), 'signalk-'));
 const configuration = { standard: { routes: true, waypoints: true, notes: true, regions: true }, custom: [] };
 await mkdir(join(folder, 'plugin-config-data'));
+// Where it looks for plugins.
+await symlink(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
 await writeFile(
   join(folder, 'plugin-config-data/resources-provider.json'),
   JSON.stringify({ enabled: true, configuration }),

@@ -3,7 +3,7 @@ import { isObject } from '../json.ts';
 import type { Candidate, Finding, Observed } from './finding.ts';
 import { type CheckName, ruleOf, severities } from './rules.ts';
 
-/** So many constraints of a body that are not enforced have one cause: the body is not validated. */
+/** So many constraints of a body or of an object in a parameter that are not enforced have one cause: it is not validated. */
 const manyConstraints = 6;
 
 /** So many operations that treat the same kind of value alike have one cause: all use the same validator. */
@@ -89,7 +89,10 @@ function keysOf(finding: Observed, all: readonly Observed[]): string[] {
   const said = isInput(finding) ? reason : title;
   const alike = all.filter((other) => other.check === check && reasonOf(other) === reason);
   const isAlike = new Set(alike.map((other) => other.operation)).size >= manyOperations;
-  const ofBody = all.filter((other) => other.operation === operation && isInput(other) && isOfBody(other));
+  const [whole = ''] = about.split('/');
+  const ofWhole = all.filter(
+    (other) => other.operation === operation && isUnchecked(other) && other.about.startsWith(whole),
+  );
   const isPart = !isOfBody(finding) || check.startsWith('accept-');
   const fault = faultOf(finding);
   const hostile = hostileIn(finding);
@@ -109,7 +112,7 @@ function keysOf(finding: Observed, all: readonly Observed[]): string[] {
     [isWild(finding) && all.filter(isWild).length >= manyPaths, `${check} below`],
     [isInput(finding) && isAlike, `${check} ${reason}`],
     [isInput(finding) && isPart, `${check.slice(0, 6)} ${operation} ${about}`],
-    [isInput(finding) && !isPart && ofBody.length >= manyConstraints, `reject ${operation} body`],
+    [isUnchecked(finding) && ofWhole.length >= manyConstraints, `reject ${operation} ${whole}`],
   ];
   return keys.flatMap(([isApplied, key]) => (isApplied ? [key] : []));
 }
@@ -149,6 +152,10 @@ function reasonOf({ title }: Observed): string {
 
 /** Whether a finding is about a value of a request. */
 const isInput = ({ check }: Observed) => /^(?:reject|accept)-/.test(check) && !isShared(check);
+
+/** Whether a constraint of a body, or of a part of a parameter, is not enforced. */
+const isUnchecked = (finding: Observed) =>
+  isInput(finding) && finding.check.startsWith('reject-') && (isOfBody(finding) || finding.about.includes('/'));
 
 const isOfBody = ({ about }: Observed) => about.startsWith('body');
 

@@ -69,6 +69,14 @@ it('a parameter that is not validated is one finding in all operations that refe
   ]);
 });
 
+it('parts of an object in a parameter are one finding if none of it seems to be validated', () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const some = names.map((name) => found('reject-type', 'findTool', `query.filter/${name}`, place()));
+  const other = found('reject-type', 'findTool', 'query.limit', place());
+  expect(causesOf([...some, other])).toHaveLength(2);
+  expect(causesOf([...some.slice(1), other])).toHaveLength(6);
+});
+
 it('properties of a body are separate findings, unless none of it seems to be validated', () => {
   const some = ['a', 'b', 'c', 'd', 'e'].map((name) => found('reject-type', 'createTool', `body/${name}`, place()));
   expect(causesOf(some)).toHaveLength(5);
