@@ -17,5 +17,8 @@ await writeFile(join(folder, 'settings.json'), JSON.stringify({ interfaces: {}, 
 process.env.SIGNALK_NODE_CONFIG_DIR = folder;
 process.env.PORT = process.argv[2];
 
+// As its own command does: a plugin fails on a region without properties.
+process.on('uncaughtException', (error) => console.error(error));
+
 const { default: Server } = await load('signalk-server');
 await new Server({ config: { configPath: folder } }).start();
