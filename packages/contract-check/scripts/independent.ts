@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
  * Checks the servers by other authors, once for each of their drifts. A drift is found if the check reports a cause
- * that it does not report for the correct server. With `--every 4`, each fourth drift is tested. Exits with 1 if a correct
- * server has a finding.
+ * that it does not report for the correct server. With `--every 4`, each fourth drift is tested, and with `--probes 2`, few
+ * values of each constraint are sent. Exits with 1 if a correct server has a finding.
  */
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -11,16 +11,22 @@ import { readOptions } from '../../../scripts/options.ts';
 import { checkOne, type Suite, suites } from '../test/independent/independent.ts';
 
 const { values, positionals } = readOptions({
-  options: { every: { type: 'string', default: '1' } },
+  options: { every: { type: 'string', default: '1' }, probes: { type: 'string', default: '400' } },
   allowPositionals: true,
 });
 const [chosen, ...names] = positionals;
 
-if (process.send !== undefined) process.on('message', (job: { suite: Suite; drift?: string }) => void work(job));
+if (process.send !== undefined) process.on('message', (job: Job) => void work(job));
 else process.exit(await runAll());
 
-async function work({ suite, drift }: { suite: Suite; drift?: string }): Promise<void> {
-  const { findings } = await checkOne(suite, drift);
+interface Job {
+  readonly suite: Suite;
+  readonly drift?: string;
+  readonly probes?: number;
+}
+
+async function work({ suite, drift, probes = 400 }: Job): Promise<void> {
+  const { findings } = await checkOne(suite, drift, { probes });
   process.send?.(findings.map(({ check, operation, cause }) => ({ check, cause: `${operation} ${cause}` })));
 }
 
@@ -80,7 +86,7 @@ interface Found {
  * The findings of a check in a separate process, so that a hanging server blocks no other check. Undefined if the
  * process ends early.
  */
-function inWorker(job: { suite: Suite; drift?: string }): Promise<Found[] | undefined> {
+function inWorker(job: Job): Promise<Found[] | undefined> {
   return new Promise((resolve) => {
     const worker = fork(fileURLToPath(import.meta.url));
     worker.once('message', (found: Found[]) => {
@@ -94,6 +100,6 @@ function inWorker(job: { suite: Suite; drift?: string }): Promise<Found[] | unde
         );
       resolve(undefined);
     });
-    worker.send(job);
+    worker.send({ ...job, probes: Number(values.probes) });
   });
 }

@@ -132,15 +132,19 @@ export function jsonText(value: unknown): string {
   return JSON.stringify(value, exactly);
 }
 
+/** Deeper values are not searched: recursion is limited. */
+const maxDepth = 500;
+
 /** The value with large integers as numbers, as schemas see them. */
-export function asNumbers(value: unknown): unknown {
+export function asNumbers(value: unknown, depth = 0): unknown {
   if (typeof value === 'bigint') return Number(value);
+  if (depth > maxDepth) return value;
   if (Array.isArray(value)) {
-    const items = value.map(asNumbers);
+    const items = value.map((item) => asNumbers(item, depth + 1));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
   if (!isObject(value)) return value;
-  const members = Object.entries(value).map(([name, member]) => [name, asNumbers(member)] as const);
+  const members = Object.entries(value).map(([name, member]) => [name, asNumbers(member, depth + 1)] as const);
   return members.some(([name, member]) => member !== value[name]) ? objectOf(members) : value;
 }
 

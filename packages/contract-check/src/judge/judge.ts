@@ -248,7 +248,7 @@ export class Judge {
   #wrongIn(operation: Operation, { body }: Exchange['request']): string[] {
     const schema = requestSchema(operation);
     const sent = body === undefined || schema === undefined ? undefined : parsedJson(body);
-    if (sent === undefined || schema === undefined) return [];
+    if (sent === undefined || schema === undefined || isDeep(sent.value)) return [];
     const breaches = this.#validators.breaches(schema, sent.value, 'request');
     return breaches.map(({ pointer }) => valueText(sent.value, pointer));
   }

@@ -88,12 +88,14 @@ let directory: string;
 let judge: Judge;
 let operation: Operation;
 let addition: Operation;
+let validators: Validators;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'judge-'));
   const file = join(directory, 'openapi.json');
   await writeFile(file, JSON.stringify(contract));
   const document = await OpenApiDocument.load(file);
-  judge = new Judge(document, Validators.of(document));
+  validators = Validators.of(document);
+  judge = new Judge(document, validators);
   [operation, addition] = operationsOf(document) as [Operation, Operation];
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
@@ -206,6 +208,25 @@ it('names properties of all entries of a map once, by what must be true of them'
     '/rooms/*/*/x in 200 must not be present, because additionalProperties is false',
     '/rooms/*/*/lit in 200 must be present',
   ]);
+});
+
+it('judges the response to a body that is nested too deeply for recursion', () => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+  const found = judge.judge({
+    operation: addition,
+    request: { method: 'POST', url: 'http://lamps.test/lamps', headers: {}, body: deep },
+    response: {
+      status: 201,
+      headers: {},
+      text: '{}',
+      mediaType: 'application/json',
+      json: { value: {} },
+      milliseconds: 1,
+    },
+  });
+  expect(found.map(({ check }) => check)).toEqual(['response-body']);
+  const schema = addition.responses[0]?.contents[0]?.schema ?? {};
+  expect(validators.accepts(schema, JSON.parse(deep), 'request')).toBe(false);
 });
 
 it('reports no wrong value that the request had, because its acceptance is the difference', () => {
