@@ -57,8 +57,8 @@ async function run(): Promise<boolean> {
   const receiver = await startLastEventReceiver();
   try {
     await cp(workflowsFolder, join(folder, 'workflows'), { recursive: true });
-    const contract = withoutRecursion(JSON.parse(await readFile(bundleFile, 'utf8')));
-    const checked = values['without-schemas'] ? withoutSchemas(contract) : contract;
+    const contract = JSON.parse(await readFile(bundleFile, 'utf8'));
+    const checked = values['without-schemas'] ? withoutSchemas(contract) : withoutRecursion(contract);
     await writeFile(join(folder, 'openapi.yaml'), JSON.stringify(checked));
     console.log(`Running ${files.length} workflows against ${values.server}, in the tenant ${values.tenant} …`);
     const run = `r${Date.now().toString(36)}`;
@@ -122,21 +122,10 @@ function withoutRecursion<Contract extends { components: { schemas: Record<strin
   return { ...contract, components: { ...contract.components, schemas: Object.fromEntries(cut) } };
 }
 
-/** Removes the schemas of responses: Respect compiles one for each response that it receives, again each time. */
+/** Removes all schemas: Respect compiles that of a response for each one that it receives, again each time. */
 function withoutSchemas(contract: object): object {
-  const withoutSchema = (response: { readonly content?: object }) => {
-    const mediaTypes = Object.keys(response.content ?? {});
-    return { ...response, content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, {}])) };
-  };
-  const isResponses = (key: string, value: unknown) =>
-    key === 'responses' && typeof value === 'object' && value !== null;
-  return JSON.parse(
-    JSON.stringify(contract, (key, value) =>
-      isResponses(key, value)
-        ? Object.fromEntries(Object.entries(value).map(([name, response]) => [name, withoutSchema(Object(response))]))
-        : value,
-    ),
-  );
+  const isSchema = (key: string) => key === 'schema' || key === 'schemas';
+  return JSON.parse(JSON.stringify(contract, (key, value) => (isSchema(key) ? {} : value)));
 }
 
 /** Ajv, which Respect validates with, rejects a discriminator whose alternatives are unions themselves, as those of events are. */

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** Each comparison takes a process of its own: a sample by day, all by night. */
-const chosen = process.env.NIGHTLY === undefined ? pairs.filter((_, index) => index % 5 === 0) : pairs;
+const chosen = process.env.NIGHTLY === undefined ? pairs.filter((_, index) => index % 12 === 0) : pairs;
 
 describe('compare', () => {
   test.each(chosen.map((pair, index) => [pair.name, pair, index] as const))('%s', async (_name, pair, index) => {
