@@ -10,6 +10,7 @@ import openapiTypescript, { astToString, type SchemaObject, type TransformNodeOp
 import ts from 'typescript';
 import { stringify } from 'yaml';
 import { splitSchemas } from '../openapi/rules/published.ts';
+import { releaseNow, releasesOf } from './breaking/changelog.ts';
 import { type Contract, callIndex, mirrorIndex, operationIndex } from './operation-index.ts';
 import { readOptions } from './options.ts';
 
@@ -62,7 +63,8 @@ const constants = Object.entries(indexes).map(
   ([name, value]) => `export const ${name} = ${JSON.stringify(value, null, 2)} as const;\n`,
 );
 
-const { published, others } = splitSchemas({ ...contract });
+const release = releaseNow(releasesOf(await readFile(new URL('CHANGELOG.md', root), 'utf8')));
+const { published, others } = splitSchemas({ ...contract, 'x-release': release });
 const files: Record<string, string> = {
   'openapi.json': `${JSON.stringify(published, null, 2)}\n`,
   'other-schemas.json': `${JSON.stringify(others, null, 2)}\n`,

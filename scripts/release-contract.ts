@@ -1,9 +1,10 @@
 /**
  * Releases the current contract: `pnpm contract:release v9.9.0`. Unreleased changes in the changelog move under the
- * version and today's date, the bundle replaces the last released one, and the list of allowed breaks is cleared. The
- * package script runs the gate first.
+ * version and today's date, the bundle replaces the last released one, public packages get the version, and the list of allowed breaks is
+ * cleared. The package script runs the gate first; `pnpm generate` runs at the end, for `x-release`.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { errorsIn, released, releasesOf } from './breaking/changelog.ts';
 import {
   allowedBreaks,
@@ -14,6 +15,8 @@ import {
   withoutEntries,
 } from './breaking/files.ts';
 import { readOptions } from './options.ts';
+import { publicPackages } from './packages/pack.ts';
+import { run } from './test/run.ts';
 
 const { values, positionals } = readOptions({
   options: { date: { type: 'string', default: new Date().toISOString().slice(0, 10) } },
@@ -37,10 +40,18 @@ async function release(version: string, date: string): Promise<void> {
   const allowed = withoutEntries(await readFile(allowedBreaks, 'utf8'));
 
   const [, ...lines] = bundle.split('\n');
-  await writeFile(new URL(`${version}.yaml`, releasedFolder), [notice(version), ...lines].join('\n'));
+  const text = [notice(version), ...lines].join('\n').replace(/^x-release: .*$/m, `x-release: ${version}`);
+  await writeFile(new URL(`${version}.yaml`, releasedFolder), text);
+  for (const { path } of await publicPackages()) {
+    const file = join(path, 'package.json');
+    const manifest = await readFile(file, 'utf8');
+    await writeFile(file, manifest.replace(/"version": ".*"/, `"version": "${version.slice(1)}"`));
+  }
   await rm(new URL(`${last.version}.yaml`, releasedFolder));
   await writeFile(allowedBreaks, allowed);
   await writeFile(changelogFile, changelog);
+  const { code, output } = await run([process.execPath, 'scripts/generate.ts']);
+  if (code !== 0) throw new Error(output);
   console.log(`Released as ${version}, after ${last.version}. Review the changes, and commit them.`);
 }
 

@@ -36,6 +36,20 @@ describe('the bundle', () => {
     });
   });
 
+  test('requires each property of an event and of its row, so that one that nobody sends violates the contract', () => {
+    const { webhooks, components } = JSON.parse(text);
+    const optional = Object.values(webhooks).flatMap((item) => {
+      const { schema } = Object(item).post.requestBody.content['application/json'];
+      const event = components.schemas[schema.$ref.split('/').at(-1)];
+      const row = components.schemas[event.properties.data.$ref?.split('/').at(-1)] ?? {};
+      return [event, row].flatMap(({ properties = {}, required = [] }) =>
+        Object.keys(properties).filter((name) => !required.includes(name)),
+      );
+    });
+    expect(Object.keys(webhooks).length).toBeGreaterThan(50);
+    expect(optional).toEqual([]);
+  });
+
   test('has no optional parameter that tools send by themselves, but those whose default says the same as no parameter', () => {
     const document = JSON.parse(text);
     interface Parameter {

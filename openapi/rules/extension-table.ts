@@ -392,6 +392,11 @@ export const extensionTable: Record<string, Extension> = {
     },
     why: 'durations that callers rely on',
   },
+  'x-release': {
+    on: ['Root'],
+    schema: { type: 'string', pattern: '^v\\d+\\.\\d+\\.\\d+(\\+unreleased)?$' },
+    why: 'the release of the service, as in the changelog',
+  },
   'x-rate-limit-policies': {
     on: ['Root'],
     schema: {

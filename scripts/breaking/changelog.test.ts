@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { entriesOf, errorsIn, names, released, releasesOf } from './changelog.ts';
+import { entriesOf, errorsIn, names, released, releaseNow, releasesOf } from './changelog.ts';
 
 const text = `# Changelog
 
@@ -104,6 +104,20 @@ describe('a release', () => {
     ],
   ])('is rejected as %s on %s', (version, date, sentence) => {
     expect(() => released(text, version, date)).toThrow(sentence);
+  });
+
+  test('is rejected as a patch if something breaks', () => {
+    const breaking = text.replace('### Added', '### Breaking changes\n\n- A field is gone.\n\n### Added');
+    expect(() => released(breaking, 'v1.10.1', '2026-03-01')).toThrow(
+      'v1.10.1 is a patch of v1.10.0, and has breaking changes. Release a minor or a major version.',
+    );
+    expect(released(breaking, 'v1.11.0', '2026-03-01')).toContain('v1.11.0');
+    expect(released(text, 'v1.10.1', '2026-03-01')).toContain('v1.10.1');
+  });
+
+  test('is named by the newest version, and what follows it is unreleased', () => {
+    expect(releaseNow(releasesOf(text))).toBe('v1.10.0+unreleased');
+    expect(releaseNow(releasesOf(released(text, 'v1.11.0', '2026-03-01')))).toBe('v1.11.0');
   });
 
   test('is rejected if there are no unreleased changes', () => {

@@ -101,6 +101,14 @@ export function versionOf(heading: string): Version | undefined {
   return match && isDay(date) ? { name, numbers: numbers.split('.').map(Number), date } : undefined;
 }
 
+/** The newest release, with `+unreleased` if something has changed since. */
+export function releaseNow(releases: readonly Release[]): string {
+  const [first, newest] = releases;
+  const { name } = versionOf(newest?.heading ?? '') ?? {};
+  if (name === undefined) throw new Error('CHANGELOG.md has no release.');
+  return first?.groups.length === 0 ? name : `${name}+unreleased`;
+}
+
 function isDay(date: string): boolean {
   const day = new Date(`${date}T00:00:00Z`);
   return !Number.isNaN(day.valueOf()) && day.toISOString().startsWith(date);
@@ -135,5 +143,10 @@ export function released(text: string, version: string, date: string): string {
   if (first?.heading !== unreleased || first.groups.length === 0)
     throw new Error('CHANGELOG.md has no unreleased changes.');
   if (last !== undefined && compareVersions(next, last) <= 0) throw new Error(`${version} must follow ${last.name}.`);
+  const isPatch = last !== undefined && [0, 1].every((part) => next.numbers[part] === last.numbers[part]);
+  if (isPatch && first.groups.some(({ name }) => name === breakingChanges))
+    throw new Error(
+      `${version} is a patch of ${last.name}, and has breaking changes. Release a minor or a major version.`,
+    );
   return `${text.slice(0, first.end)}\n\n## ${heading}${text.slice(first.end)}`;
 }

@@ -1,5 +1,5 @@
 /** A sample of `pnpm pack:all`, which also packs the packages with types, and installs all of them. */
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +24,7 @@ it('the packed MCP server runs with only the dependencies that it declares', asy
   expect(await fault(tarball)).toBeUndefined();
 
   await run(['tar', '-xzf', tarball, '-C', folder]);
+  expect(await readFile(join(folder, 'package/CHANGELOG.md'), 'utf8')).toMatch(/^# Changelog/);
   await mkdir(join(folder, 'node_modules/.bin'), { recursive: true });
   const program = 'node_modules/.bin/financial-automation-mcp';
   await mkdir(join(folder, 'package/node_modules'));

@@ -1,6 +1,6 @@
 /** Packing and the checks of a tarball that need no installation. */
 import { globSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { copyFile, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
@@ -24,10 +24,12 @@ export async function publicPackages(): Promise<PublicPackage[]> {
   return found;
 }
 
-/** Builds a package, and packs it into a folder. @returns the path of the tarball */
+/** Builds a package, and packs it into a folder, with the changelog of the release. @returns the path of the tarball */
 export async function pack(path: string, folder: string): Promise<string> {
   const words = ['--silent', '--dir', path, 'pack', '--json', '--pack-destination', folder];
-  const { code, output } = await run(['npx', '--yes', 'pnpm@12', ...words]);
+  const changelog = join(path, 'CHANGELOG.md');
+  await copyFile(join(root, 'CHANGELOG.md'), changelog);
+  const { code, output } = await run(['npx', '--yes', 'pnpm@12', ...words]).finally(() => rm(changelog));
   const [, filename] = /"filename": "(.*)"/.exec(output) ?? [];
   if (code !== 0 || filename === undefined) throw new Error(`${path} cannot be packed.\n${output}`);
   return filename;

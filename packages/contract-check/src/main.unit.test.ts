@@ -7,6 +7,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import packageFile from '../package.json' with { type: 'json' };
 import { findingOf, reportWith } from '../test/doubles/report.ts';
 import { run } from './main.ts';
 import type { CheckOptions } from './run/options.ts';
@@ -212,7 +213,7 @@ describe('the command', () => {
     const help = await finish(start(['--help']));
     expect(help.stdout).toMatch(/contract-check --spec openapi\.yaml --url http:\/\/localhost:3000/);
     expect(help.code).toBe(0);
-    expect(await command(['--version'])).toMatchObject({ code: 0, stdout: '1.0.0\n' });
+    expect(await command(['--version'])).toMatchObject({ code: 0, stdout: `${packageFile.version}\n` });
   });
 
   it('writes all reports, creates missing folders, and shows no credentials', async () => {

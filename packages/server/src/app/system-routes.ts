@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { contentType } from 'mime-types';
-import { bundleFiles } from '../contract/contract.ts';
+import { bundleFiles, contract } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
 import type { Service } from '../entity/service.ts';
 import { sourceFile } from '../platform/source-file.ts';
@@ -73,7 +73,12 @@ export function healthRoutes({ store, log, lifetime }: Pick<Service, 'store' | '
   };
   const probe = { isProbe: true };
   return [
-    page('health', '/healthz', () => ({ kind: 'json', status: 200, body: { status: 'up' } }), probe),
+    page(
+      'health',
+      '/healthz',
+      () => ({ kind: 'json', status: 200, body: { status: 'up', release: contract['x-release'] } }),
+      probe,
+    ),
     page('readiness', '/readyz', isReady, probe),
   ];
 }

@@ -109,6 +109,8 @@ export interface Contract {
   /** The size at which a page ends. */
   readonly 'x-page-bytes': number;
   readonly 'x-durations': Durations;
+  /** The release that this is, `v1.2.3`, or that it follows, `v1.2.3+unreleased`. */
+  readonly 'x-release': string;
 }
 
 /** Durations that callers rely on, as in ISO 8601. */

@@ -170,9 +170,11 @@ test('validates the configured share of responses', async () => {
 });
 
 test('health, metrics and the contract itself are served outside of the contract', async () => {
-  expect(await wire(address, { path: '/healthz' })).toMatchObject({ status: 200, json: { status: 'up' } });
+  const release = expect.stringMatching(/^v\d+\.\d+\.\d+(\+unreleased)?$/);
+  expect(await wire(address, { path: '/healthz' })).toMatchObject({ status: 200, json: { status: 'up', release } });
   expect(await wire(address, { path: '/readyz' })).toMatchObject({ status: 200, json: { status: 'ready' } });
   const metrics = await wire(address, { path: '/metrics' });
+  expect(metrics.text).toMatch(/^service_release_info\{release="v[^"]+"\} 1$/m);
   expect(metrics.text).toContain('http_server_request_duration_seconds_count{operation="searchClients",status="200"}');
   expect(metrics.text).toContain(
     'contract_violations_total{operation="searchClients",status="200",outcome="withheld"}',

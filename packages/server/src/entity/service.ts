@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { Admission, type AdmissionOptions } from '../admission/admission.ts';
 import { Directory } from '../admission/directory.ts';
 import { Tokens } from '../admission/tokens.ts';
+import { contract } from '../contract/contract.ts';
 import { type ContractValidator, contractValidator } from '../contract/validator.ts';
 import { DeliveryAddresses } from '../platform/addresses.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
@@ -62,7 +63,7 @@ export async function createService(
 ): Promise<Service> {
   const vault = new Vault(config.masterKey);
   const keys = await KeyRing.open(store, vault);
-  const metrics = createMetrics();
+  const metrics = createMetrics(contract['x-release']);
   const counters = sharedCounters(store);
   const tenantBound = new TenantBound(config.tenantConcurrency);
   if (store.standbys !== undefined) measureStandbys(store.standbys, metrics.registry);

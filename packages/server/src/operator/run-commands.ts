@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { Directory } from '../admission/directory.ts';
 import { Tokens } from '../admission/tokens.ts';
 import { readConfig } from '../app/read-config.ts';
+import { contract } from '../contract/contract.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
 import { Vault } from '../platform/auth/vault.ts';
 import { pasteable } from '../platform/operator-command.ts';
@@ -78,7 +79,7 @@ export async function onDatabase<Result>(
     const keys = await KeyRing.open(store, vault);
     const [tokens, directory, storage] = [new Tokens(keys, vault), new Directory(store), await openStorage(config)];
     const processor = await openProcessor(config.payments, store, log);
-    const clock = { log, metrics: createMetrics(), processor };
+    const clock = { log, metrics: createMetrics(contract['x-release']), processor };
     return await work({ service: { store, storage, vault, keys, tokens, directory, ...clock } });
   } finally {
     if (store !== home) await store.close();

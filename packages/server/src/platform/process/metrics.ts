@@ -23,10 +23,13 @@ export interface Metrics {
   deliveriesWait(seconds: number): void;
 }
 
-export function createMetrics(): Metrics {
+/** @param release that the process runs */
+export function createMetrics(release: string): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  const help = 'Release that the process runs; the value is always 1.';
+  new Gauge({ name: 'service_release_info', help, labelNames: ['release'], registers }).set({ release }, 1);
   return { registry, ...responseMetrics(registers), ...jobMetrics(registers), ...deliveryMetrics(registers) };
 }
 
