@@ -75,8 +75,9 @@ const sections = [
    || coalesce((select E'\\n' || string_agg(format('grant %s on %s to %I;', lower(privilege_type), c.oid::regclass, pg_get_userbyid(a.grantee)), E'\\n' order by privilege_type) from aclexplode(relacl) a where a.grantee not in (0, relowner)), '')
    || coalesce((select E'\\n' || string_agg(pg_get_triggerdef(g.oid, true) || ';', E'\\n' order by tgname) from pg_trigger g where tgrelid = c.oid), '') as text
    from pg_class c join pg_namespace n on n.oid = relnamespace where ${ours} and relkind in ('v', 'm') and ${own('pg_class', 'c.oid')} order by relname`,
-  `select pg_get_functiondef(p.oid) || ';'
-   || case when proacl is null or exists (select from aclexplode(proacl) a where a.grantee = 0) then '' else coalesce(E'\\n' || (select string_agg(format('grant execute to %s', case when a.grantee = 0 then 'public' else pg_get_userbyid(a.grantee) end), E'\\n' order by a.grantee::regrole::text) from aclexplode(proacl) a where a.grantee <> proowner), E'\\n-- for its owner alone') end as text
+  // The properties of a function are in one line, as migrations have them.
+  String.raw`select regexp_replace(rtrim(pg_get_functiondef(p.oid), chr(10)), '\n( (?=RETURNS |LANGUAGE |IMMUTABLE|STABLE|STRICT|PARALLEL |SECURITY |SET )|(?=AS \$))', ' ', 'g') || ';'
+   || case when proacl is null or exists (select from aclexplode(proacl) a where a.grantee = 0) then '' else coalesce(E'\n' || (select string_agg(format('grant execute to %s', case when a.grantee = 0 then 'public' else pg_get_userbyid(a.grantee) end), E'\n' order by a.grantee::regrole::text) from aclexplode(proacl) a where a.grantee <> proowner), E'\n-- for its owner alone') end as text
    from pg_proc p join pg_namespace n on n.oid = pronamespace
    where ${ours} and prokind in ('f', 'p') and ${own('pg_proc', 'p.oid')}
    order by nspname desc, proname, pg_get_function_identity_arguments(p.oid)`,
