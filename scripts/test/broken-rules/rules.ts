@@ -26,10 +26,13 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     name: 'tax is that of an amount that is not rounded',
     file: `${billing}/rules/document.ts`,
-    ...replaced(
-      'lineTax(arithmetic, { amount, taxable',
-      'lineTax(arithmetic, { amount: line.quantity.times(line.unitAmount), taxable',
-    ),
+    changes: [
+      { from: 'const taxOf = ({ amount, taxable,', to: 'const taxOf = ({ quantity, unitAmount, taxable,' },
+      {
+        from: 'rule(arithmetic, { amount, taxable',
+        to: 'rule(arithmetic, { amount: quantity.times(unitAmount), taxable',
+      },
+    ],
     ...amounts,
   },
   {
