@@ -61,6 +61,7 @@ async function call(
     const isRehearsal = rehearses(exchange);
     const authorization = exchange.header('authorization');
     const context = isOpen ? open : await signIn(open, { authorization, ifMatch, isRehearsal });
+    exchange.step('Caller authenticated.', { apiUser: context.caller?.apiUserId });
     // A request without a caller has no user to limit yet: the operation applies the limit once it has verified the key.
     if (context.caller !== undefined) {
       exchange.tenant = context.tenant.name;
@@ -74,6 +75,7 @@ async function call(
     const unread = operation.bodyLimit === null ? undefined : jsonBody(operation.bodyLimit, exchange);
     const admitted = await service.admission.admit(tenant, user, unread);
     exchange.hold(admitted);
+    exchange.step('Request admitted.', { bytes: admitted.bytes?.length });
     const { bytes } = admitted;
     const path = cleanParameters('path', parameters);
     const query = cleanParameters('query', exchange.query);
@@ -82,16 +84,18 @@ async function call(
     const checked = isLarge
       ? await service.largeBodyChecks.check(operation, raw, tenant, user)
       : checkRequest(service.validator, operation, raw);
+    exchange.step('Request validated.');
     const input = { ...checked, path };
     const written = () => {
       hasWritten = !isRehearsal;
     };
     const inTurn =
-      context.caller === undefined ? context : notingWrites(weighed(context, admitted, checked.body), written);
+      context.caller === undefined ? context : observed(weighed(context, admitted, checked.body), exchange, written);
     const key = isRehearsal ? undefined : exchange.header('idempotency-key');
     const result = await (inTurn.caller !== undefined && key !== undefined
       ? handleOnce(service, inTurn, key, input)
       : handlerOf(operation)(inTurn, input));
+    exchange.step('Operation handled.', { status: result.status });
     const { status, headers, body } = result;
     if (body instanceof CsvFile)
       return { kind: 'page', status, headers, text: body.text, type: 'text/csv; charset=utf-8; header=present' };
@@ -104,12 +108,19 @@ async function call(
   }
 }
 
-function notingWrites(context: Context, written: () => void): Context {
+/** The context of a request whose transactions are steps. */
+function observed(context: Context, exchange: Exchange, written: () => void): Context {
   return {
     ...context,
+    read: async (work, isCostly) => {
+      const result = await context.read(work, isCostly);
+      exchange.step('Read from the database.');
+      return result;
+    },
     write: async (work) => {
       const result = await context.write(work);
       written();
+      exchange.step('Transaction committed.');
       return result;
     },
   };

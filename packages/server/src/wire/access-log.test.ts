@@ -14,6 +14,7 @@ interface Line {
   readonly status?: number;
   readonly milliseconds?: number;
   readonly isIncomplete?: boolean;
+  readonly msg?: string;
 }
 
 const lines: Line[] = [];
@@ -125,3 +126,22 @@ function open(request: string): Socket {
   socket.on('error', () => undefined).write(request);
   return socket;
 }
+
+test('at the level debug, the log has the steps of a request under its ID', async () => {
+  const stepsOf = async (body: object) => {
+    lines.length = 0;
+    const { headers } = await call('POST', '/api/v1/contacts/upsert', body);
+    const id = headers.get('x-request-id');
+    await expect.poll(() => accessLines().length).toBe(1);
+    return lines.filter(({ requestId }) => requestId === id).map(({ msg }) => msg);
+  };
+  const before = ['Caller authenticated.', 'Request admitted.'];
+  expect(await stepsOf({ contacts: 1 })).toEqual([...before, undefined]);
+  expect(await stepsOf({ contacts: [{ firstName: 'Noor', lastName: 'Haddad', email: 'noor@example.com' }] })).toEqual([
+    ...before,
+    'Request validated.',
+    'Transaction committed.',
+    'Operation handled.',
+    undefined,
+  ]);
+});

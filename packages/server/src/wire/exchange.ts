@@ -38,6 +38,7 @@ export class Exchange {
   readonly #parentLog: Logger;
   readonly #target: RequestTarget | undefined;
   readonly #slots: Slot[] = [];
+  readonly #started = performance.now();
   #log: Logger | undefined;
 
   constructor(log: Logger, request: IncomingMessage, response: ServerResponse, address: string) {
@@ -56,6 +57,12 @@ export class Exchange {
   get log(): Logger {
     this.#log ??= this.#parentLog.child(this.logFields);
     return this.#log;
+  }
+
+  /** Logs a step of the request, if the level of the log is `debug`. */
+  step(name: string, fields: object = {}): void {
+    if (!this.#parentLog.isLevelEnabled('debug')) return;
+    this.log.debug({ ...fields, elapsedMs: Math.round((performance.now() - this.#started) * 100) / 100 }, name);
   }
 
   /** The fields that identify the request in a line of the log. */
