@@ -29,6 +29,16 @@ describe.each(documents)('%s', (path) => {
     expect(sources.filter((name) => !tracked.some((one) => `/${one}`.endsWith(`/${name}`)))).toEqual([]);
   });
 
+  it('names the homes of rules', () => {
+    const rows = [...text.matchAll(/^\| [^|]+ \| `([\w/-]+\.ts)` \| `(\w+)` \|$/gm)];
+    const lost = rows.filter(([, file = '', name]) => {
+      const source = readFileSync(join(root, 'packages/server/src', file), 'utf8');
+      return !new RegExp(`^export (async )?(function|const) ${name}\\b`, 'm').test(source);
+    });
+    expect(lost.map(([row]) => row)).toEqual([]);
+    expect(rows.length).toBe(path === 'CONTRIBUTING.md' ? 10 : 0);
+  });
+
   it('names commands that exist', () => {
     const commands = [...text.matchAll(/\bpnpm(?:@12)? ([a-z][a-z:-]*)/g)].map(([, name = '']) => name);
     expect(commands.filter((name) => name !== 'exec' && !(name in scripts))).toEqual([]);
