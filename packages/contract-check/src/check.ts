@@ -4,7 +4,7 @@ import type { Check } from './checks/check.ts';
 import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { addressOf, operationsOf } from './document/operation.ts';
-import { skippedPatterns } from './document/shape.ts';
+import { skippedPatterns } from './document/patterns.ts';
 import { candidateOf } from './finding/finding.ts';
 import { type Exchange, emptyCall } from './http/call.ts';
 import { RunStopped } from './http/gate.ts';

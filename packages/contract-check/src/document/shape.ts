@@ -1,5 +1,7 @@
 import { isObject, type JsonObject, jsonText, remembered, type TypeName } from '../json.ts';
+import { childrenOf, childSchemas, discriminatorOf, isParent } from './discriminators.ts';
 import type { OpenApiDocument } from './document.ts';
+import { regularExpression } from './patterns.ts';
 
 /**
  * The constraints of a schema with references followed and `allOf` merged. Values are generated from it. It may be
@@ -12,13 +14,6 @@ export interface Choice {
   readonly source: JsonObject;
   /** The schemas that apply together in each branch. */
   readonly branches: readonly (readonly JsonObject[])[];
-}
-
-export interface Discriminator {
-  readonly propertyName: string;
-  /** The property value for each schema, by its object and by every schema in its chain of references. */
-  readonly values: readonly (readonly [value: string, schema: JsonObject])[];
-  readonly source: JsonObject;
 }
 
 /** Allows every value. */
@@ -110,47 +105,6 @@ export function itemSchemas(shape: Shape, index: number): readonly JsonObject[] 
   return schemas.includes(nothing) ? undefined : schemas;
 }
 
-const expressions = new Map<string, RegExp>();
-
-/** Patterns that are no regular expressions of ECMA-262, and are not checked. */
-export const skippedPatterns = new Set<string>();
-
-/** What other flavors of regular expressions write otherwise: those of Ruby, Python, PCRE and POSIX. */
-const flavors: readonly (readonly [RegExp, string])[] = [
-  [/\\A/g, '^'],
-  [/\\[zZ]/g, '$'],
-  [/\(\?P</g, '(?<'],
-  [/\[:alpha:\]/g, 'A-Za-z'],
-  [/\[:digit:\]/g, '0-9'],
-  [/\[:alnum:\]/g, 'A-Za-z0-9'],
-  [/\[:upper:\]/g, 'A-Z'],
-  [/\[:lower:\]/g, 'a-z'],
-  [/\[:space:\]/g, '\\s'],
-  [/\[:xdigit:\]/g, '0-9A-Fa-f'],
-  [/\[:word:\]/g, '\\w'],
-  [/\[:punct:\]/g, '!-\\/:-@\\[-`{-~'],
-];
-
-/** The pattern as the validator compiles it. One of another flavor is translated, and an invalid one matches everything. */
-export function regularExpression(pattern: string): RegExp {
-  return remembered(expressions, pattern, () => {
-    const [, flags = '', rest = pattern] = /^\(\?([ims]+)\)(.*)$/s.exec(pattern) ?? [];
-    const text = flavors.reduce((before, [other, own]) => before.replace(other, own), rest);
-    // Unicode mode rejects some patterns that are in use, such as `\\@`.
-    const found = compiled(text, `u${flags}`) ?? compiled(text, flags);
-    if (found === undefined) skippedPatterns.add(pattern);
-    return found ?? /(?:)/;
-  });
-}
-
-function compiled(pattern: string, flags: string): RegExp | undefined {
-  try {
-    return new RegExp(pattern, flags);
-  } catch {
-    return undefined;
-  }
-}
-
 function merged(document: OpenApiDocument, schemas: readonly JsonObject[], keywords: readonly string[]) {
   const found = new Set<JsonObject>();
   for (const schema of schemas) collect(document, schema, found, keywords);
@@ -205,7 +159,7 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[], keywo
     readOnly: flag('readOnly'),
     writeOnly: flag('writeOnly'),
     /** A value matches one branch of each. */
-    choices: sources.flatMap((source) => [...choicesOf(source), ...childrenOf(document, source, sources)]),
+    choices: sources.flatMap((source) => [...choicesOf(source), ...choiceOfChildren(document, source, sources)]),
     discriminators: sources.flatMap((source) => discriminatorOf(document, source)),
     /** The merged schemas as objects of the document, in order. */
     sources: sources as readonly JsonObject[],
@@ -308,69 +262,12 @@ function newChoicesOf(source: JsonObject): Choice[] {
   return choices;
 }
 
-/** Whether a schema stands for the children that the mapping of its discriminator names, which refer to it. */
-export function isParent({ discriminator, oneOf, anyOf }: JsonObject): boolean {
-  return isObject(discriminator) && oneOf === undefined && anyOf === undefined;
-}
+const parents = new WeakMap<JsonObject, Choice>();
 
-function childSchemas(document: OpenApiDocument, parent: JsonObject): JsonObject[] {
-  return discriminatorOf(document, parent).flatMap(({ values }) => values.map(([, child]) => child));
-}
-
-const childrenBySource = new WeakMap<JsonObject, Choice>();
-
-/** The choice between the children of a parent. Where one of them applies already, it is the only one. */
-function childrenOf(document: OpenApiDocument, source: JsonObject, sources: readonly JsonObject[]): Choice[] {
-  const children = isParent(source) ? childSchemas(document, source) : [];
-  const own = children.find((child) => sources.includes(child));
-  if (children.length === 0) return [];
-  const choice = (of: readonly JsonObject[]): Choice => {
-    return { keyword: 'discriminator', source, branches: of.map((child) => [child]) };
-  };
-  return [own === undefined ? remembered(childrenBySource, source, () => choice(children)) : choice([own])];
-}
-
-const discriminatorsBySource = new WeakMap<JsonObject, Discriminator[]>();
-
-function discriminatorOf(document: OpenApiDocument, source: JsonObject): Discriminator[] {
-  if (!isObject(source.discriminator)) return [];
-  return remembered(discriminatorsBySource, source, () => newDiscriminatorOf(document, source));
-}
-
-function newDiscriminatorOf(document: OpenApiDocument, source: JsonObject): Discriminator[] {
-  const { propertyName, mapping: declared } = document.object(source.discriminator);
-  if (typeof propertyName !== 'string') return [];
-  const mapping = Object.entries(isObject(declared) ? declared : {});
-  const valueFor = (name: string | undefined) => mapping.find(([, target]) => nameIn(target) === name)?.[0] ?? name;
-  const branches = [source.oneOf, source.anyOf].flat().filter(isObject);
-  const schemas = document.object(document.object(document.root.components).schemas);
-  const isChild = (schema: unknown) =>
-    isObject(schema) &&
-    [schema.allOf].flat().some((part) => isObject(part) && document.referred(part).includes(source));
-  // Without `oneOf` or `anyOf`, the alternatives are the targets of the mapping, and the schemas that extend this one.
-  const alternatives = isParent(source)
-    ? [
-        ...mapping.map(([value, target]) => [value, document.named(source, String(target))] as const),
-        ...Object.entries(schemas).flatMap(([name, schema]) =>
-          isChild(schema) && !mapping.some(([, target]) => nameIn(target) === name) ? [[name, schema] as const] : [],
-        ),
-      ]
-    : branches.map((branch) => [valueFor(nameIn(branch.$ref)), branch] as const);
-  const values = alternatives.flatMap(([value, schema]) => {
-    if (value === undefined || !isObject(schema) || schema === source) return [];
-    return [...new Set([schema, document.object(schema)])].map((one) => [value, one] as const);
-  });
-  return [{ propertyName, values, source }];
-}
-
-/** The schema that a discriminator names for a value. */
-export function schemaNamed(document: OpenApiDocument, source: JsonObject, value: unknown): JsonObject | undefined {
-  const [discriminator] = discriminatorOf(document, source);
-  const name = isObject(value) && discriminator ? value[discriminator.propertyName] : undefined;
-  return discriminator?.values.find(([own]) => own === name)?.[1];
-}
-
-/** The name of a schema in a reference to it. */
-function nameIn(reference: unknown): string | undefined {
-  return typeof reference === 'string' ? /([^/#]+?)(?:\.(?:ya?ml|json))?$/.exec(reference)?.[1] : undefined;
+/** The choice between the children of a parent. */
+function choiceOfChildren(document: OpenApiDocument, source: JsonObject, sources: readonly JsonObject[]): Choice[] {
+  const branches = childrenOf(document, source, sources).map((child) => [child]);
+  if (branches.length === 0) return [];
+  const choice: Choice = { keyword: 'discriminator', source, branches };
+  return [branches.length === 1 ? choice : remembered(parents, source, () => choice)];
 }

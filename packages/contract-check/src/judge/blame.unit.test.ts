@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { check } from '../check.ts';
 import { OpenApiDocument } from '../document/document.ts';
-import { regularExpression, skippedPatterns } from '../document/shape.ts';
+import { regularExpression, skippedPatterns } from '../document/patterns.ts';
 import type { Finding } from '../finding/finding.ts';
 
 const json = (schema: object) => ({ 'application/json': { schema } });

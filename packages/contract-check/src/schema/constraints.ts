@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { likelyTypes, regularExpression, type Shape } from '../document/shape.ts';
+import { regularExpression } from '../document/patterns.ts';
+import { likelyTypes, type Shape } from '../document/shape.ts';
 import { isObject, type JsonObject, jsonText, type TypeName, typeOf } from '../json.ts';
 import { bounding, breaking, type Candidate, longest, resized, sourceOf, swapCase, unknownName } from './candidate.ts';
 import { branches, lists, noBranches, objects } from './composites.ts';

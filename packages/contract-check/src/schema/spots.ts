@@ -1,10 +1,10 @@
+import { regularExpression } from '../document/patterns.ts';
 import {
   type Choice,
   isForeign,
   itemSchemas,
   likelyTypes,
   memberSchemas,
-  regularExpression,
   type Shape,
   settle,
   shapeOf,

@@ -1,5 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { regularExpression, type Shape } from '../document/shape.ts';
+import { regularExpression } from '../document/patterns.ts';
+import type { Shape } from '../document/shape.ts';
 import { shuffled } from './numbers.ts';
 
 /** The length in code points, as `minLength` and `maxLength` count it. */

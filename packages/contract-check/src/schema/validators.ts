@@ -1,8 +1,9 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
+import { isParent, schemaNamed } from '../document/discriminators.ts';
 import type { OpenApiDocument, Place } from '../document/document.ts';
-import { isParent, regularExpression, schemaNamed } from '../document/shape.ts';
+import { regularExpression } from '../document/patterns.ts';
 import { asNumbers, at, escapeSegment, isObject, isWithin, type JsonObject, parentOf, remembered } from '../json.ts';
 import { View } from './view.ts';
 

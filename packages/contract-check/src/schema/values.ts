@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { schemaNamed } from '../document/discriminators.ts';
 import type { OpenApiDocument } from '../document/document.ts';
 import {
   anything,
@@ -9,7 +10,6 @@ import {
   memberSchemas,
   nothing,
   type Shape,
-  schemaNamed,
   settle,
   shapeOf,
 } from '../document/shape.ts';

@@ -4,9 +4,9 @@ import type { View } from '../../../schema/view.ts';
 import { Listing } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, ifSeen, valued } from '../observe.ts';
 import { isFleeting, isServerOwned } from './compare.ts';
+import { machineOf } from './machine.ts';
 import type { Created, ResourceHarness, Shown } from './resource.ts';
 import { declares } from './resource-types.ts';
-import { machineOf } from './transitions.ts';
 import { Updating } from './update.ts';
 
 /** Properties that a change of another resource may change: only one is the default, the latest or the first. */
