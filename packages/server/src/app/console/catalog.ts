@@ -1,6 +1,7 @@
 /** What the data browser can show, derived from the contract: lists, their columns and filters, reads by ID, and references. */
 import { allOperations, contract, type Operation, type Schema, schemaOf } from '../../contract/contract.ts';
 import { operationOf } from './visit.ts';
+import { typesInWords } from './words.ts';
 
 /** A field by which a list can be filtered. */
 export interface FilterField {
@@ -20,9 +21,15 @@ export interface DataList {
   readonly properties: ReadonlyMap<string, Schema>;
   /** Columns of the list. */
   readonly columns: readonly string[];
+  /** The field whose value names a row; undefined if rows have no name. */
+  readonly label: string | undefined;
+  /** Fields by which the list can be sorted. */
+  readonly sortable: ReadonlySet<string>;
   readonly filters: readonly FilterField[];
   /** Reads one row; undefined if there is only the list. */
   readonly byId: Operation | undefined;
+  /** Roles of which one is required to write rows. */
+  readonly writeRoles: readonly string[];
 }
 
 interface OperationSchemas {
@@ -32,7 +39,7 @@ interface OperationSchemas {
 }
 
 /** The schemas of an operation in the bundle. */
-function schemasOf({ path, method, statuses }: Operation): OperationSchemas {
+export function schemasOf({ path, method, statuses }: Operation): OperationSchemas {
   const item: Record<string, unknown> = Object(contract.paths[path]);
   const raw: Record<string, unknown> = Object(item[method.toLowerCase()]);
   const parameters = [item.parameters, raw.parameters].flatMap((list) =>
@@ -80,27 +87,58 @@ function rowsOf(operation: Operation): string | undefined {
   return response === undefined ? undefined : nameOf(merged(response).properties?.data?.items);
 }
 
-const baseFields = new Set(['id', 'systemRef', 'sysRefs', 'active', 'createdAt', 'updatedAt', 'version']);
-const maxColumns = 6;
+const baseFields = new Set(['id', 'systemRef', 'sysRefs', 'active', 'createdAt', 'updatedAt', 'version', 'currency']);
+const maxColumns = 7;
 
-/** Names and numbers first, then states, amounts and days; no references, texts or lists. */
-function columnsOf(properties: ReadonlyMap<string, Schema>): string[] {
+/** Amounts, quantities and counts, which are aligned by their last digit. */
+export function isNumber(schema: Schema | undefined): boolean {
+  const types = [schema?.type ?? 'string'].flat();
+  return schema?.format === 'decimal' || types.includes('integer') || types.includes('number');
+}
+
+const labels = ['displayName', 'fullName', 'name', 'fileName', 'code', 'subject', 'title', 'email', 'label'];
+
+/** The field that names a row: its number, or its name. */
+function labelOf(properties: ReadonlyMap<string, Schema>): string | undefined {
+  return labels.find((name) => properties.has(name)) ?? [...properties.keys()].find((name) => /Number$/.test(name));
+}
+
+/** What people compare: the name, whose it is, days, the state, and amounts at the right. */
+export function columnsOf(properties: ReadonlyMap<string, Schema>): string[] {
+  const label = labelOf(properties);
   const rank = (name: string, schema: Schema): number => {
     const types = [schema.type ?? 'string'].flat();
-    if (baseFields.has(name) || schema['x-references'] !== undefined || name.endsWith('Id')) return 0;
-    if (types.includes('array') || types.includes('object') || schema.oneOf !== undefined) return 0;
-    if (/^(name|displayName|title|code|subject)$|(Number|[a-z]Name)$/.test(name)) return 5;
-    if (/^(status|outcome|kind|account)$/.test(name)) return 4;
-    if (/^(total|amount|amountDue|hours|outstandingAmount)$/.test(name)) return 3;
-    if (schema.format === 'date') return 2;
-    return schema.enum !== undefined || types.includes('boolean') ? 1.5 : 1;
+    const isOptional = types.includes('null');
+    if (name === label) return 6;
+    if (baseFields.has(name) || types.includes('array') || types.includes('object') || schema.oneOf !== undefined)
+      return 0;
+    if (schema['x-references'] !== undefined) return isOptional || name === 'orgId' ? 1 : 4;
+    const [, subject] = /^(\w+)(?:Name|Ref)$/.exec(name) ?? [];
+    if (properties.has(`${subject}Id`) || /^(pms|processor)|Id$|Reason$|^is[A-Z]/.test(name)) return 0;
+    if (name === 'status' || name === 'outcome') return 5;
+    if (/^(total|amount|amountDue|hours|outstanding\w+|unbilledWip|overdueBalance|unappliedAmount)$/.test(name))
+      return 4;
+    if (/^(account|kind|description|documentNumber)$/.test(name)) return 3.5;
+    if (schema.format === 'date') return isOptional ? 1.5 : 3;
+    if (/^\w+Ref$/.test(name)) return 2.5;
+    return schema.enum !== undefined || types.includes('boolean') ? 2 : isNumber(schema) ? 1.4 : 1.2;
   };
-  const ranked = [...properties].map(([name, schema], position) => ({ name, position, rank: rank(name, schema) }));
-  const best = ranked.filter((column) => column.rank > 0).sort((a, b) => b.rank - a.rank || a.position - b.position);
-  return best
+  const place = (name: string, schema: Schema | undefined): number =>
+    name === label ? 0 : isNumber(schema) ? 3 : name === 'status' ? 2 : 1;
+  return [...properties]
+    .map(([name, schema], position) => ({ name, schema, position, rank: rank(name, schema) }))
+    .filter((column) => column.rank > 0)
+    .sort((a, b) => b.rank - a.rank || a.position - b.position)
     .slice(0, maxColumns)
-    .sort((a, b) => Number(b.rank === 5) - Number(a.rank === 5) || a.position - b.position)
+    .sort((a, b) => place(a.name, a.schema) - place(b.name, b.schema) || a.position - b.position)
     .map(({ name }) => name);
+}
+
+/** The fields by which a search can be sorted. */
+function sortableOf(operation: Operation): Set<string> {
+  const { body } = schemasOf(operation);
+  const order = body === undefined ? undefined : merged(body).properties?.orderBy?.items;
+  return new Set(Object.keys((order === undefined ? undefined : merged(order).properties) ?? {}));
 }
 
 function filtersOf(operation: Operation): FilterField[] {
@@ -123,26 +161,29 @@ function typeOf(schema: string): string {
   return schemaOf(schema)['x-type'] ?? schema;
 }
 
-function propertiesOf(schema: Schema): Map<string, Schema> {
+export function propertiesOf(schema: Schema): Map<string, Schema> {
   return new Map(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, merged(property)]));
 }
 
 function describeList(schema: string, operation: Operation, path: DataList['path'] = {}): DataList {
   const type = typeOf(schema);
-  const properties = propertiesOf(schemaOf(schema));
+  const interfaces = schemaOf(schema);
+  const properties = propertiesOf(interfaces);
   const byId = allOperations.find(
     (one) => one.method === 'GET' && /^[^{]*\/\{\w+\}$/.test(one.path) && nameOf(schemasOf(one).response) === schema,
   );
-  const words = type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ');
   return {
     type,
-    title: words,
+    title: typesInWords(type),
     operation,
     path,
     properties,
     columns: columnsOf(properties),
+    label: labelOf(properties),
+    sortable: sortableOf(operation),
     filters: filtersOf(operation),
     byId,
+    writeRoles: (interfaces['x-record'] ?? interfaces['x-entry-type'])?.writeRoles ?? [],
   };
 }
 
@@ -168,7 +209,7 @@ function findLists(): Map<string, DataList> {
     const operation = allOperations.find(({ path, method }) => method === 'POST' && path === `${start}{type}`);
     if (operation !== undefined && name !== undefined) found.set(type, describeList(type, operation, { type: name }));
   }
-  return new Map([...found].sort(([one], [other]) => one.localeCompare(other)));
+  return new Map([...found].sort(([, one], [, other]) => one.title.localeCompare(other.title)));
 }
 
 const lookup = operationOf('lookupRecords');
@@ -196,8 +237,11 @@ export function customList(definition: Readonly<Record<string, unknown>>): DataL
       ]),
     ),
     columns: ['systemRef', ...own.map((field) => field.name)].slice(0, maxColumns),
+    label: 'systemRef',
+    sortable: new Set(),
     filters: [],
     byId: undefined,
+    writeRoles: [],
   };
 }
 

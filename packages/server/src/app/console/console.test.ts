@@ -178,6 +178,25 @@ describe('pages', () => {
     expect(text).not.toContain('<script');
   });
 
+  test('show lists with the newest first, sorted by a column, with names for references', async () => {
+    const [one, other] = [await newClient({ name: 'Zinc & Sons' }), await newClient({ name: 'Amber Ltd' })];
+    await invoiceOf(one.id, '1234567.50');
+    await invoiceOf(other.id, '9.00');
+    const admin = await visitor();
+    const { text } = await admin.get('/data/Invoice');
+    expect(text).toContain(`href="/console/data/Client/${one.id}">Zinc &amp; Sons</a>`);
+    expect(text).toMatch(
+      /<td class="number" data-label="Total"><span class="amount">1,234,567.50 <span class="soft">USD<\/span>/,
+    );
+    expect(text).toContain('aria-sort="descending"');
+    const sorted = (await admin.get('/data/Invoice?sort=-total')).text;
+    expect(sorted.indexOf('1,234,567.50')).toBeLessThan(sorted.indexOf('>9.00'));
+    const reversed = (await admin.get('/data/Invoice?sort=total')).text;
+    expect(reversed.indexOf('>9.00')).toBeLessThan(reversed.indexOf('1,234,567.50'));
+    const clients = (await admin.get('/data/Client')).text;
+    expect(clients.indexOf('Amber Ltd')).toBeLessThan(clients.indexOf('Zinc &amp; Sons'));
+  });
+
   test('list work that failed for good, with its reason', async () => {
     const admin = await visitor();
     expect((await admin.get('')).text).not.toContain('Work that failed for good');
@@ -220,6 +239,7 @@ describe('pages', () => {
     const one = await visitor();
     const { text } = await one.get(`/requests?id=${id}`);
     expect(text).toContain(`/console/requests/${id}`);
+    expect((await one.get('')).text).toMatch(/<th scope="row"><time class="when" datetime="20\d\d-/);
     const detail = (await one.get(`/requests/${id}`)).text;
     expect(detail).toMatch(/<dt>Time<\/dt><dd><time class="when" datetime="20\d\d-\d\d-\d\dT/);
     expect(detail).toContain('VALIDATION_ERROR');
@@ -274,7 +294,7 @@ test('rows of a custom type have their fields, references and events', async () 
   const [, row = ''] = /href="\/console(\/data\/Lead\/[^"]+)">L-1</.exec(list) ?? [];
   const { text } = await one.get(row);
   expect(text).toContain(`href="/console/data/Client/${client.id}"`);
-  expect(text).toContain('CREATE');
+  expect(text).toContain('Create');
 });
 
 const browser = await startBrowser();
@@ -332,16 +352,16 @@ describe.each(shown)('in a browser, on a %s', (name, viewport) => {
     const menu = page.getByRole('navigation');
     await menu.getByRole('link', { name: 'Data' }).click();
     await check(page, 'data');
-    await page.getByRole('link', { name: 'Invoice', exact: true }).click();
-    await page.getByLabel('Field and operator').selectOption('clientId _eq');
+    await page.getByRole('link', { name: 'Invoices', exact: true }).click();
+    await page.getByLabel('Show rows where').selectOption('clientId _eq');
     await page.getByLabel('Value').fill(client.id);
     await page.getByRole('button', { name: 'Filter' }).click();
     await page.getByRole('table').waitFor();
     await check(page, 'list');
     await page.locator(`a[href="/console/data/Invoice/${invoiceId}"]`).click();
     await page.getByRole('heading', { name: 'Ledger entries' }).waitFor();
-    expect(await page.getByRole('region', { name: 'Ledger entries' }).textContent()).toContain('RECEIVABLE');
-    expect(await page.getByRole('region', { name: 'Events' }).textContent()).toContain('CREATE');
+    expect(await page.getByRole('region', { name: 'Ledger entries' }).textContent()).toContain('Receivable');
+    expect(await page.getByRole('region', { name: 'Events' }).textContent()).toContain('Create');
     await check(page, 'row');
     await page.locator(`a[href="/console/data/Client/${client.id}"]`).first().click();
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain(`Harbor & Pine on a ${name}`);
@@ -354,6 +374,12 @@ describe.each(shown)('in a browser, on a %s', (name, viewport) => {
     await check(page, 'subscriptions');
     await page.locator(`a[href="/console/subscriptions/${subscription.id}"]`).click();
     await check(page, 'subscription');
+    await page.getByRole('link', { name: 'Create' }).first().click();
+    await page.getByRole('heading', { name: 'Sent' }).waitFor();
+    expect(await page.getByRole('main').textContent()).toContain('"name": "Fails to arrive"');
+    expect(await page.getByRole('region', { name: 'Attempts' }).textContent()).toContain('No room');
+    await check(page, 'sent-event');
+    await page.goBack();
     receiver.respond = () => undefined;
     await page
       .getByRole('region', { name: 'Deliveries' })

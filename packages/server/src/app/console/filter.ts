@@ -15,6 +15,26 @@ export function enteredFilter(query: URLSearchParams): EnteredFilter | undefined
   return field === '' || value === '' ? undefined : { field, operator: operator ?? '', value };
 }
 
+/** The column that a list is sorted by. */
+export interface EnteredOrder {
+  readonly column: string;
+  readonly isDescending: boolean;
+}
+
+/** @returns undefined if the list cannot be sorted */
+export function enteredOrder(list: DataList, query: URLSearchParams): EnteredOrder | undefined {
+  const [, sign, column = ''] = /^(-?)(\w+)$/.exec(query.get('sort') ?? '') ?? [];
+  return list.sortable.has(column) ? { column, isDescending: sign === '-' } : newestFirst(list);
+}
+
+/** By the day of the business, or else by the creation. */
+export function newestFirst({ properties, sortable }: DataList): EnteredOrder | undefined {
+  const isDay = (name: string) =>
+    !/due/i.test(name) && properties.get(name)?.format === 'date' && properties.get(name)?.type === 'string';
+  const column = [...sortable].find(isDay) ?? (sortable.has('createdAt') ? 'createdAt' : undefined);
+  return column === undefined ? undefined : { column, isDescending: true };
+}
+
 /**
  * The input of a list with a filter. Nothing is checked here: the operation does that, and its rejection says what is wrong.
  *
@@ -25,9 +45,11 @@ export function listInput(
   filter: EnteredFilter | undefined,
   cursor: string | undefined,
   pageSize: number,
+  order = newestFirst(list),
 ) {
   const { method } = list.operation;
-  const paged = { pageSize, ...(cursor === undefined ? {} : { cursor }) };
+  const sorted = order && { orderBy: [{ [order.column]: order.isDescending ? 'desc' : 'asc' }] };
+  const paged = { pageSize, ...(cursor === undefined ? {} : { cursor }), ...sorted };
   if (filter === undefined)
     return method === 'GET' ? { query: texts(paged), body: undefined } : { query: {}, body: paged };
   const { field, operator, value } = filter;
@@ -37,7 +59,7 @@ export function listInput(
 }
 
 /** The text as a value of the schema; a text that is none stays one. */
-function typedValue(schema: Schema, text: string): unknown {
+export function typedValue(schema: Schema, text: string): unknown {
   const types = [schema.type ?? 'string'].flat();
   if (types.includes('array')) return text.split(',').map((part) => typedValue(schema.items ?? {}, part.trim()));
   if (types.includes('boolean') && /^(true|false)$/.test(text)) return text === 'true';

@@ -11,6 +11,8 @@ export interface Frame {
   readonly formKey: string;
   /** The end of the session, RFC 3339. */
   readonly until: string;
+  /** The time zone of the firm. */
+  readonly timeZone: string;
 }
 
 export interface ConsolePageShape {
@@ -80,25 +82,36 @@ export function keyField({ formKey }: Pick<Frame, 'formKey'>): Html {
   return html`<input type="hidden" name="formKey" value="${formKey}">`;
 }
 
-/** A table that scrolls where it is too wide, also by keyboard. */
-export function table(name: string, heads: readonly HtmlContent[], rows: readonly (readonly HtmlContent[])[]): Html {
+/** The head of a column. */
+export interface Head {
+  readonly text: string;
+  readonly isNumber?: boolean;
+  /** The address that sorts the table by the column. */
+  readonly sortUrl?: string | undefined;
+  readonly sorted?: 'ascending' | 'descending' | undefined;
+}
+
+/** A table whose rows are blocks on a phone, and that scrolls where it is too wide, also by keyboard. */
+export function table(
+  name: string,
+  columns: readonly (Head | string)[],
+  rows: readonly (readonly HtmlContent[])[],
+): Html {
+  const heads = columns.map((column): Head => (typeof column === 'string' ? { text: column } : column));
+  const kind = (index: number) => heads[index]?.isNumber === true && html` class="number"`;
+  const label = (index: number) => html` data-label="${heads[index]?.text ?? ''}"`;
+  const cell = (content: HtmlContent, index: number) => html`<td${kind(index + 1)}${label(index + 1)}>${content}</td>`;
   return html`<div class="scroll" role="region" aria-label="${name}" tabindex="0"><table>
-<thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
-<tbody>${rows.map(([first, ...others]) => html`<tr><th scope="row">${first}</th>${others.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
+<thead><tr>${heads.map((head, index) => html`<th scope="col"${kind(index)}${head.sorted !== undefined && html` aria-sort="${head.sorted}"`}>${headContent(head)}</th>`)}</tr></thead>
+<tbody>${rows.map(([first, ...others]) => html`<tr><th scope="row"${kind(0)}>${first}</th>${others.map(cell)}</tr>`)}</tbody>
 </table></div>`;
+}
+
+function headContent({ text, sortUrl, sorted }: Head): HtmlContent {
+  const arrow = sorted === undefined ? '' : sorted === 'ascending' ? ' ↑' : ' ↓';
+  return sortUrl === undefined ? text : html`<a href="${sortUrl}">${text}${arrow}</a>`;
 }
 
 export function alert(kind: 'good' | 'bad' | '', content: HtmlContent): Html {
   return html`<div class="alert ${kind}" role="${kind === 'bad' ? 'alert' : 'status'}">${content}</div>`;
-}
-
-/** An instant without the parts that nobody reads. */
-export function when(instant: unknown): HtmlContent {
-  if (typeof instant !== 'string') return html`<span class="soft">never</span>`;
-  const text = instant.replace('T', ' ').replace(/\.\d+Z$|Z$/, ' UTC');
-  return html`<time class="when" datetime="${instant}">${text}</time>`;
-}
-
-export function badge(text: string, kind: 'good' | 'bad' | '' = ''): Html {
-  return html`<span class="badge ${kind}">${text}</span>`;
 }

@@ -1,13 +1,13 @@
 import { Rejection } from '../../contract/rejection.ts';
 import type { RecentRequest } from '../../platform/process/recent-requests.ts';
 import { html } from '../../wire/html.ts';
-import { badge, framed, table, when } from './layout.ts';
+import { badge, count, none, when } from './formats.ts';
+import { framed, table } from './layout.ts';
 import type { ConsoleVisit } from './visit.ts';
 
 const pageSize = 50;
 
-const lead =
-  'The latest 200 requests of your tenant to this process, since it started. Queries and bodies are not kept.';
+const lead = 'The latest 200 requests that this server received for your firm. What was sent is not kept.';
 
 export function requestsPage(visit: ConsoleVisit): string {
   const { frame, query } = visit;
@@ -19,12 +19,12 @@ export function requestsPage(visit: ConsoleVisit): string {
   const rows = shown
     .slice(first, first + pageSize)
     .map((request) => [
-      when(new Date(request.at).toISOString()),
+      when(frame, new Date(request.at).toISOString()),
       status(request),
       html`<a href="${frame.base}/requests/${request.id}">${request.operation}</a>`,
-      request.problem?.code ?? html`<span class="soft">none</span>`,
+      request.problem?.code ?? none(),
       request.user,
-      `${request.milliseconds} ms`,
+      `${count(request.milliseconds)} ms`,
     ]);
   return framed(frame, {
     title: 'Requests',
@@ -34,7 +34,7 @@ export function requestsPage(visit: ConsoleVisit): string {
 <div><label for="id">Request ID <span class="hint">X-Request-Id of the response</span></label><input id="id" name="id" value="${id}" autocomplete="off"></div>
 <div><label for="failed">Show</label><select id="failed" name="failed"><option value="off">all requests</option><option value="on"${onlyFailed && html` selected`}>only failed ones</option></select></div>
 <button>Filter</button></form>
-<section class="card">${rows.length === 0 ? html`<p>No requests${all.length > 0 && ' match'}.</p>` : table('Requests', ['Time', 'Status', 'Operation', 'Problem', 'API user', 'Took'], rows)}${
+<section class="card">${rows.length === 0 ? html`<p>No requests${all.length > 0 && ' match'}.</p>` : table('Requests', ['Time', 'Status', 'Operation', 'Problem', 'API user', { text: 'Took', isNumber: true }], rows)}${
       shown.length > first + pageSize &&
       html`<div class="row"><a class="button plain" href="${frame.base}/requests?${new URLSearchParams({ id, failed: onlyFailed ? 'on' : 'off', first: String(first + pageSize) }).toString()}">Older requests</a></div>`
     }</section>`,
@@ -51,7 +51,7 @@ export function requestPage(visit: ConsoleVisit, id: string): string {
   if (request === undefined)
     throw new Rejection(
       'NOT_FOUND',
-      'This request is not among the latest of your tenant in this process. The log has all of them.',
+      'This request is not among the latest that this server received. The log has all of them.',
     );
   const { problem } = request;
   return framed(frame, {
@@ -59,9 +59,9 @@ export function requestPage(visit: ConsoleVisit, id: string): string {
     part: '/requests',
     lead: html`<a href="${frame.base}/requests">All requests</a>`,
     body: html`<section class="card"><h2>Request ${status(request)}</h2><dl>
-<dt>Request ID</dt><dd><code>${request.id}</code></dd><dt>Time</dt><dd>${when(new Date(request.at).toISOString())}</dd>
+<dt>Request ID</dt><dd><code>${request.id}</code></dd><dt>Time</dt><dd>${when(frame, new Date(request.at).toISOString())}</dd>
 <dt>Method and path</dt><dd><code>${request.method} ${request.path}</code></dd>
-<dt>API user</dt><dd>${request.user}</dd><dt>Took</dt><dd>${request.milliseconds} ms</dd></dl></section>
+<dt>API user</dt><dd>${request.user}</dd><dt>Took</dt><dd>${count(request.milliseconds)} ms</dd></dl></section>
 ${
   problem !== undefined &&
   html`<section class="card"><h2>Problem</h2><p><strong>${problem.code}</strong>: ${problem.detail}</p>${

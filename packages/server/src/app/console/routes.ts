@@ -18,7 +18,7 @@ import { ConsoleResults, shown } from './results.ts';
 import { type ConsoleSession, consoleRole, formKeyOf, isFormKey, readSession } from './session.ts';
 import { callerOf, signIn } from './sign-in.ts';
 import { contentPolicy } from './style.ts';
-import { changeSubscription, subscriptionPage, subscriptionsPage } from './subscription-pages.ts';
+import { changeSubscription, sentEventPage, subscriptionPage, subscriptionsPage } from './subscription-pages.ts';
 import { advanceClock, clockPage, keysPage, limitsPage, overviewPage, revoke, settingsPage } from './tenant-pages.ts';
 import { type ConsoleVisit, operationOf } from './visit.ts';
 
@@ -32,6 +32,7 @@ const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
   [/^\/requests\/([^/]+)$/, requestPage],
   [/^\/subscriptions$/, subscriptionsPage],
   [/^\/subscriptions\/([^/]+)$/, subscriptionPage],
+  [/^\/subscriptions\/([^/]+)\/events\/([^/]+)$/, sentEventPage],
   [/^\/data$/, dataPage],
   [/^\/data\/([^/]+)$/, listPage],
   [/^\/data\/([^/]+)\/([^/]+)$/, rowPage],
@@ -124,11 +125,11 @@ function frameOf(
   { vault }: Service,
   { base }: ConsoleResults,
   session: ConsoleSession,
-  { name, isSandbox }: Tenant,
+  { name, isSandbox, timeZone }: Tenant,
   { apiUserName }: Caller,
 ): Frame {
   const until = new Date(session.until * 1000).toISOString();
-  return { base, tenant: name, user: apiUserName, isSandbox, formKey: formKeyOf(vault, session), until };
+  return { base, tenant: name, user: apiUserName, isSandbox, formKey: formKeyOf(vault, session), until, timeZone };
 }
 
 /** @returns undefined if the console has no such page */

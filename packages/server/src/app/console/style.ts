@@ -11,7 +11,7 @@ a{color:var(--accent)}
 .brand{font-weight:700}
 .tenant{color:var(--soft)}
 .top form{margin-left:auto}
-.shell{display:grid;grid-template-columns:13rem minmax(0,1fr);max-width:84rem;margin:0 auto}
+.shell{display:grid;grid-template-columns:13rem minmax(0,1fr);max-width:100rem;margin:0 auto}
 nav ul{list-style:none;margin:0;padding:1.5rem 1rem;display:grid;gap:.125rem}
 nav a{display:block;padding:.5rem .75rem;border-radius:.5rem;color:inherit;text-decoration:none}
 nav a:hover{background:var(--info-bg)}
@@ -30,16 +30,20 @@ p{margin:.5rem 0;overflow-wrap:anywhere}
 .after{margin-top:1rem}
 .figure{font-size:1.75rem;font-weight:600;line-height:1.2;margin:.25rem 0;font-variant-numeric:tabular-nums}
 .scroll{overflow-x:auto;margin:0 -1.5rem;padding:0 1.5rem}
-table{width:max-content;min-width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums}
+table{width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums}
 caption{text-align:left;font-weight:600;padding:.25rem 0}
-th,td{max-width:26rem;overflow-wrap:anywhere;text-align:left;padding:.5rem 1rem .5rem 0;border-bottom:1px solid var(--line);vertical-align:top}
+th,td{max-width:26rem;overflow-wrap:break-word;text-align:left;padding:.5rem 1rem .5rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 tbody tr:last-child :is(th,td){border-bottom:0}
 thead th{color:var(--soft);font-weight:500;font-size:.8125rem;white-space:nowrap}
 tbody th{font-weight:600}
-td.number,th.number{text-align:right}
+td.number,th.number{text-align:right;white-space:nowrap}
+thead th a{color:inherit}
+ul.plain{list-style:none;margin:0;padding:0}
+.amount{white-space:nowrap}
 td form{margin:0}
 .when{white-space:nowrap}
 code{font:.8125rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace;overflow-wrap:anywhere}
+pre{margin:0;font:.8125rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
 dl{display:grid;grid-template-columns:minmax(9rem,14rem) minmax(0,1fr);gap:.375rem 1.25rem;margin:.5rem 0;font-variant-numeric:tabular-nums}
 dt{color:var(--soft);overflow-wrap:anywhere}
 dd{margin:0;overflow-wrap:anywhere}
@@ -70,9 +74,10 @@ h1+.alert{margin-top:1rem}
 .alert ul{margin:.25rem 0 0;padding-left:1.25rem}
 .links{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(13rem,1fr));gap:.25rem 1rem}
 .links a{display:block;padding:.375rem 0}
+@media (min-width:75rem){.card>dl{grid-template-columns:repeat(2,minmax(8rem,12rem) minmax(0,1fr))}}
 @media (max-width:48rem){.shell{display:block}nav{overflow-x:auto;background:var(--card);border-bottom:1px solid var(--line)}nav ul{display:flex;padding:.5rem 1rem;width:max-content}
 nav a{white-space:nowrap;min-height:2.75rem;display:flex;align-items:center}main{padding:1.25rem 1rem 2rem}.top{padding:.75rem 1rem}.card{padding:1rem}.scroll{margin:0 -1rem;padding:0 1rem}
-dl,dd dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.filter{grid-template-columns:1fr}.narrow{margin-top:1.5rem}}
+dl,dd dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.filter{grid-template-columns:1fr}table,tbody,tr,tbody th,td{display:block}thead{display:none}tbody tr{padding:.5rem 0;border-bottom:1px solid var(--line)}tbody tr:last-child{border-bottom:0}tbody :is(th,td){border:0;padding:.125rem 0;max-width:none}td{display:flex;justify-content:space-between;gap:1rem;overflow-wrap:anywhere}td::before{content:attr(data-label);color:var(--soft);flex:none}td:empty{display:none}.narrow{margin-top:1.5rem}}
 @media (prefers-contrast:more){:root{--line:var(--field)}}
 `);
 

@@ -1,30 +1,40 @@
+import { Rejection } from '../../contract/rejection.ts';
+import { eventBody } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { dataLists } from './catalog.ts';
-import { alert, badge, framed, keyField, table, when } from './layout.ts';
+import { badge, count, none, when } from './formats.ts';
+import { alert, framed, keyField, table } from './layout.ts';
+import { namesIn } from './names.ts';
 import { fields } from './values.ts';
-import { type ConsoleVisit, callOperation, operationOf, rowsIn } from './visit.ts';
+import { type ConsoleVisit, call, contextIn, operationOf } from './visit.ts';
+import { typeInWords, typesInWords, valueInWords } from './words.ts';
 
 const pageSize = 50;
 
 export async function subscriptionsPage(visit: ConsoleVisit): Promise<string> {
-  const { base } = visit.frame;
-  const body = await callOperation(visit, operationOf('listEventSubscriptions'), { query: pageQuery(visit) });
-  const rows = rowsIn(body).map((row) => [
-    html`<a href="${base}/subscriptions/${String(row.id)}">${String(row.entityType)}</a>`,
+  const { frame, query } = visit;
+  const url = `${frame.base}/subscriptions`;
+  const { data, nextCursor } = await call(visit, 'listEventSubscriptions', { query: pageQuery(visit) });
+  const isAll = query.get('inactive') === 'on';
+  const active = data.filter((row) => row.active);
+  const hidden = data.length - active.length;
+  const rows = (isAll ? data : active).map((row) => [
+    html`<a href="${url}/${row.id}">${typesInWords(row.entityType)}</a>`,
     state(row),
-    html`<code>${String(row.deliveryUrl)}</code>`,
-    when(row.lastDeliveryAt),
-    String(row.consecutiveFailures),
+    html`<code>${row.deliveryUrl}</code>`,
+    when(frame, row.lastDeliveryAt),
+    count(row.consecutiveFailures),
   ]);
-  return framed(visit.frame, {
+  const heads = ['Events of', 'State', 'Delivered to', 'Last delivery'];
+  return framed(frame, {
     title: 'Subscriptions',
     part: '/subscriptions',
     lead: 'Who receives events, and whether deliveries succeed.',
     body: html`<section class="card">${
       rows.length === 0
-        ? html`<p>No subscriptions. <code>createEventSubscription</code> creates one.</p>`
-        : table('Subscriptions', ['Events of', 'State', 'Delivered to', 'Last delivery', 'Failures in a row'], rows)
-    }${nextLink(`${base}/subscriptions`, body)}</section>`,
+        ? html`<p>No ${!isAll && hidden > 0 && 'active '}subscriptions.</p>`
+        : table('Subscriptions', [...heads, { text: 'Failures in a row', isNumber: true }], rows)
+    }${!isAll && hidden > 0 && html`<p><a href="${url}?inactive=on">Show ${count(hidden)} inactive ones</a></p>`}${nextLink(url, nextCursor)}</section>`,
   });
 }
 
@@ -33,14 +43,14 @@ function pageQuery({ query }: ConsoleVisit) {
   return { pageSize: String(pageSize), ...(cursor === null ? {} : { cursor }) };
 }
 
-function nextLink(url: string, { nextCursor }: Readonly<Record<string, unknown>>): HtmlContent {
-  if (typeof nextCursor !== 'string') return false;
-  return html`<div class="row"><a class="button plain" href="${url}?page=${nextCursor}">Next page</a></div>`;
+function nextLink(url: string, cursor: string | null | undefined): HtmlContent {
+  if (cursor === null || cursor === undefined) return false;
+  return html`<div class="row"><a class="button plain" href="${url}?page=${cursor}">Next page</a></div>`;
 }
 
-function state({ active, consecutiveFailures }: Readonly<Record<string, unknown>>): HtmlContent {
-  if (active !== true) return badge('inactive');
-  return Number(consecutiveFailures) > 0 ? badge('failing', 'bad') : badge('active', 'good');
+function state(row: { readonly active: boolean; readonly consecutiveFailures: number }): HtmlContent {
+  if (!row.active) return badge('Inactive');
+  return row.consecutiveFailures > 0 ? badge('Failing', 'bad') : badge('Active', 'good');
 }
 
 const done: Readonly<Record<string, string>> = {
@@ -53,27 +63,27 @@ const done: Readonly<Record<string, string>> = {
 export async function subscriptionPage(visit: ConsoleVisit, id: string): Promise<string> {
   const { frame, query } = visit;
   const url = `${frame.base}/subscriptions/${id}`;
-  const row = await callOperation(visit, operationOf('getEventSubscription'), { path: { id } });
-  const body = await callOperation(visit, operationOf('listDeliveries'), { path: { id }, query: pageQuery(visit) });
-  const isActive = row.active === true;
-  const rows = rowsIn(body).map((attempt) => [
-    when(attempt.attemptedAt),
-    badge(String(attempt.outcome), attempt.outcome === 'SUCCESS' ? 'good' : 'bad'),
-    attempt.httpStatusCode === null ? html`<span class="soft">no response</span>` : String(attempt.httpStatusCode),
-    html`${String(attempt.operation)} <a href="${frame.base}/data/${String(attempt.entityType)}/${String(attempt.entityId)}">${String(attempt.entityType)}</a>, attempt ${String(attempt.attempt)}`,
-    html`${String(attempt.durationMs)} ms`,
-    attempt.errorMessage === null && attempt.responseSnippet === null
-      ? html`<span class="soft">none</span>`
-      : html`<code>${String(attempt.errorMessage ?? attempt.responseSnippet)}</code>`,
+  const row = await call(visit, 'getEventSubscription', { path: { id } });
+  const { data, nextCursor } = await call(visit, 'listDeliveries', { path: { id }, query: pageQuery(visit) });
+  const isActive = row.active;
+  const rows = data.map((attempt) => [
+    when(frame, attempt.attemptedAt),
+    badge(valueInWords(attempt.outcome), attempt.outcome === 'SUCCESS' ? 'good' : 'bad'),
+    html`<a href="${url}/events/${attempt.eventId}">${valueInWords(attempt.operation)}</a>, <a href="${frame.base}/data/${attempt.entityType}/${attempt.entityId}">${typeInWords(attempt.entityType)}</a>, attempt ${attempt.attempt}`,
+    attempt.httpStatusCode === null ? none() : String(attempt.httpStatusCode),
+    html`<code>${attempt.errorMessage ?? attempt.responseSnippet ?? ''}</code>`,
+    `${count(attempt.durationMs)} ms`,
     isActive &&
-      html`<form method="post" action="${url}/retry">${keyField(frame)}<input type="hidden" name="deliveryId" value="${String(attempt.id)}"><button class="plain">Deliver again</button></form>`,
+      html`<form method="post" action="${url}/retry">${keyField(frame)}<input type="hidden" name="deliveryId" value="${attempt.id}"><button class="plain">Deliver again</button></form>`,
   ]);
+  const properties = dataLists.get('EventSubscription')?.properties ?? new Map();
+  const view = { frame, names: await namesIn(visit, [row], properties) };
   return framed(frame, {
-    title: `Events of ${String(row.entityType)}`,
+    title: `Events of ${typesInWords(row.entityType).toLowerCase()}`,
     part: '/subscriptions',
     lead: html`<a href="${frame.base}/subscriptions">All subscriptions</a>`,
     notice: doneNotice(query),
-    body: html`<section class="card"><h2>Subscription ${state(row)}</h2>${fields(frame.base, row, dataLists.get('EventSubscription')?.properties ?? new Map())}
+    body: html`<section class="card"><h2>Subscription ${state(row)}</h2>${fields(view, row, properties)}
 <div class="row">${
       isActive
         ? html`<form method="post" action="${url}/deactivate">${keyField(frame)}<button class="danger">Deactivate</button></form>`
@@ -87,8 +97,39 @@ ${
 <section class="card"><h2>Deliveries</h2>${
       rows.length === 0
         ? html`<p>Nothing has been delivered yet.</p>`
-        : table('Deliveries', ['Attempted', 'Outcome', 'Status', 'Event', 'Took', 'Response', 'Replay'], rows)
-    }${nextLink(url, body)}</section>`,
+        : table(
+            'Deliveries',
+            ['Time', 'Outcome', 'Event', 'Status', 'Response', { text: 'Took', isNumber: true }, 'Again'],
+            rows,
+          )
+    }${nextLink(url, nextCursor)}</section>`,
+  });
+}
+
+/** What was sent with an event, and what the receiver responded to each attempt. */
+export async function sentEventPage(visit: ConsoleVisit, id: string, eventId: string): Promise<string> {
+  const { frame } = visit;
+  const { data } = await call(visit, 'listDeliveries', { path: { id }, query: { pageSize: '100' } });
+  const attempts = data.filter((attempt) => attempt.eventId === eventId);
+  const [latest] = attempts;
+  if (latest === undefined) throw new Rejection('NOT_FOUND', 'The event is not among the latest deliveries.');
+  const sent = await eventBody(contextIn(visit, operationOf('listEvents')), eventId);
+  const rows = attempts.map((attempt) => [
+    when(frame, attempt.attemptedAt),
+    badge(valueInWords(attempt.outcome), attempt.outcome === 'SUCCESS' ? 'good' : 'bad'),
+    attempt.httpStatusCode === null ? none() : String(attempt.httpStatusCode),
+    html`<pre>${attempt.errorMessage ?? attempt.responseSnippet ?? ''}</pre>`,
+  ]);
+  return framed(frame, {
+    title: `${valueInWords(latest.operation)} of ${typeInWords(latest.entityType).toLowerCase()}`,
+    part: '/subscriptions',
+    lead: html`<a href="${frame.base}/subscriptions/${id}">All deliveries of the subscription</a>`,
+    body: html`<section class="card"><h2>Received in return</h2>${table('Attempts', ['Time', 'Outcome', 'Status', 'Response'], rows)}</section>
+<section class="card"><h2>Sent</h2><p class="soft"><code>POST ${latest.deliveryUrl}</code>, <code>webhook-id: ${eventId}</code></p>${
+      sent === undefined
+        ? html`<p>The event is no longer kept, or your API user does not have the roles to read it.</p>`
+        : html`<pre>${JSON.stringify(JSON.parse(sent), null, 2)}</pre>`
+    }</section>`,
   });
 }
 
@@ -102,21 +143,21 @@ export async function changeSubscription(visit: ConsoleVisit, id: string, action
   const { fields: entered } = visit;
   switch (action) {
     case 'retry':
-      await callOperation(visit, operationOf('retryDelivery'), {
+      await call(visit, 'retryDelivery', {
         path: { id, deliveryId: entered.get('deliveryId') ?? '' },
       });
       return 'retried';
     case 'recover':
-      await callOperation(visit, operationOf('recoverEvents'), {
+      await call(visit, 'recoverEvents', {
         path: { id },
         body: { since: entered.get('since')?.trim() ?? '' },
       });
       return 'recovered';
     case 'deactivate':
-      await callOperation(visit, operationOf('deactivateEventSubscription'), { path: { id } });
+      await call(visit, 'deactivateEventSubscription', { path: { id } });
       return 'deactivated';
     case 'reactivate':
-      await callOperation(visit, operationOf('reactivateEventSubscription'), { path: { id } });
+      await call(visit, 'reactivateEventSubscription', { path: { id } });
       return 'reactivated';
     default:
       return undefined;

@@ -5,8 +5,9 @@ import { Rejection } from '../../contract/rejection.ts';
 import { listKeys, revokeKey } from '../../platform/auth/api-key-store.ts';
 import { databaseClock } from '../../platform/database-clock.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { alert, badge, framed, keyField, table, when } from './layout.ts';
-import { type ConsoleVisit, callOperation, operationOf, rowsIn } from './visit.ts';
+import { badge, none, when } from './formats.ts';
+import { alert, framed, keyField, table } from './layout.ts';
+import { type ConsoleVisit, call } from './visit.ts';
 
 /** The first page: what needs attention. */
 export async function overviewPage(visit: ConsoleVisit): Promise<string> {
@@ -14,17 +15,16 @@ export async function overviewPage(visit: ConsoleVisit): Promise<string> {
   const { base } = frame;
   const requests = service.recentRequests.of(tenant.name);
   const failed = requests.filter(({ status }) => status >= 400);
-  const subscriptions = rowsIn(
-    await callOperation(visit, operationOf('listEventSubscriptions'), { query: { pageSize: '100' } }),
-  );
-  const failing = subscriptions.filter((row) => row.active === true && Number(row.consecutiveFailures) > 0).length;
+  const { data } = await call(visit, 'listEventSubscriptions', { query: { pageSize: '100' } });
+  const subscriptions = data.filter(({ active }) => active);
+  const failing = subscriptions.filter(({ consecutiveFailures }) => consecutiveFailures > 0).length;
   const keys = (await service.store.read(tenant.id, (session) => listKeys(session, tenant.id))).filter(isUsable);
   const figure = (path: string, title: string, value: string, text: string) =>
     html`<section class="card"><h2><a href="${base}${path}">${title}</a></h2><p class="figure">${value}</p><p class="soft">${text}</p></section>`;
   const latest = failed
     .slice(0, 5)
     .map(({ id, at, status, operation, problem }) => [
-      when(at),
+      when(frame, new Date(at).toISOString()),
       badge(String(status), 'bad'),
       html`<a href="${base}/requests/${id}">${operation}</a>`,
       problem?.code ?? '',
@@ -35,14 +35,14 @@ export async function overviewPage(visit: ConsoleVisit): Promise<string> {
     part: '',
     lead: `Business days in ${tenant.timeZone}, amounts in ${tenant.currency}.`,
     body: html`${await failedJobs(visit)}<div class="cards">
-${figure('/requests', 'Requests', String(requests.length), `kept by this process, ${failed.length} of them failed`)}
+${figure('/requests', 'Requests', String(requests.length), `latest ones of this server, ${failed.length} of them failed`)}
 ${figure('/subscriptions', 'Subscriptions', String(subscriptions.length), failing === 0 ? 'none is failing' : `${failing} failing`)}
 ${figure('/keys', 'API keys', String(keys.length), 'can be used')}
 ${tenant.isSandbox && figure('/clock', 'Clock', 'Sandbox', 'has a clock of its own')}
 </div>
 <section class="card after"><h2>Latest failed requests</h2>${
       latest.length === 0
-        ? html`<p>None since this process started.</p>`
+        ? html`<p>None.</p>`
         : table('Latest failed requests', ['Time', 'Status', 'Operation', 'Problem', 'Detail'], latest)
     }</section>`,
   });
@@ -58,7 +58,7 @@ async function failedJobs({ service: { store }, tenant, frame }: ConsoleVisit): 
   );
   if (jobs.length === 0) return '';
   const rows = jobs.map(({ name, data: { invoiceId }, at, failure }) => [
-    when(at),
+    when(frame, at),
     invoiceId === undefined ? name : html`${name}: <a href="${frame.base}/data/Invoice/${invoiceId}">invoice</a>`,
     failure ?? '',
   ]);
@@ -84,11 +84,11 @@ export async function keysPage(visit: ConsoleVisit): Promise<string> {
     key.revokedAt !== null ? badge('revoked') : isUsable(key) ? badge('active', 'good') : badge('expired'),
     isUsable(key)
       ? html`<details><summary>Revoke</summary><form method="post" action="${frame.base}/keys/${key.id}/revoke">${keyField(frame)}<button class="danger">Revoke this key for good</button></form></details>`
-      : html`<span class="soft">none</span>`,
+      : none(),
     html`<code>${key.roles.join(', ')}</code>`,
-    key.description ?? html`<span class="soft">none</span>`,
-    when(key.lastUsedAt),
-    when(key.expiresAt),
+    key.description ?? none(),
+    when(frame, key.lastUsedAt),
+    when(frame, key.expiresAt),
     html`<code>${key.id}</code>`,
   ]);
   return framed(frame, {
@@ -130,7 +130,7 @@ export function limitsPage({ frame, tenant, service }: ConsoleVisit): string {
     title: 'Limits',
     part: '/limits',
     lead: 'Each process of the service counts separately.',
-    body: html`<section class="card"><h2>Requests per API user</h2>${table('Rate limits', ['Policy', 'Requests', 'Within', 'Operations'], rows)}</section>
+    body: html`<section class="card"><h2>Requests per API user</h2>${table('Rate limits', ['Policy', ...['Requests', 'Within', 'Operations'].map((text) => ({ text, isNumber: true }))], rows)}</section>
 <section class="card"><h2>Requests at the same time</h2><p class="soft">A costly search, a bulk write or a large body counts as ${String(shares.limits.heavy)}.</p>${table(
       'Shares',
       ['In progress', 'Waiting', 'Average in a minute', 'Most per tenant now', 'Most in all'],
@@ -162,14 +162,14 @@ export function settingsPage({ frame, tenant }: ConsoleVisit): string {
 
 export async function clockPage(visit: ConsoleVisit): Promise<string> {
   const { frame, query } = visit;
-  const { now, offsetSeconds } = await callOperation(visit, operationOf('getSandboxClock'));
-  const days = Number(offsetSeconds) / 86_400;
+  const { now, offsetSeconds } = await call(visit, 'getSandboxClock');
+  const days = offsetSeconds / 86_400;
   return framed(frame, {
     title: 'Clock',
     part: '/clock',
     lead: 'This tenant is a sandbox with a clock of its own. It only moves forward, and runs everything that is due on the way.',
     notice: query.get('done') === 'advanced' && alert('good', html`<p>The clock is advanced.</p>`),
-    body: html`<section class="card"><h2>Now</h2><p class="figure">${when(now)}</p><p class="soft">${days === 0 ? 'The real time.' : `${days.toFixed(1)} days ahead of the real time.`}</p></section>
+    body: html`<section class="card"><h2>Now</h2><p class="figure">${when(frame, now)}</p><p class="soft">${days === 0 ? 'The real time.' : `${days.toFixed(1)} days ahead of the real time.`}</p></section>
 <form class="card" method="post" action="${frame.base}/clock"><h2>Advance the clock</h2>${keyField(frame)}
 <label for="advanceBy">By <span class="hint">a duration of ISO 8601: P40D is 40 days, P1M is a month, PT12H is 12 hours</span></label><input id="advanceBy" name="advanceBy" value="P1D" required autocomplete="off"><div class="row"><button>Advance</button></div></form>`,
   });
@@ -177,5 +177,5 @@ export async function clockPage(visit: ConsoleVisit): Promise<string> {
 
 export async function advanceClock(visit: ConsoleVisit): Promise<void> {
   const advanceBy = visit.fields.get('advanceBy')?.trim() ?? '';
-  await callOperation(visit, operationOf('advanceSandboxClock'), { body: { advanceBy } });
+  await call(visit, 'advanceSandboxClock', { body: { advanceBy } });
 }

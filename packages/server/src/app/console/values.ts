@@ -1,12 +1,21 @@
 import type { Schema } from '../../contract/contract.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type DataList, dataLists, merged } from './catalog.ts';
-import { when } from './layout.ts';
+import { columnsOf, type DataList, dataLists, isNumber, merged, propertiesOf } from './catalog.ts';
+import { badge, day, decimal, money, none, when } from './formats.ts';
+import { type Frame, type Head, table } from './layout.ts';
+import type { Names } from './names.ts';
+import { fieldInWords, typeInWords, valueInWords } from './words.ts';
 
 /** Embedded lists end here; their own lists have all rows. */
-const maxItems = 20;
+const maxItems = 50;
 
 export type ShownRow = Readonly<Record<string, unknown>>;
+
+/** A page with the names of the rows that it refers to. */
+export interface View {
+  readonly frame: Frame;
+  readonly names: Names;
+}
 
 /** A row of a lookup has its fields in `attributes`; a field that a firm names `id` must not replace the row's own. */
 export function flatRow(value: unknown): ShownRow {
@@ -15,26 +24,54 @@ export function flatRow(value: unknown): ShownRow {
   return typeof attributes === 'object' && attributes !== null ? { ...attributes, ...rest } : row;
 }
 
-/** Renders a value by its schema: references are links. */
-export function shownValue(base: string, value: unknown, schema: Schema | undefined): HtmlContent {
-  if (value === null || value === undefined) return html`<span class="soft">none</span>`;
+/**
+ * Renders a value by its schema: references are links with the name of the row.
+ *
+ * @param currency that of the amounts of the row
+ */
+export function shownValue(
+  view: View,
+  value: unknown,
+  unmerged: Schema | undefined,
+  currency: string | undefined,
+): HtmlContent {
+  const schema = unmerged === undefined ? undefined : merged(unmerged);
+  if (value === null || value === undefined) return none();
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value === 'number') return String(value);
-  if (Array.isArray(value)) {
-    if (value.length === 0) return html`<span class="soft">none</span>`;
-    if (value.every((one) => typeof one === 'string' && schema?.['x-references'] === undefined))
-      return value.join(', ');
-    const item = itemSchema(schema);
-    const rest = value.length - maxItems;
-    return html`<ol>${value.slice(0, maxItems).map((one) => html`<li>${shownValue(base, one, item)}</li>`)}${rest > 0 && html`<li>${rest} more</li>`}</ol>`;
-  }
-  if (typeof value === 'object') return fields(base, Object(value), new Map(Object.entries(schema?.properties ?? {})));
+  if (typeof value === 'number') return decimal(String(value));
+  if (Array.isArray(value)) return shownList(view, value, schema, currency);
+  if (typeof value === 'object')
+    return fields(view, Object(value), new Map(Object.entries(schema?.properties ?? {})), currency);
   const text = String(value);
   const target = schema?.['x-references'];
   if (target !== undefined && dataLists.has(target))
-    return html`<a href="${base}/data/${target}/${encodeURIComponent(text)}"><code>${text}</code></a>`;
-  if (schema?.format === 'date-time' || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return when(text);
+    return html`<a href="${view.frame.base}/data/${target}/${encodeURIComponent(text)}">${view.names.get(text) ?? typeInWords(target)}</a>`;
+  if (schema?.['x-state-machine'] !== undefined) return badge(valueInWords(text));
+  if (schema?.enum !== undefined) return valueInWords(text);
+  if (isMoney(schema)) return money(text, currency);
+  if (schema?.format === 'decimal') return decimal(text);
+  if (schema?.format === 'date') return day(text);
+  if (schema?.format === 'date-time' || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return when(view.frame, text);
+  if (schema?.format === 'uri' && /^https?:\/\//.test(text)) return html`<a href="${text}">${text}</a>`;
   return schema?.format === 'uuid' ? html`<code>${text}</code>` : text;
+}
+
+function isMoney(schema: Schema | undefined): boolean {
+  return /Money$/.test(schema?.$ref ?? '');
+}
+
+function shownList(
+  view: View,
+  list: readonly unknown[],
+  schema: Schema | undefined,
+  currency: string | undefined,
+): HtmlContent {
+  if (list.length === 0) return none();
+  const item = itemSchema(schema);
+  if (list.every((one) => typeof one === 'string') && item?.['x-references'] === undefined)
+    return list.map(String).map(valueInWords).join(', ');
+  const rest = list.length - maxItems;
+  return html`<ul class="plain">${list.slice(0, maxItems).map((one) => html`<li>${shownValue(view, one, item, currency)}</li>`)}${rest > 0 && html`<li>${rest} more</li>`}</ul>`;
 }
 
 /** The references of a list are those of its items. */
@@ -44,18 +81,63 @@ function itemSchema(schema: Schema | undefined): Schema | undefined {
   return target === undefined ? item : { ...item, 'x-references': target };
 }
 
-/** Renders the fields of an object. */
-export function fields(base: string, row: ShownRow, properties: ReadonlyMap<string, Schema>): HtmlContent {
-  return html`<dl>${Object.entries(row).map(([name, value]) => {
-    const schema = properties.get(name);
-    return html`<dt>${name}</dt><dd>${shownValue(base, value, schema === undefined ? undefined : merged(schema))}</dd>`;
-  })}</dl>`;
+export function currencyOf({ currency }: ShownRow): string | undefined {
+  return typeof currency === 'string' ? currency : undefined;
+}
+
+/** Renders the fields of an object that have a value. */
+export function fields(
+  view: View,
+  row: ShownRow,
+  properties: ReadonlyMap<string, Schema>,
+  currency = currencyOf(row),
+): HtmlContent {
+  const filled = Object.entries(row).filter(
+    ([, value]) => value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0),
+  );
+  return html`<dl>${filled.map(
+    ([name, value]) =>
+      html`<dt>${fieldInWords(name)}</dt><dd>${shownValue(view, value, properties.get(name), currency)}</dd>`,
+  )}</dl>`;
+}
+
+/** The lists of objects in a row, such as the lines of an invoice. */
+export function embeddedLists(row: ShownRow, properties: ReadonlyMap<string, Schema>): string[] {
+  return Object.entries(row).flatMap(([name, value]) => {
+    const item = itemSchema(properties.get(name));
+    return Array.isArray(value) && item?.properties !== undefined && name !== 'sysRefs' ? [name] : [];
+  });
+}
+
+/** One of these lists, as a table. */
+export function embeddedTable(view: View, row: ShownRow, name: string, schema: Schema | undefined): HtmlContent {
+  const item = itemSchema(schema) ?? {};
+  const properties = propertiesOf(item);
+  const listed = row[name];
+  const rows: readonly ShownRow[] = Array.isArray(listed) ? listed : [];
+  const columns = columnsOf(properties);
+  if (rows.length === 0) return html`<p>${none()}</p>`;
+  return table(
+    fieldInWords(name),
+    columns.map((column) => headOf(properties, column)),
+    rows
+      .slice(0, maxItems)
+      .map((one) => columns.map((column) => shownValue(view, one[column], properties.get(column), currencyOf(row)))),
+  );
+}
+
+export function headOf(properties: ReadonlyMap<string, Schema>, column: string): Head {
+  return { text: fieldInWords(column), isNumber: isNumber(properties.get(column)) };
 }
 
 /** Rows of a list as cells: a link to each, and the columns. */
-export function rowCells(base: string, list: DataList, row: ShownRow, columns: readonly string[]): HtmlContent[] {
+export function rowCells(view: View, list: DataList, row: ShownRow, columns: readonly string[]): HtmlContent[] {
   const [first = 'id', ...others] = columns;
   const label = row[first] ?? row.systemRef ?? row.id;
-  const link = html`<a href="${base}/data/${list.type}/${encodeURIComponent(String(row.id))}">${String(label)}</a>`;
-  return [link, ...others.map((name) => shownValue(base, row[name], list.properties.get(name)))];
+  const schema = list.properties.get(first);
+  const isPlain = schema === undefined || (schema['x-references'] === undefined && typeof label === 'string');
+  const text = isPlain && schema?.format === undefined ? String(label) : undefined;
+  const shown = text ?? (schema?.format === 'date' ? day(String(label)) : typeInWords(list.type));
+  const link = html`<a href="${view.frame.base}/data/${list.type}/${encodeURIComponent(String(row.id))}">${shown}</a>`;
+  return [link, ...others.map((name) => shownValue(view, row[name], list.properties.get(name), currencyOf(row)))];
 }

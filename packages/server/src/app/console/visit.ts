@@ -1,6 +1,7 @@
 import type { Admitted } from '../../admission/admission.ts';
 import { allOperations, type Operation } from '../../contract/contract.ts';
-import type { OperationId } from '../../contract/handler.ts';
+import type { CsvFile } from '../../contract/csv.ts';
+import type { OperationId, Result } from '../../contract/handler.ts';
 import type { Context, PublicContext } from '../../entity/context.ts';
 import type { Service } from '../../entity/service.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
@@ -66,6 +67,13 @@ export async function callOperation(
     bytes,
   });
   return Object(result.body);
+}
+
+type BodyOf<Id extends OperationId> = Exclude<Result<Id>['body'], CsvFile>;
+
+/** The same for one operation, with the type that the contract gives its response. @throws Rejection */
+export async function call<Id extends OperationId>(visit: ConsoleVisit, id: Id, input?: CallInput) {
+  return (await callOperation(visit, operationOf(id), input)) as BodyOf<Id>;
 }
 
 /** The rows of a list that was called. */

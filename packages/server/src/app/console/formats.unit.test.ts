@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { dataLists } from './catalog.ts';
+import { decimal, money, when } from './formats.ts';
+import { fieldInWords, operatorInWords, transitionInWords, typesInWords, valueInWords } from './words.ts';
+
+describe('formats', () => {
+  test('show amounts with separators, all places and their currency', () => {
+    expect(['0.00', '999.5', '1000', '-1234567.89', '12345678901234567890.12'].map(decimal)).toEqual([
+      '0.00',
+      '999.5',
+      '1,000',
+      '-1,234,567.89',
+      '12,345,678,901,234,567,890.12',
+    ]);
+    expect(money('1250.00', 'USD').text).toContain('1,250.00 <span class="soft">USD</span>');
+  });
+
+  test('take a time as text, on the clock of the firm', () => {
+    const newYork = { timeZone: 'America/New_York' };
+    expect(when(newYork, '2026-03-31T01:30:00.123Z').text).toMatch(/>Mar 30, 2026, 9:30\sPM</);
+    expect(when(newYork, null).text).toContain('never');
+    // @ts-expect-error a number is not a time: it was once shown as "never"
+    const wrong = () => when(newYork, 1_774_920_600_000);
+    expect(wrong).toBeTypeOf('function');
+  });
+});
+
+test('every name of a list, column and filter, and every state has words', () => {
+  const names = [...dataLists.values()].flatMap((list) => [
+    typesInWords(list.type),
+    ...[...list.properties.keys()].map(fieldInWords),
+    ...list.filters.flatMap(({ name, operators }) => [
+      fieldInWords(name),
+      ...[...operators.keys()].map(operatorInWords),
+    ]),
+    ...[...list.properties.values()].flatMap((schema) => [
+      ...(schema.enum ?? []).map(valueInWords),
+      ...(schema['x-state-machine']?.transitions ?? []).flatMap(({ from, to }) =>
+        from.map((state) => transitionInWords(state, to)),
+      ),
+    ]),
+  ]);
+  expect(names.filter((name) => /[a-z][A-Z]|_|^Change to|^$/.test(name))).toEqual([]);
+});

@@ -1,0 +1,135 @@
+/** The words that people read in place of names of the contract. What is not listed here follows from the name itself. */
+
+/** By type, one row and several. */
+const types: Readonly<Record<string, readonly [one: string, several: string]>> = {
+  WipEntry: ['Work in progress', 'Work in progress'],
+  NonWorkCode: ['Non-work code', 'Non-work codes'],
+  Staff: ['Staff member', 'Staff'],
+  File: ['Document', 'Documents'],
+  Org: ['Organization', 'Organizations'],
+  QuickPaymentLink: ['Payment link', 'Payment links'],
+  ClientBusinessEntity: ['Legal form', 'Legal forms'],
+  ContactInfo: ['Contact details', 'Contact details'],
+  ContactClient: ['Contact of a client', 'Contacts of clients'],
+  DraftInvoiceHistory: ['Revision of a draft', 'Revisions of drafts'],
+  StaffJobAssignment: ['Job assignment', 'Job assignments'],
+  IndexedStaffJobAssignment: ['Job assignment', 'Job assignments'],
+  StaffTaskAssignment: ['Task assignment', 'Task assignments'],
+  EngagementDocument: ['Letter', 'Letters'],
+  EventSubscription: ['Subscription', 'Subscriptions'],
+};
+
+const fieldNames: Readonly<Record<string, string>> = {
+  systemRef: 'Key in other systems',
+  sysRefs: 'More keys in other systems',
+  pmsRef: 'Reference of the practice system',
+  clientRef: 'Client number',
+  jobRef: 'Job number',
+  staffRef: 'Staff number',
+  engagementRef: 'Engagement number',
+  amountDue: 'Amount due',
+  daysPastDue: 'Days past due',
+  unbilledWip: 'Unbilled work',
+  wipType: 'Kind of work',
+  pdfFileId: 'PDF document',
+  pdfFailedAt: 'PDF failed',
+  ageDays: 'Age in days',
+  orgId: 'Organization',
+};
+
+const operators: Readonly<Record<string, string>> = {
+  '=': 'is',
+  _eq: 'is',
+  _neq: 'is not',
+  _in: 'is one of (with commas)',
+  _nin: 'is none of (with commas)',
+  _is_null: 'is empty (true or false)',
+  _gt: 'is more than',
+  _gte: 'is at least',
+  _lt: 'is less than',
+  _lte: 'is at most',
+  _like: 'matches (% for any text)',
+  _nlike: 'does not match (% for any text)',
+  _ilike: 'matches in any case (% for any text)',
+  _nilike: 'does not match in any case (% for any text)',
+  _contains: 'contains',
+};
+
+/** By the state that a row gets, or by the state before and after. */
+const transitions: Readonly<Record<string, string>> = {
+  ACTIVE: 'Activate',
+  APPROVED: 'Approve',
+  ARCHIVED: 'Archive',
+  CANCELLED: 'Cancel',
+  CLOSED: 'Close',
+  COMPLETED: 'Complete',
+  DELETED: 'Delete',
+  DRAFT: 'Return to draft',
+  FAILED: 'Mark as failed',
+  IN_PROGRESS: 'Start work',
+  IN_REVIEW: 'Submit for review',
+  INACTIVE: 'Make inactive',
+  ON_HOLD: 'Put on hold',
+  OPEN: 'Undo the write-off',
+  PARTIALLY_REFUNDED: 'Refund a part',
+  POSTED: 'Post',
+  READY: 'Mark as ready',
+  REFUNDED: 'Refund all',
+  REJECTED: 'Reject',
+  RETURNED: 'Mark as returned',
+  SENT: 'Send',
+  SUBMITTED: 'Submit',
+  VOIDED: 'Void',
+  WAITING: 'Wait',
+  WRITTEN_OFF: 'Write off',
+  'WRITTEN_OFF POSTED': 'Undo the write-off',
+  'WRITTEN_OFF PARTIALLY_PAID': 'Undo the write-off',
+  'WRITTEN_OFF PARTIALLY_BILLED': 'Undo a part of the write-off',
+  'CLOSED COMPLETED': 'Open again',
+  'COMPLETED IN_PROGRESS': 'Open again',
+  'SENT DRAFT': 'Recall',
+};
+
+const acronyms = /\b(ach|api|csv|id|llc|llp|pdf|po|pto|uri|url|usd|wip)\b/g;
+
+/** A name such as `invoiceDate` or `InvoiceLine` in words. */
+function inWords(name: string): string {
+  const words = name
+    .replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, ' ')
+    .toLowerCase()
+    .replaceAll(acronyms, (acronym) => acronym.toUpperCase());
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export function typeInWords(type: string): string {
+  return types[type]?.[0] ?? inWords(type);
+}
+
+export function typesInWords(type: string): string {
+  const one = typeInWords(type);
+  return types[type]?.[1] ?? (/[^aeo]y$/.test(one) ? `${one.slice(0, -1)}ies` : one.endsWith('s') ? one : `${one}s`);
+}
+
+export function fieldInWords(name: string): string {
+  const known = fieldNames[name];
+  if (known !== undefined) return known;
+  const short = name
+    .replace(/^is(?=[A-Z])/, '')
+    .replace(/(?<=[a-z])Ids$/, 's')
+    .replace(/(?<=[a-z])(Id|At)$/, '')
+    .replace(/Ref$/, 'Reference');
+  return inWords(short);
+}
+
+/** A value of an enumeration, such as `PARTIALLY_PAID`. */
+export function valueInWords(value: string): string {
+  return /^[A-Z\d_]+$/.test(value) ? inWords(value.toLowerCase().replaceAll('_', ' ')) : value;
+}
+
+export function operatorInWords(operator: string): string {
+  return operators[operator] ?? operator;
+}
+
+export function transitionInWords(from: string, to: string): string {
+  return transitions[`${from} ${to}`] ?? transitions[to] ?? `Change to ${valueInWords(to).toLowerCase()}`;
+}
