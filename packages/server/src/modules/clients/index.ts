@@ -9,8 +9,13 @@ export const clients = {
   aggregateClients: aggregateOf(client),
   listClientGroups: pageOf(clientGroup),
 };
-export { activeClient, checkClientRef, unknownClientRef } from './active-client.ts';
 export { client, taxIdPurpose } from './client.ts';
-export { checkClientCurrency, completeClientCurrency } from './client-currency.ts';
 export { clientGroup } from './client-group.ts';
-export { reopenClient } from './reopen-client.ts';
+export {
+  activeClient,
+  checkClientCurrency,
+  checkClientRef,
+  completeClientCurrency,
+  reopenClient,
+  unknownClientRef,
+} from './client-of-rows.ts';

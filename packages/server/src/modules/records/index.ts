@@ -1,14 +1,12 @@
 import { createCustomRecordType } from './createCustomRecordType.ts';
 import { deactivateCustomRecordType } from './deactivateCustomRecordType.ts';
-import { deleteRecords } from './deleteRecords.ts';
 import { getCustomRecordType } from './getCustomRecordType.ts';
 import { getRecordSchema } from './getRecordSchema.ts';
 import { listCustomRecordTypes } from './listCustomRecordTypes.ts';
 import { listRecordTypes } from './listRecordTypes.ts';
 import { lookupRecords } from './lookupRecords.ts';
 import { updateCustomRecordType } from './updateCustomRecordType.ts';
-import { updateRecords } from './updateRecords.ts';
-import { upsertRecords } from './upsertRecords.ts';
+import { deleteRecords, updateRecords, upsertRecords } from './write-records.ts';
 
 export const records = {
   listRecordTypes,

@@ -1,14 +1,7 @@
 import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
+import { codes, entries } from './codes-and-entries.ts';
 import { expenseEntry } from './expense-entry.ts';
-import { getCodeSchema } from './getCodeSchema.ts';
-import { getEntrySchema } from './getEntrySchema.ts';
-import { listCodeTypes } from './listCodeTypes.ts';
-import { listEntryTypes } from './listEntryTypes.ts';
-import { lookupCodes } from './lookupCodes.ts';
-import { lookupEntries } from './lookupEntries.ts';
 import { timeEntry } from './time-entry.ts';
-import { upsertCodes } from './upsertCodes.ts';
-import { upsertEntries } from './upsertEntries.ts';
 import './work-of-job.ts';
 import { wipEntry } from './wip-entry.ts';
 
@@ -25,14 +18,14 @@ export const time = {
   searchExpenseEntries: pageOf(expenseEntry),
   getExpenseEntry: byId(expenseEntry),
   aggregateExpenseEntries: aggregateOf(expenseEntry),
-  listCodeTypes,
-  getCodeSchema,
-  upsertCodes,
-  lookupCodes,
-  listEntryTypes,
-  getEntrySchema,
-  upsertEntries,
-  lookupEntries,
+  listCodeTypes: codes.listTypes,
+  getCodeSchema: codes.getSchema,
+  upsertCodes: codes.upsert,
+  lookupCodes: codes.lookup,
+  listEntryTypes: entries.listTypes,
+  getEntrySchema: entries.getSchema,
+  upsertEntries: entries.upsert,
+  lookupEntries: entries.lookup,
 };
 export { expenseEntry } from './expense-entry.ts';
 export { timeEntry } from './time-entry.ts';
