@@ -13913,8 +13913,8 @@ export interface components {
          *
          *     | From | To | By | Role | Condition |
          *     |---|---|---|---|---|
-         *     | `DRAFT` | `IN_REVIEW` | `upsertRecords`, `updateRecords` |  | The draft has at least one line. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
-         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver wrote none of the lines since another person reviewed the draft, as any API user of the same staff member, unless the tenant allows self-approval. The client is not `ARCHIVED`. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The `proposedInvoiceDate` is after the day through which the books of the client's org are closed. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
+         *     | `DRAFT` | `IN_REVIEW` | `upsertRecords`, `updateRecords` |  | The draft has at least one line. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. Its credit notes and its write-off together are at most its total. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
+         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver wrote none of the lines since another person reviewed the draft, as any API user of the same staff member, unless the tenant allows self-approval. The client is not `ARCHIVED`. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The `proposedInvoiceDate` is after the day through which the books of the client's org are closed. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. Its credit notes and its write-off together are at most its total. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
          *     | `APPROVED` | `POSTED` | service: draft approved |  |  |
          *     | `IN_REVIEW` | `REJECTED` | `upsertRecords`, `updateRecords` |  | The `rejectionReason` is set. |
          *     | `REJECTED` | `DRAFT` | `upsertRecords`, `updateRecords` |  |  |
@@ -14843,7 +14843,7 @@ export interface components {
          *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
          *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
          *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
-         *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. No payment of the invoice is pending. The `writeOffReason` is set. |
+         *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
          *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
          *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
          * @enum {string}
@@ -14909,7 +14909,7 @@ export interface components {
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. No payment of the invoice is pending. The `writeOffReason` is set. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
              *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
              *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
@@ -15133,7 +15133,7 @@ export interface components {
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. No payment of the invoice is pending. The `writeOffReason` is set. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
              *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
              *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
@@ -24396,7 +24396,7 @@ export interface components {
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. No payment of the invoice is pending. The `writeOffReason` is set. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
              *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
              *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *

@@ -99,6 +99,8 @@ export function invoiceConditions({ rows }: ModelBooks, ref: string): Conditions
     nothingAllocated: covered + row.pending === 0n,
     nothingPending: row.pending === 0n,
     notCreditNote: row.total >= 0n,
+    // No draft of a walk names an invoice that it credits.
+    notCreditedAlready: true,
     creditUnapplied: (rows.payments.get(creditOf(ref))?.allocations ?? []).length === 0,
     noWorkInDraft: row.reliefs.every(({ wipId }) => found(rows.wips, wipId).status !== 'IN_DRAFT'),
     nothingCovered: covered === 0n,

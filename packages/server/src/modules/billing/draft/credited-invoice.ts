@@ -3,6 +3,7 @@ import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { zero } from '../../../platform/decimal.ts';
+import { notCredited } from '../invoice/credit-note.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { isCreditNote } from '../rules/balances.ts';
 
@@ -34,19 +35,18 @@ export function checkCredit(plan: Plan, { creditedInvoiceId, total }: Draft): vo
   // Locked, so that the invoice is not voided or credited at the same time.
   const credited = plan.getForUpdate(invoice, creditedInvoiceId);
   if (credited === undefined) return;
-  const { invoiceNumber, status, total: invoiced } = credited;
+  const { invoiceNumber, status, amountWrittenOff, total: invoiced } = credited;
   if (status === 'PENDING' || status === 'VOIDED')
     throw new Rejection(
       'INVALID_STATE',
       `${invoiceNumber} is ${status}, so there is nothing to credit.`,
       '/creditedInvoiceId',
     );
-  const notes = plan.all(invoice, 'creditedInvoiceId', creditedInvoiceId).filter((note) => note.status !== 'VOIDED');
-  const left = notes.reduce((rest, note) => rest.plus(note.total), invoiced);
+  const left = notCredited(plan, credited).minus(amountWrittenOff);
   if (left.plus(total).gte(zero)) return;
   throw new Rejection(
     'INVALID_STATE',
-    `${invoiceNumber} is over ${invoiced.toFixed(2)}, of which ${left.toFixed(2)} are not credited yet. Credit at most these.`,
+    `${invoiceNumber} is over ${invoiced.toFixed(2)}, of which ${left.toFixed(2)} are neither credited nor written off. Credit at most these.`,
     '/creditedInvoiceId',
   );
 }

@@ -3,10 +3,11 @@ import { command } from '../../../entity/command.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
-import { zero } from '../../../platform/decimal.ts';
+import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { dayOfChange, enter, entriesOf, lastOf } from '../ledger/enter.ts';
 import { payment } from '../payment/payment.ts';
 import { isCreditNote } from '../rules/balances.ts';
+import { invoice } from './invoice.ts';
 
 type Document = Row<'Invoice'>;
 
@@ -48,6 +49,12 @@ export function checkCreditUnapplied(plan: Plan, note: Document): void {
     `The credit of the credit note, ${paymentNumber}, is applied to ${invoices}. Unapply it first.`,
     '/status',
   );
+}
+
+/** What of an invoice no credit note refers to. */
+export function notCredited(plan: Plan, { id, total }: Pick<Document, 'id' | 'total'>): Decimal {
+  const notes = plan.all(invoice, 'creditedInvoiceId', id).filter(({ status }) => status !== 'VOIDED');
+  return notes.reduce((rest, note) => rest.plus(note.total), total);
 }
 
 function creditOf(plan: Plan, noteId: string): Row<'Payment'> {

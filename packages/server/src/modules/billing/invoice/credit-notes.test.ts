@@ -316,6 +316,19 @@ describe('creditedInvoiceId of a DraftInvoice', () => {
     expect(await review(positive)).toMatchObject(rejected('VALIDATION_ERROR', 'creditedInvoiceId'));
   });
 
+  test('credits nothing that is written off, and what is credited is not written off', async () => {
+    const { id: clientId } = await newClient();
+    const [lost, credited] = [await bill('25.00', clientId), await bill('25.00', clientId)];
+    const writeOff = { status: 'WRITTEN_OFF', writeOffReason: 'Insolvent' };
+    expect(await change('Invoice', lost.systemRef, writeOff)).toMatchObject({ error: null });
+    const review = await change('DraftInvoice', (await draftWith(lost.id, clientId)).systemRef, {
+      status: 'IN_REVIEW',
+    });
+    expect(review).toMatchObject(rejected('INVALID_STATE', 'creditedInvoiceId'));
+    await post(await draftOf([discount], { clientId, creditedInvoiceId: credited.id }));
+    expect(await change('Invoice', credited.systemRef, writeOff)).toMatchObject(rejected('INVALID_STATE', 'status'));
+  });
+
   test('credits an invoice at most to its total, also by drafts that are approved at once', async () => {
     const { id: clientId } = await newClient();
     const credited = await bill('25.00', clientId);
@@ -336,7 +349,7 @@ describe('creditedInvoiceId of a DraftInvoice', () => {
       error: {
         code: 'INVALID_STATE',
         pointer: '/records/0/attributes/creditedInvoiceId',
-        detail: expect.stringMatching(/^INV-.+ is over 25\.00, of which 5\.00 are not credited yet\./),
+        detail: expect.stringMatching(/^INV-.+ is over 25\.00, of which 5\.00 are neither credited nor written off\./),
       },
     });
     // A note that is voided credits nothing.

@@ -15,7 +15,7 @@ import { checkBillable, lockBalances } from '../ledger/balances.ts';
 import { enterRecovery } from '../ledger/invoice-entries.ts';
 import { dueOf, isCreditNote, owed } from '../rules/balances.ts';
 import { totalsOf } from '../rules/document.ts';
-import { checkCreditUnapplied } from './credit-note.ts';
+import { checkCreditUnapplied, notCredited } from './credit-note.ts';
 import { invoice } from './invoice.ts';
 import { checkSigns, completeLines, invalidLine, taxRoundingOf } from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
@@ -66,6 +66,14 @@ addRules(invoice, {
     notCreditNote({ values }) {
       if (isCreditNote(values))
         throw new Rejection('INVALID_STATE', 'Nothing is due on a credit note. Void it instead.', '/status');
+    },
+    notCreditedAlready({ id, values }, plan) {
+      if (values.amountWrittenOff.gt(notCredited(plan, { id, total: values.total })))
+        throw new Rejection(
+          'INVALID_STATE',
+          'Credit notes refer to the invoice. Apply their credit to it instead of writing it off.',
+          '/status',
+        );
     },
     noWorkInDraft: ({ id }, plan) => checkNotInDraft(plan, id),
     nothingPending({ values }) {
