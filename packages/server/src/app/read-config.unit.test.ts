@@ -93,7 +93,7 @@ describe('the processor of payment links', () => {
 
 test('settings.md lists every setting, and no other', async () => {
   const [source, page] = await Promise.all(
-    ['config.ts', '../../docs/settings.md'].map((path) => readFile(new URL(path, import.meta.url), 'utf8')),
+    ['read-config.ts', '../../docs/settings.md'].map((path) => readFile(new URL(path, import.meta.url), 'utf8')),
   );
   const namesIn = (text: string | undefined, pattern: RegExp) =>
     [...(text ?? '').matchAll(pattern)].map(([, name]) => name).sort();
