@@ -11,6 +11,7 @@ import { postgresFolder, startInstalledPostgres } from '../../test/installed-pos
 import { databaseUrl, runOn } from '../../test/postgres-server.ts';
 import { createApiKey } from '../operator/api-keys.ts';
 import { checkBooks } from '../operator/books.ts';
+import { isRestored } from '../operator/databases/index.ts';
 import { createTenant } from '../operator/tenants.ts';
 import { type Running, serve } from './main.ts';
 
@@ -36,6 +37,7 @@ test.skipIf(binaries === undefined)('a backup is restored, and the service conti
       ...statementsOf('sql').map((statement) => statement.replace('…', 'backup')),
     );
     const before = await withServer(urlOf('service', 'original'), async (running) => {
+      expect(await isRestored(running.service.store)).toBe(false);
       const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
       await createTenant(running, { name: 'hartwell', displayName: 'Hartwell & Oakes LLP', ...place });
       await seedDemoData(running, 'hartwell');
@@ -62,6 +64,8 @@ test.skipIf(binaries === undefined)('a backup is restored, and the service conti
     await run('restore', environment);
 
     await withServer(urlOf('service', 'restored'), async (running) => {
+      // It is a drill until the database is adopted.
+      expect(await isRestored(running.service.store)).toBe(true);
       // The API key is valid, so the signing keys were restored and can be decrypted.
       expect(await rowsOf(running, before.key)).toEqual(before.rows);
       expect(await checkBooks(running, { tenant: 'hartwell', repair: false })).toMatchObject({

@@ -30,6 +30,17 @@ program
     await migrateDatabase(readConfig(process.env), plan, console.log);
   });
 
+program
+  .command('adopt')
+  .description(
+    'Make a restored database the one of this installation. Until then, its processes deliver no events, follow no payments, and do not use other databases.',
+  )
+  .option('--keep <tenant=database...>', 'where a tenant is that is open in several databases', [])
+  .action(async ({ keep }: { keep: string[] }) => {
+    const { adoptDatabase } = await import('../operator/databases/index.ts');
+    await adoptDatabase(readConfig(process.env), keep, console.log);
+  });
+
 addTenantCommands(program);
 addKeyCommands(program);
 addProcessCommands(program);

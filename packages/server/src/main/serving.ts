@@ -8,7 +8,7 @@ import { contractValidator } from '../contract/validator.ts';
 import { createService, type Service } from '../entity/service.ts';
 import { keptDays, startDelivery } from '../modules/events/index.ts';
 import { removeInterruptedImports } from '../operator/copies/index.ts';
-import { openCells } from '../operator/databases/index.ts';
+import { isRestored, openCells } from '../operator/databases/index.ts';
 import { listenForCommands } from '../operator/socket.ts';
 import { Vault } from '../platform/auth/vault.ts';
 import { Heartbeat } from '../platform/heartbeat.ts';
@@ -23,6 +23,9 @@ import { listen } from './listen.ts';
 
 /** How often what has expired, or interrupted imports have left, is deleted, and partitions are kept up to date, in milliseconds. */
 const purgeInterval = 3_600_000;
+
+const drillWarning =
+  'This database was restored, or its standby promoted: events are not delivered, payments not followed, and other databases not used, until it is adopted: operator adopt';
 
 export interface Serving {
   readonly service: Service;
@@ -50,7 +53,11 @@ export async function prepareServing(
   await contractValidator();
   const home = await opening;
   await home.ready();
-  const config = await withSharedSettings(own, home);
+  const shared = await withSharedSettings(own, home);
+  // A copy must not do again, or otherwise, what the installation does from which it was copied.
+  const isDrill = await isRestored(home);
+  const config = isDrill ? { ...shared, payments: undefined } : shared;
+  if (isDrill) log.warn(drillWarning);
   const store = await openCells(config, home, new Vault(config.masterKey), log);
   if (store instanceof Cells) {
     store.keepLooking();
@@ -92,7 +99,8 @@ export async function prepareServing(
       const started: Promise<{ stop(grace: number): Promise<void> }>[] = [];
       const startIn = (one: Store) => {
         const own = { ...service, store: one };
-        started.push(startBackground(own, work), startDelivery(own));
+        started.push(startBackground(own, work));
+        if (!isDrill) started.push(startDelivery(own));
       };
       if (store instanceof Cells) store.watch((cell) => cell.store !== undefined && startIn(cell.store));
       else startIn(store);

@@ -172,6 +172,7 @@ const inputs: { readonly [Name in CommandName]: () => Promise<Commands[Name]['in
 const others = new Map([
   ['serve', 'nothing that an operator changes'],
   ['migrate', 'schema_migration and schema_expansion, with the time'],
+  ['adopt', 'operator_log, see adopt.postgres.test.ts'],
   ['webhook listen', 'api-key create and revoke, and the API'],
   ['webhook trigger', 'api-key create and revoke, and the API'],
 ]);

@@ -15,7 +15,7 @@ import { openStorage } from '../platform/storage/open-storage.ts';
 import type { Limits } from '../platform/store/limits.ts';
 import { openStore } from '../platform/store/store.ts';
 import { type CommandName, type Commands, runCommand } from './commands.ts';
-import { openCells } from './databases/index.ts';
+import { isRestored, openCells } from './databases/index.ts';
 import type { Operator } from './operator.ts';
 import { callServer, isServing } from './socket.ts';
 
@@ -78,7 +78,8 @@ export async function onDatabase<Result>(
   try {
     const keys = await KeyRing.open(store, vault);
     const [tokens, directory, storage] = [new Tokens(keys, vault), new Directory(store), await openStorage(config)];
-    const processor = await openProcessor(config.payments, store, log);
+    const payments = (await isRestored(home)) ? undefined : config.payments;
+    const processor = await openProcessor(payments, store, log);
     const clock = { log, metrics: createMetrics(contract['x-release']), processor };
     return await work({ service: { store, storage, vault, keys, tokens, directory, ...clock } });
   } finally {

@@ -42,6 +42,14 @@ export function addTenantCommands(program: Command): void {
     .action(async ({ json }: ListOptions) => {
       const { found, unavailable } = await doCommand('tenant list', null);
       print(found, json, 'There are no tenants.');
+      const open = found.filter(({ active }) => active).map(({ name }) => name);
+      const twice = new Set(open.filter((name, index) => open.indexOf(name) !== index));
+      if (twice.size > 0) {
+        console.error(
+          `Open in several databases: ${[...twice].join(', ')}. "operator adopt --keep" closes all but one.`,
+        );
+        process.exitCode = 1;
+      }
       warnOfUnavailable(unavailable);
     });
   tenant

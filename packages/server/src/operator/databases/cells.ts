@@ -10,8 +10,32 @@ import type { Operator } from '../operator.ts';
 
 const urlPurpose = 'cell-url';
 
-/** Opens the databases of the directory. The embedded database has no directory. */
+/**
+ * Opens the databases of the directory. The embedded database has no directory, and a restored one does not use that of the installation
+ * from which it was copied.
+ */
 export async function openCells(
+  config: Config,
+  home: Store,
+  vault: Vault,
+  log: CellsLog,
+  limits: Partial<Limits> = {},
+): Promise<Store> {
+  return (await isRestored(home)) ? home : openAllCells(config, home, vault, log, limits);
+}
+
+/** Whether the database is a copy that no operator has adopted. The first process of an installation adopts its database. */
+export async function isRestored(home: Store): Promise<boolean> {
+  if (home.engine === 'pglite') return false;
+  const found = await home.system(async (transaction) => {
+    await transaction.all(sql`insert into installation (database) values (present_database()) on conflict do nothing`);
+    return transaction.first(sql`select from installation where database <> present_database()`);
+  });
+  return found !== undefined;
+}
+
+/** Opens all databases of the directory. */
+export async function openAllCells(
   config: Config,
   home: Store,
   vault: Vault,
@@ -39,8 +63,15 @@ export async function openCells(
 export async function cellsIn(options: StoreOptions, vault: Vault): Promise<{ name: string; url: string }[]> {
   const engine = await openEngine(options, silent);
   try {
-    const { rows: found } = await engine.pool.query(`select to_regclass('cell') is not null as exists`);
+    const { rows: found } = await engine.pool.query(`
+      select to_regclass('cell') is not null as exists, to_regclass('installation') is not null as "hasInstallation"`);
     if (found[0]?.exists !== true) return [];
+    if (found[0]?.hasInstallation === true) {
+      const { rows: restored } = await engine.pool.query(
+        'select from installation where database <> present_database()',
+      );
+      if (restored.length > 0) return [];
+    }
     const { rows } = await engine.pool.query('select name, url_encrypted as encrypted from cell order by number');
     return rows.map(({ name, encrypted }) => ({ name, url: vault.decrypt(urlPurpose, encrypted) }));
   } finally {

@@ -1,3 +1,4 @@
 /** The directory of databases: which there are, and in which one a tenant is. */
-export { addCell, type CellRequest, type CellSummary, cellsIn, listCells, openCells } from './cells.ts';
+export { adoptDatabase } from './adopt.ts';
+export { addCell, type CellRequest, type CellSummary, cellsIn, isRestored, listCells, openCells } from './cells.ts';
 export { inCell, storeOfTenant } from './placement.ts';

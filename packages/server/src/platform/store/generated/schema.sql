@@ -1319,6 +1319,14 @@ alter table industry enable row level security, force row level security;
 create policy tenant_isolation on industry for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on industry to financial_automation_service;
 
+create table installation (
+  id uuid default gen_random_uuid() not null,
+  database text collate "C" not null,
+  adopted_at timestamp(3) with time zone default now() not null,
+  constraint installation_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX installation_single ON installation USING btree ((true));
+
 create table invoice (
   tenant_id integer not null,
   id uuid not null,
@@ -2738,8 +2746,7 @@ alter table work_code enable row level security, force row level security;
 create policy tenant_isolation on work_code for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on work_code to financial_automation_service;
 
-CREATE OR REPLACE PROCEDURE public.add_balances(IN changes balance_change[])
- LANGUAGE sql
+CREATE OR REPLACE PROCEDURE public.add_balances(IN changes balance_change[]) LANGUAGE sql
 BEGIN ATOMIC
  UPDATE client k SET outstanding_balance = limited((k.outstanding_balance + c.outstanding)), unapplied_credit = limited((k.unapplied_credit + c.unapplied)), version = (k.version + 1), updated_at = GREATEST(k.updated_at, tenant_now())
     FROM ( SELECT unnest.tenant_id,
@@ -2751,11 +2758,9 @@ BEGIN ATOMIC
            GROUP BY unnest.tenant_id, unnest.client_id, unnest.currency
           HAVING ((sum(unnest.outstanding) <> (0)::numeric) OR (sum(unnest.unapplied) <> (0)::numeric))) c
    WHERE ((k.tenant_id = c.tenant_id) AND (k.id = c.client_id) AND (k.currency = c.currency));
-END
-;
+END;
 
-CREATE OR REPLACE PROCEDURE public.add_billing(IN changes billing_change[])
- LANGUAGE sql
+CREATE OR REPLACE PROCEDURE public.add_billing(IN changes billing_change[]) LANGUAGE sql
 BEGIN ATOMIC
  UPDATE job j SET billed_amount = limited((j.billed_amount + c.billed)), billed_fee_amount = limited((j.billed_fee_amount + c.fee)), fee_without_work_amount = limited((j.fee_without_work_amount + c.fee_without_work)), version = (j.version + 1), updated_at = GREATEST(j.updated_at, tenant_now())
     FROM ( SELECT unnest.tenant_id,
@@ -2766,11 +2771,9 @@ BEGIN ATOMIC
             FROM unnest(add_billing.changes) unnest(tenant_id, job_id, billed, fee, fee_without_work)
            GROUP BY unnest.tenant_id, unnest.job_id) c
    WHERE ((j.tenant_id = c.tenant_id) AND (j.id = c.job_id));
-END
-;
+END;
 
-CREATE OR REPLACE PROCEDURE public.add_hours(IN changes hours_change[])
- LANGUAGE sql
+CREATE OR REPLACE PROCEDURE public.add_hours(IN changes hours_change[]) LANGUAGE sql
 BEGIN ATOMIC
  UPDATE task t SET actual_hours = (t.actual_hours + c.hours), version = (t.version + 1), updated_at = GREATEST(t.updated_at, tenant_now())
     FROM ( SELECT unnest.tenant_id,
@@ -2788,13 +2791,9 @@ BEGIN ATOMIC
            GROUP BY unnest.tenant_id, unnest.job_id
           HAVING (sum(unnest.hours) <> (0)::numeric)) c
    WHERE ((j.tenant_id = c.tenant_id) AND (j.id = c.job_id));
-END
-;
+END;
 
-CREATE OR REPLACE FUNCTION public.add_months(parent regclass, until timestamp with time zone)
- RETURNS integer
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.add_months(parent regclass, until timestamp with time zone) RETURNS integer LANGUAGE plpgsql AS $function$
 declare
   month timestamp := (select max(ends_at) from partitions_of(parent)) at time zone 'UTC';
   added integer := 0;
@@ -2810,13 +2809,9 @@ begin
   end loop;
   return added;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.add_page_marks(tenant integer, marked_table text, most integer)
- RETURNS integer
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.add_page_marks(tenant integer, marked_table text, most integer) RETURNS integer LANGUAGE plpgsql AS $function$
 declare
   first_id uuid := '00000000-0000-0000-0000-000000000000';
   first_rows integer := 0;
@@ -2834,12 +2829,9 @@ begin
   get diagnostics added = row_count;
   return added;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE PROCEDURE public.add_partition(IN parent regclass, IN partition text, IN bounds text)
- LANGUAGE plpgsql
-AS $procedure$
+CREATE OR REPLACE PROCEDURE public.add_partition(IN parent regclass, IN partition text, IN bounds text) LANGUAGE plpgsql AS $procedure$
 begin
   execute format('create table %I (like %s including defaults including constraints including indexes)', partition, parent);
   execute format('call protect_tenant_table(%L, ''select'')', partition);
@@ -2850,11 +2842,9 @@ begin
   end if;
   execute format('alter table %s attach partition %I %s', parent, partition, bounds);
 end
-$procedure$
-;
+$procedure$;
 
-CREATE OR REPLACE PROCEDURE public.add_wip(IN changes wip_change[])
- LANGUAGE sql
+CREATE OR REPLACE PROCEDURE public.add_wip(IN changes wip_change[]) LANGUAGE sql
 BEGIN ATOMIC
  UPDATE job j SET wip_amount = limited((j.wip_amount + c.outstanding)), billed_work_amount = limited((j.billed_work_amount + c.billed)), write_off_amount = limited((j.write_off_amount + c.written_off)), write_up_amount = limited((j.write_up_amount + c.written_up)), version = (j.version + 1), updated_at = GREATEST(j.updated_at, tenant_now())
     FROM ( SELECT unnest.tenant_id,
@@ -2876,38 +2866,23 @@ BEGIN ATOMIC
            GROUP BY unnest.tenant_id, unnest.client_id, unnest.currency
           HAVING (sum(unnest.outstanding) <> (0)::numeric)) c
    WHERE ((k.tenant_id = c.tenant_id) AND (k.id = c.client_id) AND (k.currency = c.currency));
-END
-;
+END;
 
-CREATE OR REPLACE PROCEDURE public.admit_owner(IN tenant_table regclass)
- LANGUAGE plpgsql
-AS $procedure$
+CREATE OR REPLACE PROCEDURE public.admit_owner(IN tenant_table regclass) LANGUAGE plpgsql AS $procedure$
 begin
   execute format('create policy %I on %s to %I using (true) with check (true)', tenant_table || '_owner', tenant_table, current_user);
 end
-$procedure$
-;
+$procedure$;
 
-CREATE OR REPLACE FUNCTION public.announce_jobs()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.announce_jobs() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   perform pg_notify('background_job', case when due_at > now() then '' else name end)
   from (select distinct name, due_at from added) job;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.assign_event_positions(max_events integer, OUT assigned integer, OUT partitions integer)
- RETURNS record
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
+CREATE OR REPLACE FUNCTION public.assign_event_positions(max_events integer, OUT assigned integer, OUT partitions integer) RETURNS record LANGUAGE plpgsql SET enable_seqscan TO 'off' SET enable_bitmapscan TO 'off' SET enable_hashjoin TO 'off' SET enable_mergejoin TO 'off' AS $function$
 declare
   bound integer := current_setting('app.tenant_id')::integer;
   last bigint;
@@ -2947,13 +2922,9 @@ begin
     update event_feed set position = last + assigned where tenant_id = bound;
   end if;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_balance_of_invoice(tenant integer, invoice uuid)
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_balance_of_invoice(tenant integer, invoice uuid) RETURNS void LANGUAGE plpgsql AS $function$
 begin
   if (select outstanding(i.status, i.amount_due) from invoice i where i.tenant_id = tenant and i.id = invoice)
     is distinct from (select coalesce(sum(e.amount), 0) from ledger_entry e
@@ -2962,13 +2933,9 @@ begin
       using errcode = 'check_violation', constraint = 'ledger_entry_invoice_agrees', table = 'ledger_entry';
   end if;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_balance_of_payment(tenant integer, payment uuid)
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_balance_of_payment(tenant integer, payment uuid) RETURNS void LANGUAGE plpgsql AS $function$
 begin
   if (select held(p.status, p.unapplied_amount) from payment p where p.tenant_id = tenant and p.id = payment)
     is distinct from (select coalesce(sum(e.amount), 0) from ledger_entry e
@@ -2987,13 +2954,9 @@ begin
       using errcode = 'check_violation', constraint = 'ledger_entry_halves_agree', table = 'ledger_entry';
   end if;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_balance_of_work(tenant integer, work uuid)
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_balance_of_work(tenant integer, work uuid) RETURNS void LANGUAGE plpgsql AS $function$
 begin
   if (select w.outstanding_amount from wip_entry w where w.tenant_id = tenant and w.id = work)
     is distinct from (select coalesce(sum(e.amount), 0) from ledger_entry e
@@ -3002,13 +2965,9 @@ begin
       using errcode = 'check_violation', constraint = 'ledger_entry_wip_entry_agrees', table = 'ledger_entry';
   end if;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_credited_total()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_credited_total() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   if (select coalesce(sum(-note.total), 0) from invoice note
       where note.tenant_id = new.tenant_id and note.credited_invoice_id = new.credited_invoice_id and note.status <> 'VOIDED')
@@ -3018,13 +2977,9 @@ begin
   end if;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_draft_invoice()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_draft_invoice() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   draft draft_invoice;
   lines record;
@@ -3064,13 +3019,9 @@ begin
   end if;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_hours_of_day()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_hours_of_day() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   exceeded record;
 begin
@@ -3089,13 +3040,9 @@ begin
   end if;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_invoice()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_invoice() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   bill invoice;
   lines record;
@@ -3147,13 +3094,9 @@ begin
   end if;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_ledger_of_entry()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_ledger_of_entry() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   case new.account
     when 'RECEIVABLE' then perform check_balance_of_invoice(new.tenant_id, new.invoice_id);
@@ -3162,46 +3105,30 @@ begin
   end case;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_ledger_of_invoice()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_ledger_of_invoice() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   perform check_balance_of_invoice(new.tenant_id, new.id);
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_ledger_of_payment()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_ledger_of_payment() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   perform check_balance_of_payment(new.tenant_id, new.id);
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_ledger_of_work()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_ledger_of_work() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   perform check_balance_of_work(new.tenant_id, new.id);
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_open_period()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_open_period() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   closed record;
 begin
@@ -3218,13 +3145,9 @@ begin
   end if;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.check_payment()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.check_payment() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   paid payment;
   allocated numeric;
@@ -3266,127 +3189,62 @@ begin
   end if;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.counts(payment_status text)
- RETURNS boolean
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text]))
-;
+CREATE OR REPLACE FUNCTION public.counts(payment_status text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text]));
 
-CREATE OR REPLACE FUNCTION public.credited_by(payment_status text, method text, amount numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text])) THEN CASE WHEN (method = 'CREDIT'::text) THEN amount ELSE (0)::numeric END ELSE (0)::numeric END
-;
+CREATE OR REPLACE FUNCTION public.credited_by(payment_status text, method text, amount numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text])) THEN CASE WHEN (method = 'CREDIT'::text) THEN amount ELSE (0)::numeric END ELSE (0)::numeric END;
 
-CREATE OR REPLACE FUNCTION public.discount_of(line_type text, amount numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (line_type = 'DISCOUNT'::text) THEN ((0)::numeric - amount) ELSE (0)::numeric END
-;
+CREATE OR REPLACE FUNCTION public.discount_of(line_type text, amount numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (line_type = 'DISCOUNT'::text) THEN ((0)::numeric - amount) ELSE (0)::numeric END;
 
-CREATE OR REPLACE FUNCTION public.document_total(subtotal numeric, discount_total numeric, tax_total numeric, interest_total numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN (((subtotal + tax_total) + interest_total) - discount_total)
-;
+CREATE OR REPLACE FUNCTION public.document_total(subtotal numeric, discount_total numeric, tax_total numeric, interest_total numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (((subtotal + tax_total) + interest_total) - discount_total);
 
-CREATE OR REPLACE FUNCTION public.due(invoice_status text, document_type text, total numeric, paid numeric, credited numeric, written_off numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (invoice_status = 'VOIDED'::text) THEN (0)::numeric ELSE CASE WHEN (document_type = 'CREDIT_NOTE'::text) THEN (0)::numeric ELSE (((total - paid) - credited) - written_off) END END
-;
+CREATE OR REPLACE FUNCTION public.due(invoice_status text, document_type text, total numeric, paid numeric, credited numeric, written_off numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (invoice_status = 'VOIDED'::text) THEN (0)::numeric ELSE CASE WHEN (document_type = 'CREDIT_NOTE'::text) THEN (0)::numeric ELSE (((total - paid) - credited) - written_off) END END;
 
-CREATE OR REPLACE FUNCTION public.first_id_at(instant timestamp with time zone)
- RETURNS uuid
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
+CREATE OR REPLACE FUNCTION public.first_id_at(instant timestamp with time zone) RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
   select (lpad(to_hex(floor(extract(epoch from instant) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.first_partition_begins(parent regclass)
- RETURNS uuid
- LANGUAGE sql
- STABLE
-AS $function$
+CREATE OR REPLACE FUNCTION public.first_partition_begins(parent regclass) RETURNS uuid LANGUAGE sql STABLE AS $function$
   select case when bool_and(bounds like 'FOR VALUES FROM (''%') then min(substring(bounds from 'FROM \(''([0-9a-f-]{36})''\)') collate "C")::uuid end
   from (select pg_get_expr(relpartbound, oid) as bounds from pg_class join pg_inherits on inhrelid = oid where inhparent = parent) partition
   where bounds <> 'DEFAULT'
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.held(payment_status text, unapplied_amount numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text, 'RETURNED'::text])) THEN unapplied_amount ELSE (0)::numeric END
-;
+CREATE OR REPLACE FUNCTION public.held(payment_status text, unapplied_amount numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text, 'RETURNED'::text])) THEN unapplied_amount ELSE (0)::numeric END;
 
-CREATE OR REPLACE FUNCTION public.included_tax(amount numeric, taxable boolean, rate_percent numeric, places integer)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN ((taxable)::text = 'true'::text) THEN round((((amount * rate_percent) * 1.00000000000000000000) / ((100)::numeric + rate_percent)), places) ELSE (0)::numeric END
-;
+CREATE OR REPLACE FUNCTION public.included_tax(amount numeric, taxable boolean, rate_percent numeric, places integer) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN ((taxable)::text = 'true'::text) THEN round((((amount * rate_percent) * 1.00000000000000000000) / ((100)::numeric + rate_percent)), places) ELSE (0)::numeric END;
 
-CREATE OR REPLACE FUNCTION public.instant_of_id(id uuid)
- RETURNS timestamp with time zone
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
+CREATE OR REPLACE FUNCTION public.instant_of_id(id uuid) RETURNS timestamp with time zone LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
   select to_timestamp(('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.interest_of(line_type text, amount numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (line_type = 'INTEREST'::text) THEN amount ELSE (0)::numeric END
-;
+CREATE OR REPLACE FUNCTION public.interest_of(line_type text, amount numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (line_type = 'INTEREST'::text) THEN amount ELSE (0)::numeric END;
 
-CREATE OR REPLACE FUNCTION public.is_billing(status text)
- RETURNS boolean
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN (NOT (status = ANY (ARRAY['PENDING'::text, 'VOIDED'::text])))
-;
+CREATE OR REPLACE FUNCTION public.is_billing(status text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (NOT (status = ANY (ARRAY['PENDING'::text, 'VOIDED'::text])));
 
-CREATE OR REPLACE FUNCTION public.is_priced(quantity numeric, unit_amount numeric, amount numeric, taxable boolean, rate_percent numeric, tax_amount numeric, prices_include_tax boolean, tax_rounding text, places integer)
- RETURNS boolean
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN ((line_amount(quantity, unit_amount, places) = (amount + CASE WHEN prices_include_tax THEN tax_amount ELSE (0)::numeric END)) AND (taxable OR (tax_amount = (0)::numeric)) AND ((tax_rounding = 'DOCUMENT'::text) OR (tax_amount = tax_of(amount, tax_amount, taxable, rate_percent, prices_include_tax, places))))
-;
+CREATE OR REPLACE FUNCTION public.is_priced(quantity numeric, unit_amount numeric, amount numeric, taxable boolean, rate_percent numeric, tax_amount numeric, prices_include_tax boolean, tax_rounding text, places integer) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ((line_amount(quantity, unit_amount, places) = (amount + CASE WHEN prices_include_tax THEN tax_amount ELSE (0)::numeric END)) AND (taxable OR (tax_amount = (0)::numeric)) AND ((tax_rounding = 'DOCUMENT'::text) OR (tax_amount = tax_of(amount, tax_amount, taxable, rate_percent, prices_include_tax, places))));
 
-CREATE OR REPLACE FUNCTION public.keep_page_marks()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.keep_page_marks() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   perform pg_advisory_xact_lock_shared(72305, (select n.tenant_id from new_rows n limit 1));
   delete from page_mark m using (select n.tenant_id, n.id from new_rows n order by n.id limit 1) first
     where m.tenant_id = first.tenant_id and m.table_name = tg_table_name and m.id > first.id;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.keep_payment_link_token()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public', 'pg_temp'
-AS $function$
+CREATE OR REPLACE FUNCTION public.keep_payment_link_token() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path TO 'pg_catalog', 'public', 'pg_temp' AS $function$
 begin
   if current_setting('app.copies_rows', true) = 'on' then
     insert into payment_link_token as known values (new.token_hash, new.tenant_id, new.id)
@@ -3397,12 +3255,9 @@ begin
   end if;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE PROCEDURE public.lift_protection(VARIADIC tenant_tables regclass[])
- LANGUAGE plpgsql
-AS $procedure$
+CREATE OR REPLACE PROCEDURE public.lift_protection(VARIADIC tenant_tables regclass[]) LANGUAGE plpgsql AS $procedure$
 declare
   tenant_table regclass;
 begin
@@ -3410,66 +3265,36 @@ begin
     execute format('alter table %s no force row level security', tenant_table);
   end loop;
 end
-$procedure$
-;
+$procedure$;
 
-CREATE OR REPLACE FUNCTION public.limited(amount numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN LEAST(GREATEST(amount, '-10000000000000'::numeric), '10000000000000'::numeric)
-;
+CREATE OR REPLACE FUNCTION public.limited(amount numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN LEAST(GREATEST(amount, '-10000000000000'::numeric), '10000000000000'::numeric);
 
-CREATE OR REPLACE FUNCTION public.line_amount(quantity numeric, unit_amount numeric, places integer)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN round((quantity * unit_amount), places)
-;
+CREATE OR REPLACE FUNCTION public.line_amount(quantity numeric, unit_amount numeric, places integer) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN round((quantity * unit_amount), places);
 
-CREATE OR REPLACE FUNCTION public.line_tax(amount numeric, taxable boolean, rate_percent numeric, places integer)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN ((taxable)::text = 'true'::text) THEN round(((amount * rate_percent) / (100)::numeric), places) ELSE (0)::numeric END
-;
+CREATE OR REPLACE FUNCTION public.line_tax(amount numeric, taxable boolean, rate_percent numeric, places integer) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN ((taxable)::text = 'true'::text) THEN round(((amount * rate_percent) / (100)::numeric), places) ELSE (0)::numeric END;
 
-CREATE OR REPLACE FUNCTION public.lock_clock_lease(run_id uuid)
- RETURNS boolean
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public', 'pg_temp'
-AS $function$
+CREATE OR REPLACE FUNCTION public.lock_clock_lease(run_id uuid) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path TO 'pg_catalog', 'public', 'pg_temp' AS $function$
 begin
   perform from clock_lease lease where lease.run_id = lock_clock_lease.run_id for share;
   return found;
 end
-$function$
-;
+$function$;
 grant execute to financial_automation_service
 
-CREATE OR REPLACE FUNCTION public.lock_periods()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.lock_periods() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   perform pg_advisory_xact_lock(72304, new.tenant_id);
   return new;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.minor_units(currency text)
- RETURNS integer
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (currency = ANY (ARRAY['BIF'::text, 'CLP'::text, 'DJF'::text, 'GNF'::text, 'ISK'::text, 'JPY'::text, 'KMF'::text, 'KRW'::text, 'PYG'::text, 'RWF'::text, 'UGX'::text, 'UYI'::text, 'VND'::text, 'VUV'::text, 'XAF'::text, 'XAG'::text, 'XAU'::text, 'XBA'::text, 'XBB'::text, 'XBC'::text, 'XBD'::text, 'XDR'::text, 'XOF'::text, 'XPD'::text, 'XPF'::text, 'XPT'::text, 'XSU'::text, 'XTS'::text, 'XUA'::text, 'XXX'::text])) THEN 0 ELSE 2 END
-;
+CREATE OR REPLACE FUNCTION public.minor_units(currency text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (currency = ANY (ARRAY['BIF'::text, 'CLP'::text, 'DJF'::text, 'GNF'::text, 'ISK'::text, 'JPY'::text, 'KMF'::text, 'KRW'::text, 'PYG'::text, 'RWF'::text, 'UGX'::text, 'UYI'::text, 'VND'::text, 'VUV'::text, 'XAF'::text, 'XAG'::text, 'XAU'::text, 'XBA'::text, 'XBB'::text, 'XBC'::text, 'XBD'::text, 'XDR'::text, 'XOF'::text, 'XPD'::text, 'XPF'::text, 'XPT'::text, 'XSU'::text, 'XTS'::text, 'XUA'::text, 'XXX'::text])) THEN 0 ELSE 2 END;
 
-CREATE OR REPLACE FUNCTION public.note_due_attempts()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.note_due_attempts() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   insert into clock_due (tenant_id, task, due_at)
   select distinct tenant_id, 'follow-payment-attempts', next_check_at from changed
@@ -3477,24 +3302,16 @@ begin
     where due.tenant_id = changed.tenant_id and due.task = 'follow-payment-attempts' and due.due_at = changed.next_check_at);
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.note_due_day()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.note_due_day() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   insert into clock_due (tenant_id, task, due_at) values (new.id, 'day', date_trunc('milliseconds', now()));
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.note_due_invoices()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.note_due_invoices() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   insert into clock_due (tenant_id, task, due_at)
   select distinct tenant_id, 'mark-overdue', date_trunc('milliseconds', tenant_now()) from changed
@@ -3502,13 +3319,9 @@ begin
     and due_date <= (tenant_now() at time zone 'UTC')::date + 1;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.note_due_letters()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.note_due_letters() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   insert into clock_due (tenant_id, task, due_at)
   select distinct tenant_id, 'expire-letters', expires_at from changed
@@ -3516,13 +3329,9 @@ begin
     where due.tenant_id = changed.tenant_id and due.task = 'expire-letters' and due.due_at = changed.expires_at);
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.note_due_links()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.note_due_links() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   insert into clock_due (tenant_id, task, due_at)
   select distinct tenant_id, 'expire-links', expires_at from changed
@@ -3530,27 +3339,17 @@ begin
     where due.tenant_id = changed.tenant_id and due.task = 'expire-links' and due.due_at = changed.expires_at);
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.note_events()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.note_events() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   insert into event_waiting (tenant_id, recorded_at, sequence, event_id, entity_type, entity_id, operation)
   select tenant_id, recorded_at, sequence, id, entity_type, entity_id, operation from recorded;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.note_moved_row(moving integer, changed_table text, changed_keys jsonb[])
- RETURNS boolean
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public', 'pg_temp'
-AS $function$
+CREATE OR REPLACE FUNCTION public.note_moved_row(moving integer, changed_table text, changed_keys jsonb[]) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path TO 'pg_catalog', 'public', 'pg_temp' AS $function$
 declare
   move tenant_move;
 begin
@@ -3569,57 +3368,32 @@ begin
   end if;
   return true;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.outstanding(invoice_status text, amount_due numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (invoice_status = 'PENDING'::text) THEN (0)::numeric ELSE amount_due END
-;
+CREATE OR REPLACE FUNCTION public.outstanding(invoice_status text, amount_due numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (invoice_status = 'PENDING'::text) THEN (0)::numeric ELSE amount_due END;
 
-CREATE OR REPLACE FUNCTION public.page_marked_tables()
- RETURNS SETOF text
- LANGUAGE sql
- STABLE
+CREATE OR REPLACE FUNCTION public.page_marked_tables() RETURNS SETOF text LANGUAGE sql STABLE
 BEGIN ATOMIC
  SELECT DISTINCT (c.relname)::text AS relname
     FROM (pg_trigger t
       JOIN pg_class c ON ((c.oid = t.tgrelid)))
    WHERE (t.tgfoid = ('keep_page_marks'::regproc)::oid);
-END
-;
+END;
 
-CREATE OR REPLACE FUNCTION public.paid_by(payment_status text, method text, amount numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text])) THEN CASE WHEN (method = 'CREDIT'::text) THEN (0)::numeric ELSE amount END ELSE (0)::numeric END
-;
+CREATE OR REPLACE FUNCTION public.paid_by(payment_status text, method text, amount numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text])) THEN CASE WHEN (method = 'CREDIT'::text) THEN (0)::numeric ELSE amount END ELSE (0)::numeric END;
 
-CREATE OR REPLACE FUNCTION public.partitions_of(parent regclass, OUT partition text, OUT ends_at timestamp with time zone)
- RETURNS SETOF record
- LANGUAGE sql
- STABLE
-AS $function$
+CREATE OR REPLACE FUNCTION public.partitions_of(parent regclass, OUT partition text, OUT ends_at timestamp with time zone) RETURNS SETOF record LANGUAGE sql STABLE AS $function$
   select relname::text, instant_of_id(substring(pg_get_expr(relpartbound, oid) from 'TO \(''([0-9a-f-]{36})''\)')::uuid)
   from pg_class join pg_inherits on inhrelid = oid
   where inhparent = parent and pg_get_expr(relpartbound, oid) <> 'DEFAULT'
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.pending_by(payment_status text, amount numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (payment_status = 'PENDING'::text) THEN amount ELSE (0)::numeric END
-;
+CREATE OR REPLACE FUNCTION public.pending_by(payment_status text, amount numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (payment_status = 'PENDING'::text) THEN amount ELSE (0)::numeric END;
 
-CREATE OR REPLACE FUNCTION public.place_tenant()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.place_tenant() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   if current_setting('app.moves_tenant', true) = 'on' then
     insert into tenant_place (name, cell) values (new.name, 0) on conflict (name) do nothing;
@@ -3628,22 +3402,21 @@ begin
   end if;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE PROCEDURE public.protect_entity_table(IN entity_table regclass)
- LANGUAGE plpgsql
-AS $procedure$
+CREATE OR REPLACE FUNCTION public.present_database() RETURNS text LANGUAGE sql STABLE AS $function$
+  select format('%s/%s/%s', (select system_identifier from pg_control_system()),
+    (select oid from pg_database where datname = current_database()), (select timeline_id from pg_control_checkpoint()))
+$function$;
+
+CREATE OR REPLACE PROCEDURE public.protect_entity_table(IN entity_table regclass) LANGUAGE plpgsql AS $procedure$
 begin
   call protect_tenant_table(entity_table, 'select, insert, update');
   execute format('create index %I on %s (tenant_id, updated_at, id)', entity_table || '_updated_at_index', entity_table);
 end
-$procedure$
-;
+$procedure$;
 
-CREATE OR REPLACE PROCEDURE public.protect_tenant_table(IN tenant_table regclass, IN privileges text)
- LANGUAGE plpgsql
-AS $procedure$
+CREATE OR REPLACE PROCEDURE public.protect_tenant_table(IN tenant_table regclass, IN privileges text) LANGUAGE plpgsql AS $procedure$
 begin
   execute format('alter table %s enable row level security', tenant_table);
   execute format('alter table %s force row level security', tenant_table);
@@ -3654,13 +3427,9 @@ begin
     tenant_table);
   execute format('grant %s on %s to financial_automation_service', privileges, tenant_table);
 end
-$procedure$
-;
+$procedure$;
 
-CREATE OR REPLACE FUNCTION public.refuse_change()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   if current_setting('app.moves_tenant', true) = 'on' and current_user <> 'financial_automation_service'
     and tg_table_name <> 'operator_log' then
@@ -3671,23 +3440,16 @@ begin
   end if;
   raise exception 'rows of % are never changed or removed', tg_table_name using errcode = 'insufficient_privilege';
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.renew_active_since()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.renew_active_since() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   new.active_since = tenant_clock_timestamp();
   return new;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE PROCEDURE public.restore_protection(VARIADIC tenant_tables regclass[])
- LANGUAGE plpgsql
-AS $procedure$
+CREATE OR REPLACE PROCEDURE public.restore_protection(VARIADIC tenant_tables regclass[]) LANGUAGE plpgsql AS $procedure$
 declare
   tenant_table regclass;
 begin
@@ -3695,13 +3457,9 @@ begin
     execute format('alter table %s force row level security', tenant_table);
   end loop;
 end
-$procedure$
-;
+$procedure$;
 
-CREATE OR REPLACE FUNCTION public.start_delivery_partition()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.start_delivery_partition() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   insert into delivery_partition (tenant_id, subscription_id, position)
   values (new.tenant_id, new.id, coalesce((select position from event_feed where tenant_id = new.tenant_id), 0))
@@ -3711,27 +3469,15 @@ begin
   delete from delivery_retry where tenant_id = new.tenant_id and subscription_id = new.id;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.stored_instant(written text)
- RETURNS timestamp with time zone
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE STRICT
-RETURN (written)::timestamp with time zone
-;
+CREATE OR REPLACE FUNCTION public.stored_instant(written text) RETURNS timestamp with time zone LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
+RETURN (written)::timestamp with time zone;
 
-CREATE OR REPLACE FUNCTION public.subtotal_of(line_type text, amount numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (line_type = ANY (ARRAY['DISCOUNT'::text, 'INTEREST'::text])) THEN (0)::numeric ELSE amount END
-;
+CREATE OR REPLACE FUNCTION public.subtotal_of(line_type text, amount numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (line_type = ANY (ARRAY['DISCOUNT'::text, 'INTEREST'::text])) THEN (0)::numeric ELSE amount END;
 
-CREATE OR REPLACE FUNCTION public.subtract_billing()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.subtract_billing() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   changes billing_change[];
 begin
@@ -3740,13 +3486,9 @@ begin
   call add_billing(changes);
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.sum_billing()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.sum_billing() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   changes billing_change[];
 begin
@@ -3754,13 +3496,9 @@ begin
   call add_billing(changes);
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.sum_hours()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.sum_hours() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   changes hours_change[];
 begin
@@ -3778,13 +3516,9 @@ begin
   end if;
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.sum_invoices()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.sum_invoices() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   changes balance_change[];
 begin
@@ -3800,13 +3534,9 @@ begin
   call add_balances(changes);
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.sum_payments()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.sum_payments() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   changes balance_change[];
 begin
@@ -3822,13 +3552,9 @@ begin
   call add_balances(changes);
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.sum_wip()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.sum_wip() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   changes wip_change[];
 begin
@@ -3849,41 +3575,21 @@ begin
   call add_wip(changes);
   return null;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.tax_of(amount numeric, tax_amount numeric, taxable boolean, rate_percent numeric, prices_include_tax boolean, places integer)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN prices_include_tax THEN included_tax((amount + tax_amount), taxable, rate_percent, places) ELSE line_tax(amount, taxable, rate_percent, places) END
-;
+CREATE OR REPLACE FUNCTION public.tax_of(amount numeric, tax_amount numeric, taxable boolean, rate_percent numeric, prices_include_tax boolean, places integer) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN prices_include_tax THEN included_tax((amount + tax_amount), taxable, rate_percent, places) ELSE line_tax(amount, taxable, rate_percent, places) END;
 
-CREATE OR REPLACE FUNCTION public.tenant_clock_offset(tenant_id integer)
- RETURNS bigint
- LANGUAGE sql
- STABLE SECURITY DEFINER
-RETURN (SELECT tenant.clock_offset FROM tenant WHERE ((tenant.id = tenant_clock_offset.tenant_id) AND tenant.is_sandbox))
-;
+CREATE OR REPLACE FUNCTION public.tenant_clock_offset(tenant_id integer) RETURNS bigint LANGUAGE sql STABLE SECURITY DEFINER
+RETURN (SELECT tenant.clock_offset FROM tenant WHERE ((tenant.id = tenant_clock_offset.tenant_id) AND tenant.is_sandbox));
 
-CREATE OR REPLACE FUNCTION public.tenant_clock_timestamp()
- RETURNS timestamp with time zone
- LANGUAGE sql
- PARALLEL SAFE
-RETURN (clock_timestamp() + ((COALESCE((NULLIF(current_setting('app.clock_offset'::text, true), ''::text))::bigint, (0)::bigint))::double precision * '00:00:00.001'::interval))
-;
+CREATE OR REPLACE FUNCTION public.tenant_clock_timestamp() RETURNS timestamp with time zone LANGUAGE sql PARALLEL SAFE
+RETURN (clock_timestamp() + ((COALESCE((NULLIF(current_setting('app.clock_offset'::text, true), ''::text))::bigint, (0)::bigint))::double precision * '00:00:00.001'::interval));
 
-CREATE OR REPLACE FUNCTION public.tenant_day(instant timestamp with time zone)
- RETURNS date
- LANGUAGE sql
- STABLE PARALLEL SAFE
-RETURN ((instant AT TIME ZONE current_setting('app.time_zone'::text)))::date
-;
+CREATE OR REPLACE FUNCTION public.tenant_day(instant timestamp with time zone) RETURNS date LANGUAGE sql STABLE PARALLEL SAFE
+RETURN ((instant AT TIME ZONE current_setting('app.time_zone'::text)))::date;
 
-CREATE OR REPLACE FUNCTION public.tenant_is_empty()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.tenant_is_empty() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   tenant_table regclass;
   has_rows boolean;
@@ -3901,34 +3607,18 @@ begin
   end loop;
   return old;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.tenant_move_phase(tenant_id integer)
- RETURNS text
- LANGUAGE sql
- STABLE SECURITY DEFINER
-RETURN (SELECT tenant_move.phase FROM tenant_move WHERE (tenant_move.tenant = tenant_move_phase.tenant_id))
-;
+CREATE OR REPLACE FUNCTION public.tenant_move_phase(tenant_id integer) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER
+RETURN (SELECT tenant_move.phase FROM tenant_move WHERE (tenant_move.tenant = tenant_move_phase.tenant_id));
 
-CREATE OR REPLACE FUNCTION public.tenant_now()
- RETURNS timestamp with time zone
- LANGUAGE sql
- STABLE PARALLEL SAFE
-RETURN (now() + ((COALESCE((NULLIF(current_setting('app.clock_offset'::text, true), ''::text))::bigint, (0)::bigint))::double precision * '00:00:00.001'::interval))
-;
+CREATE OR REPLACE FUNCTION public.tenant_now() RETURNS timestamp with time zone LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (now() + ((COALESCE((NULLIF(current_setting('app.clock_offset'::text, true), ''::text))::bigint, (0)::bigint))::double precision * '00:00:00.001'::interval));
 
-CREATE OR REPLACE FUNCTION public.tenant_time_zone(tenant_id integer)
- RETURNS text
- LANGUAGE sql
- STABLE SECURITY DEFINER
-RETURN (SELECT tenant.time_zone FROM tenant WHERE (tenant.id = tenant_time_zone.tenant_id))
-;
+CREATE OR REPLACE FUNCTION public.tenant_time_zone(tenant_id integer) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER
+RETURN (SELECT tenant.time_zone FROM tenant WHERE (tenant.id = tenant_time_zone.tenant_id));
 
-CREATE OR REPLACE FUNCTION public.tenants_with_new_events()
- RETURNS SETOF integer
- LANGUAGE sql
-AS $function$
+CREATE OR REPLACE FUNCTION public.tenants_with_new_events() RETURNS SETOF integer LANGUAGE sql AS $function$
   with recursive found as (
     (select tenant_id from event_waiting order by tenant_id limit 1)
     union all
@@ -3936,28 +3626,16 @@ AS $function$
     from found where found.tenant_id is not null
   )
   select tenant_id from found where tenant_id is not null
-$function$
-;
+$function$;
 -- for its owner alone
 
-CREATE OR REPLACE FUNCTION public.today()
- RETURNS date
- LANGUAGE sql
- STABLE PARALLEL SAFE
-RETURN tenant_day(tenant_now())
-;
+CREATE OR REPLACE FUNCTION public.today() RETURNS date LANGUAGE sql STABLE PARALLEL SAFE
+RETURN tenant_day(tenant_now());
 
-CREATE OR REPLACE FUNCTION public.unapplied(payment_status text, amount numeric, refunded numeric, allocated numeric)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text, 'PENDING'::text])) THEN ((amount - refunded) - allocated) ELSE CASE WHEN (payment_status = 'RETURNED'::text) THEN ((0)::numeric - refunded) ELSE (0)::numeric END END
-;
+CREATE OR REPLACE FUNCTION public.unapplied(payment_status text, amount numeric, refunded numeric, allocated numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text, 'PENDING'::text])) THEN ((amount - refunded) - allocated) ELSE CASE WHEN (payment_status = 'RETURNED'::text) THEN ((0)::numeric - refunded) ELSE (0)::numeric END END;
 
-CREATE OR REPLACE FUNCTION public.watch_moved_row()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+CREATE OR REPLACE FUNCTION public.watch_moved_row() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   keys jsonb[];
 begin
@@ -3981,12 +3659,7 @@ begin
   end if;
   return new;
 end
-$function$
-;
+$function$;
 
-CREATE OR REPLACE FUNCTION public.work_amount(hours numeric, billing_rate numeric, places integer)
- RETURNS numeric
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN round((hours * billing_rate), places)
-;
+CREATE OR REPLACE FUNCTION public.work_amount(hours numeric, billing_rate numeric, places integer) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN round((hours * billing_rate), places);
