@@ -76,7 +76,7 @@ describe('after a run', () => {
       { disposable: true, only: ['createNote', 'listThings'] },
       async (request, next) => {
         const reply = await next(request);
-        return reply.status === 201 ? { status: 500, headers: {} } : reply;
+        return reply.status === 201 ? { status: 500, headers: {}, body: { name: 'Failed' } } : reply;
       },
     );
     expect(after.notes.length).toBeGreaterThan(0);

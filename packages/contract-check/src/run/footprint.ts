@@ -170,7 +170,8 @@ export class Footprint {
   #noteCreated(operation: Operation, target: string, exchange: Exchange): void {
     const { response } = exchange;
     const isCertain = response.status === 201;
-    const rows = this.#pool.resourcesIn(exchange).filter((row) => !isOld(row));
+    // An error describes no resource, whatever has a name in it.
+    const rows = hasUnknownEffect(response) ? [] : this.#pool.resourcesIn(exchange).filter((row) => !isOld(row));
     const name = this.#plan.itemIn(operation);
     const identityOf = (row: JsonObject) =>
       (name === undefined ? undefined : identityIn({ row, id: idOf(row) }, name)) ?? idOf(row);
