@@ -114,6 +114,12 @@ export const calls = {
   getInvoice: ["GET","/gql/v1/invoice/{id}",true,null],
   /** Get the statement of account of a client */
   getClientStatement: ["GET","/api/v1/clients/{id}/statement",true,"cursor"],
+  /** List the lines of invoices */
+  listInvoiceLines: ["POST","/gql/v1/invoice_lines",true,"offset"],
+  /** Search the lines of invoices */
+  searchInvoiceLines: ["POST","/gql/v1/invoice_lines/search",true,"offset"],
+  /** Aggregate the lines of invoices */
+  aggregateInvoiceLines: ["POST","/gql/v1/invoice_lines/aggregate",true,"cursor"],
   /** List ledger entries */
   listLedgerEntries: ["POST","/gql/v1/ledger_entries",true,"offset"],
   /** Search ledger entries */

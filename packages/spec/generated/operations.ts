@@ -2087,6 +2087,114 @@ export const operations = {
       503
     ]
   },
+  "listInvoiceLines": {
+    "method": "POST",
+    "path": "/gql/v1/invoice_lines",
+    "tag": "billing",
+    "summary": "List the lines of invoices",
+    "roles": [
+      "INVC_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "searchInvoiceLines": {
+    "method": "POST",
+    "path": "/gql/v1/invoice_lines/search",
+    "tag": "billing",
+    "summary": "Search the lines of invoices",
+    "roles": [
+      "INVC_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "aggregateInvoiceLines": {
+    "method": "POST",
+    "path": "/gql/v1/invoice_lines/aggregate",
+    "tag": "billing",
+    "summary": "Aggregate the lines of invoices",
+    "roles": [
+      "INVC_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
   "listLedgerEntries": {
     "method": "POST",
     "path": "/gql/v1/ledger_entries",

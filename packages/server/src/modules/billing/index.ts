@@ -1,6 +1,7 @@
 import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
 import { draftInvoice } from './draft/draft-invoice.ts';
 import { draftInvoiceHistory } from './draft/draft-invoice-history.ts';
+import { billedLine } from './invoice/billed-line.ts';
 import { invoice } from './invoice/invoice.ts';
 import './invoice/invoice-rules.ts';
 import { listUnpaidInvoices } from './invoice/listUnpaidInvoices.ts';
@@ -27,6 +28,9 @@ export const billing = {
   getInvoice: byId(invoice),
   aggregateInvoices: aggregateOf(invoice),
   listUnpaidInvoices,
+  listInvoiceLines: pageOf(billedLine),
+  searchInvoiceLines: pageOf(billedLine),
+  aggregateInvoiceLines: aggregateOf(billedLine),
   getClientStatement,
   listLedgerEntries: pageOf(ledgerEntry),
   searchLedgerEntries: pageOf(ledgerEntry),
