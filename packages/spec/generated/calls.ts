@@ -115,11 +115,11 @@ export const calls = {
   /** Get the statement of account of a client */
   getClientStatement: ["GET","/api/v1/clients/{id}/statement",true,"cursor"],
   /** List the lines of invoices */
-  listInvoiceLines: ["POST","/gql/v1/invoice_lines",true,"offset"],
+  listBilledLines: ["POST","/gql/v1/invoice_lines",true,"offset"],
   /** Search the lines of invoices */
-  searchInvoiceLines: ["POST","/gql/v1/invoice_lines/search",true,"offset"],
+  searchBilledLines: ["POST","/gql/v1/invoice_lines/search",true,"offset"],
   /** Aggregate the lines of invoices */
-  aggregateInvoiceLines: ["POST","/gql/v1/invoice_lines/aggregate",true,"cursor"],
+  aggregateBilledLines: ["POST","/gql/v1/invoice_lines/aggregate",true,"cursor"],
   /** List ledger entries */
   listLedgerEntries: ["POST","/gql/v1/ledger_entries",true,"offset"],
   /** Search ledger entries */

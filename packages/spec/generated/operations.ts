@@ -2087,7 +2087,7 @@ export const operations = {
       503
     ]
   },
-  "listInvoiceLines": {
+  "listBilledLines": {
     "method": "POST",
     "path": "/gql/v1/invoice_lines",
     "tag": "billing",
@@ -2123,7 +2123,7 @@ export const operations = {
       503
     ]
   },
-  "searchInvoiceLines": {
+  "searchBilledLines": {
     "method": "POST",
     "path": "/gql/v1/invoice_lines/search",
     "tag": "billing",
@@ -2159,7 +2159,7 @@ export const operations = {
       503
     ]
   },
-  "aggregateInvoiceLines": {
+  "aggregateBilledLines": {
     "method": "POST",
     "path": "/gql/v1/invoice_lines/aggregate",
     "tag": "billing",

@@ -112,7 +112,7 @@ export class Bodies {
     if (format === 'email') return `${text.toLowerCase()}@example.com`;
     if (format === 'uri') return `https://hooks.example.com/${text}`;
     if (patterns.length === 0) return text.slice(0, maxLength);
-    const found = [text, text.toLowerCase(), ...formats].find((one) => isAccepted(schema, one));
+    const found = [text, text.toLowerCase(), `${text}{N}`, ...formats].find((one) => isAccepted(schema, one));
     if (found === undefined) throw new Error(`Add a text that matches ${patterns.join(' ')}.`);
     return found;
   }

@@ -95,7 +95,7 @@ test('a line whose price includes tax bills work by its amount without tax', asy
   await agrees();
 });
 
-test('aggregateInvoiceLines reports the tax of a period by rate, with credit notes, voids as of a day, and as the ledger has it', async () => {
+test('aggregateBilledLines reports the tax of a period by rate, with credit notes, voids as of a day, and as the ledger has it', async () => {
   const { id: clientId } = await newClient();
   const dates = { clientId, dueDate: '2026-06-30' };
   const bill = async (day: string, lines: Parameters<typeof draftOf>[0], more: object = {}) =>
