@@ -1723,6 +1723,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/gql/v1/invoice_lines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List the lines of invoices
+         * @description Returns the lines of all invoices and credit notes as rows. To filter or sort, use `searchBilledLines`.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["listBilledLines"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/invoice_lines/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search the lines of invoices
+         * @description Returns the lines of invoices and credit notes that match `where`, sorted by `orderBy`, with the date, the client and the status of their documents.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["searchBilledLines"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/invoice_lines/aggregate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate the lines of invoices
+         * @description Returns figures over the lines that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums. `where` is that of
+         *     `searchBilledLines`. The example is a tax report: the taxed amounts and the tax of a quarter by region and rate, with credit notes, and
+         *     without documents that are pending or were voided until the end of the quarter.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["aggregateBilledLines"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/ledger_entries": {
         parameters: {
             query?: never;
@@ -15796,6 +15884,324 @@ export interface components {
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
+        };
+        /**
+         * Billed line
+         * @description Line of an invoice or a credit note, as a row of its own with the facts of its document: the rows of a tax report. Amounts of credit notes are negative.
+         */
+        BilledLine: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
+            version: number;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Invoice or credit note of the line.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            invoiceId: string;
+            /** @description Its number. */
+            documentNumber: string;
+            documentType: components["schemas"]["InvoiceDocumentType"];
+            /** @description Status of the document. A `PENDING` one does not count yet. */
+            status: components["schemas"]["InvoiceStatus"];
+            /**
+             * Business date
+             * Format: date
+             * @description Date on the document.
+             * @example 2026-09-30
+             */
+            invoiceDate: string;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Day for which its void counts, or null. The documents that count as of a day are those without a void, or with a later one.
+             * @example 2026-09-30
+             */
+            voidedDate: string | null;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Org of the firm that bills.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client that is billed.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            clientId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office of the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Region whose sales tax applies to the document, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            taxRegionId: string | null;
+            /**
+             * Currency
+             * @description Currency of the amounts.
+             * @example USD
+             */
+            currency: string;
+            lineType: components["schemas"]["InvoiceLineType"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job that is billed, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            jobId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            serviceLineId: string | null;
+            /** @description Text of the line on the document. */
+            description: string;
+            /**
+             * Signed unit price
+             * Format: decimal
+             * @description Hours, pieces or 1.
+             * @example 275.00
+             */
+            quantity: DecimalString;
+            /**
+             * Signed unit price
+             * Format: decimal
+             * @description Price per unit.
+             * @example 275.00
+             */
+            unitAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount of the line without tax.
+             * @example 1250.00
+             */
+            amount: DecimalString;
+            /** @description Whether sales tax is added or included. */
+            taxable: boolean;
+            /**
+             * Percentage
+             * Format: decimal
+             * @description Rate of sales tax, in percent. It applies only to taxable lines.
+             * @example 62.5
+             */
+            taxRatePercent: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Tax of the line.
+             * @example 1250.00
+             */
+            taxAmount: DecimalString;
+        };
+        /**
+         * Billed line page
+         * @description One page of billed lines.
+         */
+        BilledLinePage: {
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
+            page: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
+            pageSize: number;
+            /** @description Whether there are more rows after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
+            total?: number;
+            /**
+             * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
+             *     Present if `includeTotal` was true.
+             */
+            totalIsExact?: boolean;
+            /** @description Lines. */
+            data: components["schemas"]["BilledLine"][];
+        };
+        /**
+         * Invoice line type condition
+         * @description Condition on the type of a line. Operators are combined with AND.
+         */
+        InvoiceLineTypeFilter: {
+            _eq?: components["schemas"]["InvoiceLineType"];
+            _neq?: components["schemas"]["InvoiceLineType"];
+            _in?: components["schemas"]["InvoiceLineType"][];
+            _nin?: components["schemas"]["InvoiceLineType"][];
+            _is_null?: boolean;
+        };
+        /**
+         * Billed line filter
+         * @description Billed line filter. Sibling conditions are combined with AND.
+         */
+        BilledLineWhere: {
+            id?: components["schemas"]["UuidFilter"];
+            systemRef?: components["schemas"]["TextFilter"];
+            active?: components["schemas"]["BooleanFilter"];
+            createdAt?: components["schemas"]["InstantFilter"];
+            updatedAt?: components["schemas"]["InstantFilter"];
+            invoiceId?: components["schemas"]["UuidFilter"];
+            documentNumber?: components["schemas"]["TextFilter"];
+            documentType?: components["schemas"]["InvoiceDocumentTypeFilter"];
+            status?: components["schemas"]["InvoiceStatusFilter"];
+            invoiceDate?: components["schemas"]["DateFilter"];
+            voidedDate?: components["schemas"]["DateFilter"];
+            orgId?: components["schemas"]["UuidFilter"];
+            clientId?: components["schemas"]["UuidFilter"];
+            officeId?: components["schemas"]["UuidFilter"];
+            taxRegionId?: components["schemas"]["UuidFilter"];
+            currency?: components["schemas"]["TextFilter"];
+            lineType?: components["schemas"]["InvoiceLineTypeFilter"];
+            jobId?: components["schemas"]["UuidFilter"];
+            serviceLineId?: components["schemas"]["UuidFilter"];
+            description?: components["schemas"]["TextFilter"];
+            quantity?: components["schemas"]["DecimalFilter"];
+            unitAmount?: components["schemas"]["DecimalFilter"];
+            amount?: components["schemas"]["DecimalFilter"];
+            taxable?: components["schemas"]["BooleanFilter"];
+            taxRatePercent?: components["schemas"]["DecimalFilter"];
+            taxAmount?: components["schemas"]["DecimalFilter"];
+            /** @description Filters combined with AND. */
+            _and?: components["schemas"]["BilledLineWhere"][];
+            /** @description Filters combined with OR. */
+            _or?: components["schemas"]["BilledLineWhere"][];
+            /** @description Filter that must not match. */
+            _not?: components["schemas"]["BilledLineWhere"];
+        };
+        /**
+         * Billed line sort keys
+         * @description Sort key for billed lines.
+         */
+        BilledLineOrderBy: {
+            id?: components["schemas"]["OrderDirection"];
+            systemRef?: components["schemas"]["OrderDirection"];
+            active?: components["schemas"]["OrderDirection"];
+            createdAt?: components["schemas"]["OrderDirection"];
+            updatedAt?: components["schemas"]["OrderDirection"];
+            invoiceDate?: components["schemas"]["OrderDirection"];
+            documentNumber?: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Billed line search request
+         * @description Filter, order and page of a search of billed lines.
+         */
+        BilledLineSearchRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["BilledLineWhere"];
+            /** @description Sort keys, the most significant first. */
+            orderBy?: components["schemas"]["BilledLineOrderBy"][];
+        };
+        /**
+         * Billed line aggregate request
+         * @description Filter, groups, figures and page of an aggregate of billed lines.
+         */
+        BilledLineAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["BilledLineGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["BilledLineMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["BilledLineAggregateOrderBy"][];
+            /**
+             * Format: int32
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["BilledLineWhere"];
         };
         /**
          * Ledger entry
@@ -30446,6 +30852,139 @@ export interface components {
             direction: components["schemas"]["OrderDirection"];
         };
         /**
+         * Billed line day column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        BilledLineDayColumn: "invoiceDate" | "voidedDate";
+        /**
+         * Billed line group by day
+         * @description A column to group by, as a whole or in ranges.
+         */
+        BilledLineGroupByDay: {
+            column: components["schemas"]["BilledLineDayColumn"];
+            by?: components["schemas"]["CalendarUnit"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+            /**
+             * Business date
+             * Format: date
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days, and
+             *     cannot be combined with `by`.
+             * @example 2026-09-30
+             */
+            daysBefore?: string;
+        };
+        /**
+         * Billed line instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        BilledLineInstantColumn: "createdAt" | "updatedAt";
+        /**
+         * Billed line group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        BilledLineGroupByInstant: {
+            column: components["schemas"]["BilledLineInstantColumn"];
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * Billed line number column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        BilledLineNumberColumn: "quantity" | "unitAmount" | "amount" | "taxRatePercent" | "taxAmount";
+        /**
+         * Billed line group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        BilledLineGroupByNumber: {
+            column: components["schemas"]["BilledLineNumberColumn"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * Billed line value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        BilledLineValueColumn: "id" | "systemRef" | "active" | "invoiceId" | "documentNumber" | "documentType" | "status" | "orgId" | "clientId" | "officeId" | "taxRegionId" | "currency" | "lineType" | "jobId" | "serviceLineId" | "description" | "taxable";
+        /**
+         * Billed line group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        BilledLineGroupByValue: {
+            column: components["schemas"]["BilledLineValueColumn"];
+        };
+        /**
+         * Billed line group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        BilledLineGroupBy: components["schemas"]["BilledLineGroupByDay"] | components["schemas"]["BilledLineGroupByInstant"] | components["schemas"]["BilledLineGroupByNumber"] | components["schemas"]["BilledLineGroupByValue"];
+        /**
+         * Billed line ordered column
+         * @description Column to calculate the figure from.
+         * @enum {string}
+         */
+        BilledLineOrderedColumn: "createdAt" | "updatedAt" | "invoiceDate" | "voidedDate" | "quantity" | "unitAmount" | "amount" | "taxRatePercent" | "taxAmount";
+        /**
+         * Billed line sum measure
+         * @description A figure.
+         */
+        BilledLineSumMeasure: {
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["BilledLineNumberColumn"];
+        };
+        /**
+         * Billed line range measure
+         * @description A figure.
+         */
+        BilledLineRangeMeasure: {
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["BilledLineOrderedColumn"];
+        };
+        /**
+         * Billed line measure
+         * @description A figure.
+         */
+        BilledLineMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["BilledLineSumMeasure"] | components["schemas"]["BilledLineRangeMeasure"];
+        /**
+         * Billed line aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        BilledLineAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "invoiceId" | "documentNumber" | "documentType" | "status" | "invoiceDate" | "voidedDate" | "orgId" | "clientId" | "officeId" | "taxRegionId" | "currency" | "lineType" | "jobId" | "serviceLineId" | "description" | "quantity" | "unitAmount" | "amount" | "taxable" | "taxRatePercent" | "taxAmount";
+            direction: components["schemas"]["OrderDirection"];
+        };
+        /**
          * Ledger entry day column
          * @description Column to group by.
          * @enum {string}
@@ -38901,6 +39440,153 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listBilledLines: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OffsetListRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of billed lines. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BilledLinePage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    searchBilledLines: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BilledLineSearchRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of the matching lines. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BilledLinePage"];
+                };
+            };
+            400: components["responses"]["InvalidSearch"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    aggregateBilledLines: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BilledLineAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
