@@ -197,6 +197,34 @@ describe('pages', () => {
     expect(clients.indexOf('Amber Ltd')).toBeLessThan(clients.indexOf('Zinc &amp; Sons'));
   });
 
+  test('offer what the state of a row allows, rehearse it, and do it once for the version that was shown', async () => {
+    const { id: clientId } = await newClient({ name: 'Voided & Co' });
+    const invoiceId = await invoiceOf(clientId, '80.00');
+    const path = `/data/Invoice/${invoiceId}`;
+    const status = async () => (await call('GET', `/gql/v1/invoice/${invoiceId}`)).body;
+    const admin = await visitor();
+    const { text } = await admin.get(path);
+    expect([...text.matchAll(/<summary>([^<]+)<\/summary>/g)].map(([, label]) => label)).toEqual([
+      'Void',
+      'Write off',
+      'For integrators',
+    ]);
+    const fields = { version: '1', voidReason: 'Wrong client' };
+    const rehearsal = await admin.submit(path, `${path}/VOIDED`, fields);
+    expect(rehearsal).toMatchObject({ status: 200 });
+    expect(rehearsal.text).toContain('Nothing has changed yet');
+    expect(rehearsal.text).toMatch(/Amount due<\/td>.*80\.00.*0\.00/);
+    expect(await status()).toMatchObject({ status: 'POSTED', version: 1 });
+    const done = { ...fields, confirmed: 'yes' };
+    expect(await admin.submit(path, `${path}/VOIDED`, { ...done, voidReason: '' })).toMatchObject({ status: 409 });
+    expect(await admin.submit(path, `${path}/PAID`, done)).toMatchObject({ status: 412 });
+    expect(await admin.post(`${path}/VOIDED`, done)).toMatchObject({ status: 403 });
+    expect(await admin.submit(path, `${path}/VOIDED`, done)).toMatchObject({ status: 303 });
+    expect(await status()).toMatchObject({ status: 'VOIDED', voidReason: 'Wrong client' });
+    expect(await admin.submit(path, `${path}/VOIDED`, done)).toMatchObject({ status: 412 });
+    expect((await admin.get(path)).text).not.toContain('What you can do now');
+  });
+
   test('list work that failed for good, with its reason', async () => {
     const admin = await visitor();
     expect((await admin.get('')).text).not.toContain('Work that failed for good');
@@ -363,6 +391,12 @@ describe.each(shown)('in a browser, on a %s', (name, viewport) => {
     expect(await page.getByRole('region', { name: 'Ledger entries' }).textContent()).toContain('Receivable');
     expect(await page.getByRole('region', { name: 'Events' }).textContent()).toContain('Create');
     await check(page, 'row');
+    await page.getByText('Write off', { exact: true }).click();
+    await page.getByLabel('Write off reason').fill('Not collectable');
+    await page.getByRole('button', { name: 'Show what would change' }).last().click();
+    await page.getByRole('button', { name: 'Write off now' }).waitFor();
+    await check(page, 'rehearsal');
+    await page.getByRole('link', { name: 'Cancel' }).click();
     await page.locator(`a[href="/console/data/Client/${client.id}"]`).first().click();
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain(`Harbor & Pine on a ${name}`);
     await page.goto(`${address}/console/data/Invoice?filter=total+_gt&value=much`);

@@ -2,6 +2,7 @@ import { hasRole } from '@financial-automation/spec/roles';
 import { Rejection } from '../../contract/rejection.ts';
 import { eventsOfRow } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
+import { act, actionForms } from './action-pages.ts';
 import { customList, type DataList, dataLists, referencesTo } from './catalog.ts';
 import {
   type EnteredFilter,
@@ -195,7 +196,8 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
     title: `${dataLists.has(type) ? one : list.title}: ${String(label ?? id)}`,
     part: '/data',
     lead: html`<a href="${frame.base}/data/${type}">${list.title}</a>`,
-    body: html`<section class="card"><h2>${one}</h2>${fields(view, inEntries(isOwn), list.properties, currencyOf(row))}
+    notice: visit.query.get('done') === 'yes' && alert('good', html`<p>Done.</p>`),
+    body: html`${actionForms(visit, list, row)}<section class="card"><h2>${one}</h2>${fields(view, inEntries(isOwn), list.properties, currencyOf(row))}
 <details><summary>For integrators</summary>${fields(
       view,
       inEntries(([name]) => technical.has(name)),
@@ -205,6 +207,18 @@ ${embedded.map((name) => html`<section class="card"><h2>${fieldInWords(name)}</h
 ${await relatedLists(visit, type, id)}
 <section class="card"><h2>Events</h2>${shownEvents(frame, events)}</section>`,
   });
+}
+
+/**
+ * Handles the form of what can be done with a row.
+ *
+ * @returns the page of its rehearsal, or where the browser goes next
+ */
+export async function actOnRow(visit: ConsoleVisit, type: string, id: string, to: string) {
+  const list = await listNamed(visit, type);
+  const row = await readRow(visit, list, id);
+  const page = await act(visit, list, { ...row, version: Number(row.version) }, to);
+  return page === undefined ? `/data/${type}/${encodeURIComponent(id)}?done=yes` : { page };
 }
 
 /** The latest rows that refer to a row, by list; the others as links. */

@@ -68,7 +68,7 @@ export class ConsoleResults {
 
   /** A problem of someone who is signed in, with the errors of the form. */
   failedIn({ frame, exchange }: ConsoleVisit, path: string, problem: Rejection): PageResult {
-    const [part = ''] = /^\/subscriptions\/[^/]+|^\/[a-z]+/.exec(path) ?? [];
+    const [part = ''] = /^\/subscriptions\/[^/]+|^\/data\/[^/]+\/[^/]+|^\/[a-z]+/.exec(path) ?? [];
     const errors = problem.errors ?? [];
     const body = html`${alert('bad', html`<p><strong>${problem.problemCode}</strong>: ${problem.message}</p>${errors.length > 0 && html`<ul>${errors.map(({ detail }) => html`<li>${detail}</li>`)}</ul>`}`)}
 <p class="soft">Request <code>${exchange.id}</code></p><p><a href="${this.base}${exchange.method === 'POST' ? part : ''}">${exchange.method === 'POST' ? 'Back' : 'Go to the overview'}</a></p>`;

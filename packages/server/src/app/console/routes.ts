@@ -10,7 +10,7 @@ import { privatePageHeaders } from '../../wire/page-style.ts';
 import type { PageResult } from '../../wire/result.ts';
 import type { Route } from '../../wire/route.ts';
 import { toRejection } from '../failure.ts';
-import { dataPage, listPage, rowPage } from './data-pages.ts';
+import { actOnRow, dataPage, listPage, rowPage } from './data-pages.ts';
 import { endSession } from './ended-sessions.ts';
 import type { Frame } from './layout.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
@@ -23,8 +23,8 @@ import { advanceClock, clockPage, keysPage, limitsPage, overviewPage, revoke, se
 import { type ConsoleVisit, operationOf } from './visit.ts';
 
 type Show = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string> | string;
-/** @returns where the browser goes next, below the console; undefined if there is no such form. */
-type Change = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | undefined>;
+/** @returns where the browser goes next, below the console, or a page that asks for more; undefined if there is no such form. */
+type Change = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | { readonly page: string } | undefined>;
 
 const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
   [/^$/, overviewPage],
@@ -43,6 +43,7 @@ const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
 ];
 
 const changes: readonly (readonly [pattern: RegExp, change: Change])[] = [
+  [/^\/data\/([^/]+)\/([^/]+)\/([A-Z_]+)$/, (visit, type = '', id = '', to = '') => actOnRow(visit, type, id, to)],
   [
     /^\/subscriptions\/([^/]+)\/(\w+)$/,
     async (visit, id = '', action = '') => {
@@ -146,7 +147,7 @@ async function changed(visit: ConsoleVisit, path: string, results: ConsoleResult
   for (const [pattern, change] of changes) {
     const [match, ...parameters] = pattern.exec(path) ?? [];
     const next = match === undefined ? undefined : await change(visit, ...parameters);
-    if (next !== undefined) return results.redirect(next);
+    if (next !== undefined) return typeof next === 'string' ? results.redirect(next) : shown(next.page);
   }
   return undefined;
 }

@@ -41,9 +41,19 @@ export function openContext(service: Service, exchange: Exchange, operation: Ope
   return { service, operation, requestId, traceparent, address, tenantName: undefined };
 }
 
+interface Conditions {
+  readonly ifMatch?: string;
+  /** Whether nothing that the call writes remains. */
+  readonly isRehearsal?: boolean;
+}
+
 /** The context of an operation. Its changes are audited under the API user, with the ID of the request. */
-export function contextIn({ service, exchange, tenant, caller }: ConsoleVisit, operation: Operation): Context {
-  return contextOf(openContext(service, exchange, operation), tenant, caller, undefined);
+export function contextIn(
+  { service, exchange, tenant, caller }: ConsoleVisit,
+  operation: Operation,
+  { ifMatch, isRehearsal }: Conditions = {},
+): Context {
+  return contextOf(openContext(service, exchange, operation), tenant, caller, ifMatch, isRehearsal);
 }
 
 /**
@@ -51,21 +61,25 @@ export function contextIn({ service, exchange, tenant, caller }: ConsoleVisit, o
  *
  * @throws Rejection
  */
-export async function callOperation(
+export function callOperation(
   visit: ConsoleVisit,
   operation: Operation,
-  input: CallInput = {},
+  input?: CallInput,
 ): Promise<Record<string, unknown>> {
-  const { path = {}, query = {}, body } = input;
-  const bytes = operation.bodyLimit === null || body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  return callIn(visit, contextIn(visit, operation), input);
+}
+
+/** The same in a context of its own. @throws Rejection */
+export async function callIn(
+  { tenant, admitted }: ConsoleVisit,
+  context: Context,
+  { path = {}, query = {}, body }: CallInput = {},
+): Promise<Record<string, unknown>> {
+  const { bodyLimit } = context.operation;
+  const bytes = bodyLimit === null || body === undefined ? undefined : Buffer.from(JSON.stringify(body));
   // Headers that the contract requires.
-  const headers = { tenant: visit.tenant.name, ...(bytes !== undefined && { 'content-type': 'application/json' }) };
-  const result = await runOperation(contextIn(visit, operation), visit.admitted, {
-    path,
-    query: { ...query },
-    headers,
-    bytes,
-  });
+  const headers = { tenant: tenant.name, ...(bytes !== undefined && { 'content-type': 'application/json' }) };
+  const result = await runOperation(context, admitted, { path, query: { ...query }, headers, bytes });
   return Object(result.body);
 }
 

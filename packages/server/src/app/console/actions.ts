@@ -1,0 +1,102 @@
+import { hasRole } from '@financial-automation/spec/roles';
+import { allOperations, type Operation, type Schema } from '../../contract/contract.ts';
+import type { Caller } from '../../platform/auth/caller.ts';
+import { type DataList, merged, schemasOf } from './catalog.ts';
+import { typedValue } from './filter.ts';
+import type { ShownRow } from './values.ts';
+import { transitionInWords } from './words.ts';
+
+/** A transition of the state machine of a type that its caller can cause now. */
+export interface Action {
+  readonly from: string;
+  /** The state that the row gets. */
+  readonly to: string;
+  readonly label: string;
+  readonly operation: Operation;
+  /** What the conditions of the transition require to be set, with its schema. */
+  readonly fields: ReadonlyMap<string, Schema>;
+}
+
+/** An operation is tried in this order: the narrowest first. */
+const preference = ['update', 'delete', 'upsert'];
+
+/** What a caller can do with a row: the transitions from its state, if the roles allow one of their operations. */
+export function actionsOn(list: DataList, row: ShownRow, { roles }: Caller): Action[] {
+  const machine = list.properties.get('status')?.['x-state-machine'];
+  const { status } = row;
+  if (machine === undefined || typeof status !== 'string') return [];
+  const holds = (required: readonly string[] = []) => required.length === 0 || hasRole(roles, required);
+  if (!holds(list.writeRoles)) return [];
+  const found = new Map<string, Action>();
+  for (const transition of machine.transitions) {
+    const { from, to, events, conditions = [] } = transition;
+    if (!from.includes(status) || found.has(to) || !holds(transition.roles)) continue;
+    const named = transition.operations ?? (events === undefined ? machine.operations : []);
+    const rank = ({ id }: Operation) => preference.findIndex((verb) => id.startsWith(verb));
+    const operations = allOperations.filter((one) => named.includes(one.id) && holds(one.roles));
+    const [operation] = operations.sort((one, other) => rank(one) - rank(other));
+    const written = operation && attributesOf(operation, list.type);
+    if (operation === undefined || written === undefined) continue;
+    const texts = conditions.map((condition) => machine.conditions?.[condition] ?? '');
+    const names = texts.flatMap(
+      (text) => /^The `(\w+)` (?:is set|is more|is lowered|equals|covers)/.exec(text)?.[1] ?? [],
+    );
+    const fields = names.flatMap((name): [string, Schema][] => {
+      const schema = written.properties?.[name];
+      return schema === undefined ? [] : [[name, merged(schema)]];
+    });
+    found.set(to, { from: status, to, label: transitionInWords(status, to), operation, fields: new Map(fields) });
+  }
+  return [...found.values()];
+}
+
+/** The name and the schema of the items of a request that writes several rows. */
+function itemsOf(operation: Operation): readonly [name: string, item: Schema] | undefined {
+  const { body } = schemasOf(operation);
+  const [name, list] =
+    Object.entries((body && merged(body).properties) ?? {}).find(([, one]) => one.type === 'array') ?? [];
+  return name === undefined || list?.items === undefined || operation.id === 'updateEngagement'
+    ? undefined
+    : [name, list.items];
+}
+
+/** What an operation writes of a type: no properties if it only names the row; undefined if it does not write the type. */
+function attributesOf(operation: Operation, type: string): Schema | undefined {
+  const { body } = schemasOf(operation);
+  const items = itemsOf(operation);
+  if (items === undefined) return body && merged(body);
+  const item = variantOf(items[1], type);
+  const attributes = item?.properties?.attributes;
+  return item && (attributes === undefined ? {} : merged(attributes));
+}
+
+function variantOf(unmerged: Schema, type: string): Schema | undefined {
+  const schema = merged(unmerged);
+  if (merged(schema.properties?.type ?? {}).enum?.includes(type)) return schema;
+  const mapped = schema.discriminator?.mapping[type];
+  if (mapped !== undefined) return variantOf({ $ref: mapped }, type);
+  for (const one of [...(schema.oneOf ?? []), ...(schema.anyOf ?? [])]) {
+    const found = variantOf(one, type);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The request of an action: it writes the version that the page showed, or nothing. */
+export function requestOf(list: DataList, row: ShownRow, { operation, to, fields }: Action, entered: URLSearchParams) {
+  const values = [...fields].map(([name, schema]) => [name, typedValue(schema, entered.get(name)?.trim() ?? '')]);
+  const attributes = { status: to, ...Object.fromEntries(values) };
+  const items = itemsOf(operation);
+  if (items === undefined) {
+    const [, parameter = 'id'] = /\{(\w+)\}$/.exec(operation.path) ?? [];
+    return { path: { [parameter]: String(row.id) }, body: attributes };
+  }
+  const item = { type: list.type, systemRef: row.systemRef, ifVersion: Number(entered.get('version')) };
+  return { body: { [items[0]]: [operation.method === 'DELETE' ? item : { ...item, attributes }] } };
+}
+
+/** Why an operation that writes several rows wrote nothing of its only one; undefined if it did. */
+export function failureIn(body: Readonly<Record<string, unknown>>): string | undefined {
+  const [item]: { error?: { detail?: string } | null }[] = Array.isArray(body.records) ? body.records : [];
+  return item?.error?.detail;
+}
