@@ -66,7 +66,7 @@ export interface Store {
   ): Promise<Result>;
   /**
    * Runs one transaction for a tenant; it commits after `work` and rolls back if it throws. On a conflict with another
-   * transaction, all of `work` runs again, up to five times in total, so it must have no other effects.
+   * transaction, all of `work` runs again, up to `maxAttempts` times, so it must have no other effects.
    *
    * @throws DatabaseUnavailable if nothing was written; OutcomeUnknown if the connection broke during the commit
    */
