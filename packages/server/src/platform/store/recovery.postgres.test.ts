@@ -38,7 +38,7 @@ test('a server that stops while connections are idle is unavailable until it is 
   await pause(100);
   await expect(store.ready()).rejects.toBeInstanceOf(DatabaseUnavailable);
   await expect(store.write(1, (transaction) => transaction.first(one))).rejects.toBeInstanceOf(DatabaseUnavailable);
-  expect(logged.join()).toContain('A connection to the database was lost');
+  expect(logged.join()).toContain('Database connection lost');
   await proxy.restore();
 });
 
