@@ -197,6 +197,23 @@ describe('pages', () => {
     expect(clients.indexOf('Amber Ltd')).toBeLessThan(clients.indexOf('Zinc &amp; Sons'));
   });
 
+  test('find rows of every kind by a part of a name or number, in any case', async () => {
+    const { id } = await newClient({ name: 'Quill 100% & Reed' });
+    await newClient({ name: 'Quill 1000 Ltd' });
+    const invoiceId = await invoiceOf(id, '70.00');
+    const { invoiceNumber } = (await call<{ invoiceNumber: string }>('GET', `/gql/v1/invoice/${invoiceId}`)).body;
+    const admin = await visitor();
+    const search = async (text: string) => (await admin.get(`/search?q=${encodeURIComponent(text)}`)).text;
+    const clients = await search('qUILL 100%');
+    expect(clients).toContain(`href="/console/data/Client/${id}">Quill 100% &amp; Reed</a>`);
+    expect(clients).not.toContain('Quill 1000');
+    expect(await search(invoiceNumber.slice(4))).toContain(`href="/console/data/Invoice/${invoiceId}"`);
+    const { data } = (await call<{ data: { displayName: string }[] }>('POST', '/gql/v1/staff', {})).body;
+    for (const { displayName } of data.slice(0, 1)) expect(await search(displayName)).toContain('/console/data/Staff/');
+    expect(await search('no such thing')).toContain('Nothing has this name or number.');
+    expect(await search('a')).toContain('Enter at least 3 characters.');
+  });
+
   test('offer what the state of a row allows, rehearse it, and do it once for the version that was shown', async () => {
     const { id: clientId } = await newClient({ name: 'Voided & Co' });
     const invoiceId = await invoiceOf(clientId, '80.00');
@@ -376,6 +393,11 @@ describe.each(shown)('in a browser, on a %s', (name, viewport) => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await check(page, 'overview');
+
+    await page.getByRole('searchbox').fill(`pine on a ${name}`);
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('region', { name: 'Clients' }).waitFor();
+    await check(page, 'search');
 
     const menu = page.getByRole('navigation');
     await menu.getByRole('link', { name: 'Data' }).click();

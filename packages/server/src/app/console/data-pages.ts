@@ -107,7 +107,7 @@ interface ListState {
 }
 
 /** @param state that of a list that can be sorted, or undefined */
-async function rowTable(
+export async function rowTable(
   visit: ConsoleVisit,
   list: DataList,
   rows: readonly ShownRow[],

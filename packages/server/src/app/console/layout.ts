@@ -21,6 +21,8 @@ export interface ConsolePageShape {
   readonly part: string;
   readonly lead?: HtmlContent;
   readonly notice?: HtmlContent;
+  /** What was searched. */
+  readonly search?: string;
   readonly body: HtmlContent;
 }
 
@@ -36,13 +38,14 @@ const parts: readonly (readonly [path: string, title: string])[] = [
 ];
 
 /** A page for someone who is signed in. */
-export function framed(frame: Frame, { title, part, lead, notice, body }: ConsolePageShape): string {
+export function framed(frame: Frame, { title, part, lead, notice, search = '', body }: ConsolePageShape): string {
   const { base, tenant, user, isSandbox } = frame;
   const shown = parts.filter(([path]) => path !== '/clock' || isSandbox);
   return document(
     title,
     html`<header class="top"><p class="brand">Console</p>
 <p class="tenant"><code>${tenant}</code>${isSandbox && ' (sandbox)'}, signed in as ${user}</p>
+<form class="search" role="search" method="get" action="${base}/search"><input type="search" name="q" value="${search}" aria-label="Search names and numbers" placeholder="Name, number or reference" autocomplete="off"><button class="plain">Search</button></form>
 <form method="post" action="${base}/sign-out">${keyField(frame)}<button class="plain">Sign out</button></form></header>
 <div class="shell"><nav aria-label="Console"><ul>${shown.map(
       ([path, name]) =>

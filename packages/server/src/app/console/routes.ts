@@ -15,6 +15,7 @@ import { endSession } from './ended-sessions.ts';
 import type { Frame } from './layout.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
 import { ConsoleResults, shown } from './results.ts';
+import { searchPage } from './search-page.ts';
 import { type ConsoleSession, consoleRole, formKeyOf, isFormKey, readSession } from './session.ts';
 import { callerOf, signIn } from './sign-in.ts';
 import { contentPolicy } from './style.ts';
@@ -33,6 +34,7 @@ const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
   [/^\/subscriptions$/, subscriptionsPage],
   [/^\/subscriptions\/([^/]+)$/, subscriptionPage],
   [/^\/subscriptions\/([^/]+)\/events\/([^/]+)$/, sentEventPage],
+  [/^\/search$/, searchPage],
   [/^\/data$/, dataPage],
   [/^\/data\/([^/]+)$/, listPage],
   [/^\/data\/([^/]+)\/([^/]+)$/, rowPage],

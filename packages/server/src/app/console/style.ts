@@ -11,6 +11,8 @@ a{color:var(--accent)}
 .brand{font-weight:700}
 .tenant{color:var(--soft)}
 .top form{margin-left:auto}
+.search{display:flex;gap:.5rem;flex:0 1 26rem}
+.search input{margin:0;min-width:0}
 .shell{display:grid;grid-template-columns:13rem minmax(0,1fr);max-width:100rem;margin:0 auto}
 nav ul{list-style:none;margin:0;padding:1.5rem 1rem;display:grid;gap:.125rem}
 nav a{display:block;padding:.5rem .75rem;border-radius:.5rem;color:inherit;text-decoration:none}
@@ -76,7 +78,7 @@ h1+.alert{margin-top:1rem}
 .links a{display:block;padding:.375rem 0}
 @media (min-width:75rem){.card>dl{grid-template-columns:repeat(2,minmax(8rem,12rem) minmax(0,1fr))}}
 @media (max-width:48rem){.shell{display:block}nav{overflow-x:auto;background:var(--card);border-bottom:1px solid var(--line)}nav ul{display:flex;padding:.5rem 1rem;width:max-content}
-nav a{white-space:nowrap;min-height:2.75rem;display:flex;align-items:center}main{padding:1.25rem 1rem 2rem}.top{padding:.75rem 1rem}.card{padding:1rem}.scroll{margin:0 -1rem;padding:0 1rem}
+nav a{white-space:nowrap;min-height:2.75rem;display:flex;align-items:center}main{padding:1.25rem 1rem 2rem}.top{padding:.75rem 1rem}.search{order:1;flex:1 0 100%}.card{padding:1rem}.scroll{margin:0 -1rem;padding:0 1rem}
 dl,dd dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.filter{grid-template-columns:1fr}table,tbody,tr,tbody th,td{display:block}thead{display:none}tbody tr{padding:.5rem 0;border-bottom:1px solid var(--line)}tbody tr:last-child{border-bottom:0}tbody :is(th,td){border:0;padding:.125rem 0;max-width:none}td{display:flex;justify-content:space-between;gap:1rem;overflow-wrap:anywhere}td::before{content:attr(data-label);color:var(--soft);flex:none}td:empty{display:none}.narrow{margin-top:1.5rem}}
 @media (prefers-contrast:more){:root{--line:var(--field)}}
 `);
