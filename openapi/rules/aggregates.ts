@@ -59,10 +59,11 @@ export function nameColumns(document: JsonObject, complain: (message: string) =>
     const type = objectOf(schema)['x-aggregate'];
     if (typeof type !== 'string') continue;
     const columns = columnsOf(type, shared);
+    const grouped = [...columns, ...relatedColumns(type, shared)];
     const parts: Readonly<Record<string, JsonObject>> = {
-      AggregateGroupBy: add(`${type}GroupBy`, groupBy(type, columns, objectOf(shared.AggregateGroupBy), add)),
+      AggregateGroupBy: add(`${type}GroupBy`, groupBy(type, grouped, objectOf(shared.AggregateGroupBy), add)),
       AggregateMeasure: add(`${type}Measure`, measure(type, columns, count, common, functions, add)),
-      AggregateOrderBy: add(`${type}AggregateOrderBy`, orderBy(columns, objectOf(shared.AggregateOrderBy))),
+      AggregateOrderBy: add(`${type}AggregateOrderBy`, orderBy(grouped, objectOf(shared.AggregateOrderBy))),
     };
     schemas[name] = withParts(schema, parts);
   }
@@ -85,6 +86,20 @@ function columnsOf(type: string, schemas: JsonObject): Column[] {
     if (name.startsWith('_') || !filter.endsWith('Filter') || filter.endsWith('ListFilter')) return [];
     const roles = objectOf(fields[name])['x-read-roles'];
     return [{ name, kind: kindOfFilter[filter] ?? 'value', roles: Array.isArray(roles) ? roles : [] }];
+  });
+}
+
+/** The columns of the one row that each relation leads to, such as `client.departmentId`; those that are grouped as a whole. */
+function relatedColumns(type: string, schemas: JsonObject): Column[] {
+  const fields = propertiesOf(schemas[type]);
+  return Object.entries(propertiesOf(schemas[`${type}Where`])).flatMap(([relation, property]) => {
+    const where = nameIn(String(objectOf(property).$ref ?? ''));
+    const isOne = objectOf(fields[`${relation}Id`])['x-references'] !== undefined;
+    if (!where.endsWith('RelationWhere') || !isOne) return [];
+    const related = where.replace(/RelationWhere$/, '');
+    return columnsOf(related, { ...schemas, [`${related}Where`]: schemas[where] })
+      .filter(({ kind }) => kind === 'value')
+      .map((column) => ({ ...column, name: `${relation}.${column.name}` }));
   });
 }
 

@@ -221,9 +221,10 @@ export const extensionTable: Record<string, Extension> = {
         effect: { const: 'read' },
         calculated: calculation,
         conditional: { const: true },
+        partial: { const: true },
       },
     },
-    why: 'what the contract check cannot see: `stable: false`, the same request can have another response at any time; `effect: read`, the operation changes nothing; `calculated`, how an amount follows from others; `conditional: true`, other values or data decide whether a value is accepted',
+    why: 'what the contract check cannot see: `stable: false`, the same request can have another response at any time; `effect: read`, the operation changes nothing; `calculated`, how an amount follows from others; `conditional: true`, other values or data decide whether a value is accepted; `partial: true`, rows then lack properties',
   },
   'x-dry-run': {
     on: ['Operation'],

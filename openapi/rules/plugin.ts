@@ -4,6 +4,7 @@ import { aggregates } from './aggregates.ts';
 import { bounds } from './bounds.ts';
 import { byType } from './by-type.ts';
 import { callable } from './callable.ts';
+import { choices } from './choices.ts';
 import { closedBodies } from './closed-bodies.ts';
 import { completeResponses } from './complete-responses.ts';
 import { completed, withOperationDefaults } from './completed.ts';
@@ -105,6 +106,7 @@ export const decorators: Record<string, Oas3Decorator> = {
   'by-type': byType,
   aggregates,
   events,
+  choices,
   exampled,
   directions,
   renamed,

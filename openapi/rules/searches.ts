@@ -50,8 +50,10 @@ function checkCommonKeys(keys: Place, schemas: ReadonlyMap<string, Place>, row: 
   const [common, where] = ['EntityBase', `${row.name}Where`].map((name) => schemas.get(name));
   if (common === undefined || where === undefined) return;
   const [fields, present] = [propertiesOf(common), propertiesOf(keys)];
+  // Lists and objects have no order.
+  const isSingle = (field: Place) => !typesOf(field).some((type) => ['array', 'object'].includes(type));
   for (const column of propertiesOf(where).keys())
-    if (fields.has(column) && !present.has(column))
+    if (fields.get(column)?.every(isSingle) === true && !present.has(column))
       report(keys, `Add ${column} to the sort keys: the search filters by it, and all rows have it.`);
 }
 
@@ -83,10 +85,13 @@ function filterFor(field: Place): string | undefined {
     return element === undefined ? undefined : listFilter(element);
   }
   if (one.get('enum') !== undefined) return `${one.name}Filter`;
+  if (typesOf(one).includes('object')) return `${one.name}Where`;
   const format = filterOfFormat[one.text('format') ?? ''];
   return format ?? filterOfType[typesOf(one).find((type) => type !== 'null') ?? ''];
 }
 
 function listFilter(element: Place): string {
+  // The elements of a list of objects are related rows.
+  if (typesOf(element).includes('object')) return `${element.name}RelationWhere`;
   return element.get('enum') === undefined ? 'UuidListFilter' : `${element.name}ListFilter`;
 }

@@ -60,7 +60,7 @@ describe('an input', () => {
     // @ts-expect-error a body where there is none
     api.getClient({ path: { id }, body: {} });
     // @ts-expect-error a query where there is none
-    api.getClient({ path: { id }, query: {} });
+    api.createToken({ body: { apiKey: 'x' }, query: {} });
     // @ts-expect-error unknown property
     api.onboardClient({ body: { name: 'Harbor', address: {}, colour: 'blue' } });
     // @ts-expect-error unknown option

@@ -10,6 +10,8 @@ import { findUnstorable } from '../contract/unstorable.ts';
 import type { Context, PublicContext } from '../entity/context.ts';
 import type { Service } from '../entity/service.ts';
 import { DatabaseUnavailable } from '../platform/store/errors.ts';
+import { type Choice, choiceOf, withFields, withRelated } from '../query/choices.ts';
+import { readerOf } from '../query/handlers.ts';
 import { checkRequest } from '../wire/check-request.ts';
 import { deprecationHeaders } from '../wire/deprecation.ts';
 import type { Exchange } from '../wire/exchange.ts';
@@ -99,13 +101,28 @@ async function call(
     const { status, headers, body } = result;
     if (body instanceof CsvFile)
       return { kind: 'page', status, headers, text: body.text, type: 'text/csv; charset=utf-8; header=present' };
-    return { kind: 'json', status, headers, body };
+    const choice = choiceOf(operation, input);
+    return choice === undefined || inTurn.caller === undefined
+      ? { kind: 'json', status, headers, body }
+      : await chosenResult(inTurn, choice, result);
   } catch (error) {
     const problem = toRejection(error, exchange.log, hasWritten);
     const hasFailed = isOpen ? isFailedAttempt(problem) : problem.code === 'UNAUTHENTICATED';
     if (hasFailed) service.admission.failureLimit.count(address);
     throw problem;
   }
+}
+
+/** A result with what the caller chose to read. Names of other rows change without a new version, so that with them it has no tag. */
+async function chosenResult(context: Context, choice: Choice, result: HandlerResult): Promise<JsonResult> {
+  const { status, headers, body } = result;
+  const { fields, with: names } = choice;
+  if (names === undefined) return { kind: 'json', status, headers, body, fields };
+  const { ETag: _, ...others } = headers ?? {};
+  const complete = await context.read((session) =>
+    withRelated(session, readerOf(context), context.operation, names, Object(body)),
+  );
+  return { kind: 'json', status, headers: others, body: complete, fields };
 }
 
 /** The context of a request whose transactions are steps. */
@@ -193,18 +210,23 @@ function checkResult(
   const isProblem = status >= 400;
   const isChecked = isProblem || Math.random() < config.responseValidation;
   const findings = isChecked ? validator.response(operation, status, jsonType(status), body) : [];
-  if (findings.length === 0) return withoutKnown(operation, result, exchange);
+  if (findings.length === 0) return withoutKnown(operation, inPart(result), exchange);
   const rows = isProblem ? undefined : rowsBeyondBounds(findings, body);
   const outcome = rows === undefined ? 'withheld' : 'sent';
   metrics.invalidResponses.inc({ operation: operation.id, status, outcome });
   if (rows !== undefined) {
     for (const row of rows)
       exchange.log.error({ operation: operation.id, ...row }, 'Row exceeds a bound of the contract; sent as stored.');
-    return withoutKnown(operation, result, exchange);
+    return withoutKnown(operation, inPart(result), exchange);
   }
   exchange.log.error({ operation: operation.id, status, findings }, 'Response violates the contract; not sent.');
   const detail = 'The response would have violated the contract. Report the requestId to support.';
   return problemResult(new Rejection('INTERNAL_ERROR', detail), exchange.id);
+}
+
+/** The fields that the caller chose. */
+function inPart(result: JsonResult): JsonResult {
+  return result.fields === undefined ? result : { ...result, body: withFields(Object(result.body), result.fields) };
 }
 
 /** Returns 304 instead if the caller already has the current representation, by its `If-None-Match`. */

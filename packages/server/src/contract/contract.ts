@@ -28,9 +28,17 @@ export interface Schema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxItems?: number;
+  readonly maxProperties?: number;
   readonly default?: unknown;
   readonly pattern?: string;
   readonly 'x-entity'?: true;
+  /** What a caller chooses to read beside a row. */
+  readonly 'x-chosen'?: true;
+  /** Of the names of relations, the property with the ID, the type of the other row, and the property with its name. */
+  readonly 'x-related'?: Readonly<
+    Record<string, { readonly by: string; readonly type: string; readonly label: string }>
+  >;
+  readonly 'x-contract-check'?: { readonly partial?: true };
   /** By a field and its value, the roles of which one is required to see rows with that value. */
   readonly 'x-row-roles'?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   /** An item of a request that is validated by itself: by its schema, or by this one. */

@@ -72,7 +72,8 @@ export function holdsField(field: Field, condition: (field: Field) => boolean, s
 
 /** Returns the properties of a value that is read with one schema and written with another. */
 export function fieldsBetween(read: Schema, write: Schema | undefined): readonly Field[] {
-  const readable = propertiesOf(read);
+  // What a caller chooses to read beside the row is no part of it.
+  const readable = Object.fromEntries(Object.entries(propertiesOf(read)).filter(([, field]) => !field['x-chosen']));
   const writable = write === undefined ? {} : propertiesOf(write);
   const names = Object.keys(readable);
   const written = Object.keys(writable);

@@ -104,7 +104,8 @@ function initialOf(schema: Schema): unknown {
   const initial = schema.default ?? schema['x-on-create']?.value;
   if (initial !== undefined) return initial;
   if (types.includes('null')) return null;
-  return types.includes('array') ? [] : undefined;
+  if (types.includes('array')) return [];
+  return types.includes('object') && schema.properties === undefined ? {} : undefined;
 }
 
 /** The schemas of the rows in events, by type and operation. */

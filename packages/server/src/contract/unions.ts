@@ -49,7 +49,7 @@ export function membersKeyword(ajv: Ajv2020): FuncKeywordDefinition {
           (typeof value === 'string' && Object.hasOwn(mapping, value) ? mapping[value] : undefined) ?? otherwise;
         const instancePath = context?.instancePath ?? '';
         if ($ref === undefined) {
-          const params = { allowedValues: Object.keys(mapping) };
+          const params = { allowedValues: Object.keys(mapping), sent: value };
           const message = 'must be equal to one of the allowed values';
           validate.errors = [{ keyword: 'enum', instancePath: `${instancePath}/${propertyName}`, message, params }];
           return false;

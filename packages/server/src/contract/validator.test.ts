@@ -94,6 +94,7 @@ test('a row of a union is validated against the schema of its type only', async 
     id: '0199a1c2-0a05-7c01-8a4f-5d2e9b60f101',
     systemRef: 'naics-336612',
     sysRefs: [],
+    metadata: {},
     active: true,
     createdAt: '2026-10-01T00:00:00.000Z',
     updatedAt: '2026-10-01T00:00:00.000Z',

@@ -77,7 +77,7 @@ export function detailOf(error: ErrorObject): string {
     case 'type':
       return typeDetail([error]);
     case 'enum':
-      return `The value must be ${oneOf(params.allowedValues)}.`;
+      return `The value must be ${oneOf(params.allowedValues, params.sent ?? error.data)}.`;
     case 'format':
     case 'pattern':
       return schema.pattern === notBlank ? 'The text must not be blank.' : `The value must have ${formOf(schema)}.`;
@@ -156,10 +156,12 @@ export function nearest(name: string, names: readonly string[]): string | undefi
   return best?.candidate;
 }
 
-function oneOf(allowed: unknown): string {
+function oneOf(allowed: unknown, sent: unknown): string {
   const values = Array.isArray(allowed) ? allowed.filter((value) => value !== null) : [];
   if (values.length === 1) return JSON.stringify(values[0]);
-  return fits(values) ? `one of ${values.join(', ')}` : 'one of the allowed values';
+  if (fits(values)) return `one of ${values.join(', ')}`;
+  const meant = nearest(String(sent), values.map(String));
+  return `one of the allowed values${meant === undefined ? '' : `, such as ${meant}`}`;
 }
 
 function fits(names: readonly unknown[]): boolean {

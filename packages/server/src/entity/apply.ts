@@ -10,7 +10,7 @@ import type { PendingRow, PendingRows, PlainRow } from './pending-rows.ts';
 import type { AnyRow, AnyStoredRow } from './row.ts';
 import { isChanged, isFieldChanged } from './row-changes.ts';
 import { shownColumns } from './select.ts';
-import { asJson } from './values.ts';
+import { asJson, sameValue } from './values.ts';
 import { inWriteOrder } from './write-order.ts';
 
 type Columns = Readonly<Record<string, unknown>>;
@@ -81,7 +81,7 @@ export async function applyChanges(
     for (const [field, owned] of entity.owned) await writer.replaceOwned(entity, field, owned, rows);
   }
   for (const rows of Map.groupBy(plain, ({ table }) => table).values()) await writer.insertPlain(rows);
-  await writer.claimReferences(changed.filter(isNew));
+  await writer.claimReferences(changed);
   return { changed, stored };
 }
 
@@ -230,9 +230,17 @@ class Writer {
     await this.#write(inserted, (columns) => this.#insertInto(rows[0]?.table ?? '', columns));
   }
 
-  /** References of other systems are unique by type and system. */
+  /** References of other systems are unique by type and system. Those that rows give up are free for others of the same transaction. */
   async claimReferences(rows: readonly PendingRow[]): Promise<void> {
-    const claims = rows.flatMap((pending) =>
+    const changed = rows.filter(({ loaded, row }) => !sameValue(loaded?.row.sysRefs ?? [], row.sysRefs));
+    const stored = changed.filter(isStored);
+    if (stored.length > 0) {
+      await this.#transaction.all(sql`
+        delete from entity_ref where tenant_id = ${this.#options.tenantId}
+          and entity_type = any(${[...new Set(stored.map(({ entity }) => entity.type))]})
+          and entity_id = any(${stored.map(({ id }) => id)})`);
+    }
+    const claims = changed.flatMap((pending) =>
       objectsIn(pending.row.sysRefs).map(({ system, ref }) => ({
         pending,
         columns: { entity_type: pending.entity.type, system, ref, entity_id: pending.id },
@@ -291,7 +299,7 @@ function timeOfChange(last: string, now: string, step: number): string {
 }
 
 /** Fields that the writer sets. */
-const systemFields = new Set(['id', 'systemRef', 'sysRefs', 'createdAt', 'updatedAt', 'version']);
+const systemFields = new Set(['id', 'systemRef', 'createdAt', 'updatedAt', 'version']);
 
 /** The rows as a table. One parameter contains all of them, so that the statement does not depend on their number. */
 function recordset(table: string, rows: readonly Columns[]): RawBuilder<unknown> {

@@ -51,7 +51,7 @@ function rangeOfColumn({ constraint, table }: ConstraintError): string | undefin
  * constraint's table.
  */
 function fieldOf(entity: AnyEntity, constraint: string): string | undefined {
-  if (constraint.startsWith('entity_ref_')) return 'systemRef';
+  if (constraint.startsWith('entity_ref_')) return 'sysRefs';
   for (const [field, { table }] of entity.owned) if (constraint.startsWith(`${table}_`)) return field.name;
   const rest = constraint.replace(`${entity.table}_`, '');
   const named = [...entity.fields.values()]

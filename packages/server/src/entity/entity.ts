@@ -3,7 +3,7 @@ import { readRolesOf, schemaOf } from '../contract/contract.ts';
 import { columnOf, type Field, fieldsOf, holdsField, membersOf } from '../contract/fields.ts';
 import { embedded, jsonObject, ownedRows } from './embed.ts';
 import type { Embed, Entity, Owned, RelatedField, Relation, Searchable } from './model.ts';
-import { anyEntityNamed, register } from './registry.ts';
+import { allEntities, anyEntityNamed, register } from './registry.ts';
 import type { EntityType, StoredRow } from './row.ts';
 import { type ReadAttributes, type Rules, setRules } from './rules.ts';
 import { machineOf } from './state-machine.ts';
@@ -147,7 +147,7 @@ export function createEntity<Type extends EntityType>(
     ownFields,
     keptFields: shown.filter((field) => ownFields.includes(field) || owned.has(field)),
     fields,
-    relations,
+    relations: { sysRefs: refsOf(type, table), ...relations },
     relatedField: (name) => related.get(name),
     embeds,
     owned,
@@ -182,6 +182,13 @@ export function createEntity<Type extends EntityType>(
   };
   setRules(entity, { ...definition.rules, ...(custom?.read && { read: custom.read }) });
   return entity;
+}
+
+/** The keys of rows in other systems. Types can share a table: projects are jobs. */
+function refsOf(type: string, table: string): Relation {
+  const types = () =>
+    sql.join([...new Set([type, ...[...allEntities()].flatMap((one) => (one.table === table ? [one.type] : []))])]);
+  return manyIn('entity_ref', 'entityId', (row) => sql<boolean>`${sql.ref(`${row}.entity_type`)} in (${types()})`);
 }
 
 function byField<Value>(

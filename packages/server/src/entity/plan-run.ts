@@ -236,7 +236,8 @@ export class PlanRun implements Plan {
   readonly untyped: UntypedPlan = {
     find: (entity, field, value) => this.#rows.one({ entity, field, value, lock: 'none' }),
     findForUpdate: (entity, field, value) => this.#rows.one({ entity, field, value, lock: 'update' }),
-    create: (entity, input, { systemRef }) => this.#writer.create(entity, 'caller', input, { systemRef, system: {} }),
+    create: (entity, input, { systemRef, system = {} }) =>
+      this.#writer.create(entity, 'caller', input, { systemRef, system }),
     update: (entity, id, input, { system = {} }) => this.#writer.update(entity, id, 'caller', input, system),
     remove: (entity, id) => this.#writer.remove(entity, id),
     original: (entity, id) => {

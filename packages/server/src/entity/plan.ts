@@ -55,7 +55,11 @@ export interface Command<Args extends readonly unknown[], Result = unknown> {
 export interface UntypedPlan {
   find(entity: AnyEntity, field: string, value: string): AnyRow | undefined;
   findForUpdate(entity: AnyEntity, field: string, value: string): AnyRow | undefined;
-  create(entity: AnyEntity, input: AnyInput, options: { readonly systemRef?: string | undefined }): AnyWritten;
+  create(
+    entity: AnyEntity,
+    input: AnyInput,
+    options: { readonly systemRef?: string | undefined; readonly system?: AnyInput },
+  ): AnyWritten;
   update(entity: AnyEntity, id: string, input: AnyInput, options: { readonly system?: AnyInput }): AnyWritten;
   remove(entity: AnyEntity, id: string): AnyWritten;
   /** Returns a row as it was before this transaction; undefined if the transaction creates it. */

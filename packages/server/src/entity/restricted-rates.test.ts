@@ -131,6 +131,10 @@ async function calls(): Promise<Readonly<Record<string, readonly Call[]>>> {
     lookupCodes: lookups('x-code-type', '/api/v1/codes/batch'),
     lookupEntries: lookups('x-entry-type', '/api/v1/entries/batch'),
     lookupRecords: lookups('x-record', '/api/v1/records/batch'),
+    getRecord: ratedTypes('x-record').map(({ name }) => [
+      'GET',
+      `/api/v1/records/by-ref/${name}?systemRef=${item(name, 'delete').systemRef}`,
+    ]),
     upsertCodes: writes('x-code-type', 'POST', '/api/v1/codes', 'UPSERT'),
     upsertEntries: writes('x-entry-type', 'POST', '/api/v1/entries', 'UPSERT'),
     upsertRecords: writes('x-record', 'POST', '/api/v1/records', 'UPSERT'),

@@ -4,6 +4,7 @@ import { Rejection } from '../contract/rejection.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { parseDecimal } from '../platform/decimal.ts';
 import type { Where } from './clause.ts';
+import { columnNamed } from './related-columns.ts';
 
 type Schemas = components['schemas'];
 
@@ -67,8 +68,10 @@ export function checkAggregate(
   }
 
   function checkVisible(column: string, pointer: string): void {
-    const roles = entity.fields.get(column)?.readRoles ?? [];
-    if (roles.length === 0 || holds(roles)) return;
+    const { field, target } = columnNamed(entity, 'e', column);
+    const needed = [target?.readRoles ?? [], field.readRoles];
+    const roles = needed.find((some) => some.length > 0 && !holds(some));
+    if (roles === undefined) return;
     const detail = `Figures of ${column} require the ${roles.join(' or ')} role.`;
     throw new Rejection('FORBIDDEN', detail, { errors: [{ in: 'body', pointer, code: 'FORBIDDEN', detail }] });
   }

@@ -54,7 +54,9 @@ test.each(allOperations.filter(({ id }) => id.startsWith('aggregate')))(
     expect(columns.length).toBeGreaterThan(10);
     const request = { groupBy: [{ column: 'clientid' }], measures: count };
     const { body } = await service.call<{ errors: { detail: string }[] }>('POST', place, request);
-    expect(body.errors.map(({ detail }) => detail)).toEqual([`The value must be one of ${columns.join(', ')}.`]);
+    const all = columns.join(', ');
+    const named = all.length > 900 ? 'the allowed values, such as clientId' : all;
+    expect(body.errors.map(({ detail }) => detail)).toEqual([`The value must be one of ${named}.`]);
   },
 );
 

@@ -4,13 +4,14 @@ import { numberOf } from '../contract/contract.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { conditionsToSee } from '../entity/field-access.ts';
 import { plannedForValues, type Session } from '../platform/store/session.ts';
-import { type AggregateRequest, checkAggregate } from './aggregate-request.ts';
+import { type AggregateRequest, checkAggregate, type GroupBy } from './aggregate-request.ts';
 import { checkWhere } from './check-where.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { type Figure, figureOf, keyOf } from './figures.ts';
 import { afterClauses, type OrderKey, orderClause, orderKey } from './order.ts';
 import type { PageScope } from './page.ts';
 import { removeBeyond, withinPageBytes } from './page-bytes.ts';
+import { joinsTo } from './related-columns.ts';
 import { conditionOf } from './where.ts';
 
 type Page = components['schemas']['AggregatePage'];
@@ -68,7 +69,7 @@ export function aggregateReader(
     const statement = sql`
       select *, true as ${sql.id(fits)} from (
         select ${sql.join(outputs.map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}
-        from ${sql.table(entity.table)} ${sql.id('e')} where ${matching}${grouped}
+        from ${sql.table(entity.table)} ${sql.id('e')}${joined({ tenantId, holds }, entity, groupBy)} where ${matching}${grouped}
       ) g${after}${order} limit ${pageSize + 1}`;
     // Aggregating costs more than planning.
     const rows = await session.all(plannedForValues(limited<Readonly<Record<string, unknown>>>(statement)));
@@ -86,6 +87,26 @@ export function aggregateReader(
       nextCursor: next === undefined ? null : writeCursor(vault, query, next),
     };
   };
+}
+
+/** The rows that a relation of a column leads to, as far as the caller may see them. */
+function joined(
+  { tenantId, holds }: Pick<PageScope, 'tenantId' | 'holds'>,
+  entity: AnyEntity,
+  groupBy: readonly GroupBy[],
+) {
+  const relations = new Set(
+    groupBy.flatMap(({ column }) => (column.includes('.') ? [column.split('.')[0] ?? ''] : [])),
+  );
+  const joins = [...relations].flatMap((relation) => joinsTo(entity, 'e', relation));
+  return sql.join(
+    joins.map(({ target, alias, id }) => {
+      const conditions = [target.within(alias, tenantId), ...conditionsToSee(holds, target, alias)];
+      return sql` left join ${sql.table(target.table)} ${sql.id(alias)}
+        on ${sql.join(conditions, sql` and `)} and ${sql.ref(`${alias}.id`)} = ${id}`;
+    }),
+    sql``,
+  );
 }
 
 function columnsOf(entity: AnyEntity, { groupBy = [], measures }: AggregateRequest): Columns {

@@ -4,6 +4,7 @@ import type { Field } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { parseDecimal } from '../platform/decimal.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
+import { columnNamed, fieldOf } from './related-columns.ts';
 
 type Row = components['schemas']['AggregateRow'];
 
@@ -19,9 +20,8 @@ export interface Figure<Value> {
 /** The key of groups in a column. */
 export function keyOf(entity: AnyEntity, row: string, groupBy: GroupBy): Figure<Row['key'][string]> {
   const { column, by, boundaries, daysBefore } = groupBy;
-  const field = fieldOf(entity, column);
-  const value = entity.value(row, column);
-  const { nullable } = field;
+  const { field, value, isRelated } = columnNamed(entity, row, column);
+  const nullable = field.nullable || isRelated;
   if (boundaries !== undefined) {
     const number = daysBefore === undefined ? sql`${value}` : sql`(${daysBefore}::date - ${value})`;
     const texts = boundaries.map(String);
@@ -88,10 +88,4 @@ function decimalText(result: unknown, places: number | undefined): string | null
 
 function textOrNull(result: unknown): string | null {
   return result === null ? null : String(result);
-}
-
-function fieldOf(entity: AnyEntity, column: string): Field {
-  const field = entity.fields.get(column);
-  if (field === undefined) throw new Error(`${entity.type} has no ${column}.`);
-  return field;
 }

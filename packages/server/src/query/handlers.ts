@@ -24,7 +24,7 @@ export function pageOf<Type extends EntityType>(entity: Entity<Type>) {
 
 /** Creates the handler of an aggregate of an entity's rows. Each keeps a processor of the database busy. */
 export function aggregateOf<Type extends EntityType>(entity: Entity<Type>) {
-  return async (context: Context, { body }: { readonly body: AggregateRequest<keyof StoredRow<Type> & string> }) => {
+  return async (context: Context, { body }: { readonly body: AggregateRequest }) => {
     const scope = { ...readerOf(context), vault: context.service.vault, name: context.operation.id };
     return { status: 200 as const, body: await context.read(aggregateReader(scope, entity, body), true) };
   };

@@ -22,7 +22,8 @@ interface RelationFilter {
 function relationsOf(where: Schema): [relation: string, type: string][] {
   return Object.entries(propertiesOf(where)).flatMap(([name, { $ref = '' }]): [string, string][] => {
     const [, type] = /(\w+)RelationWhere$/.exec($ref) ?? [];
-    return type === undefined ? [] : [[name, type]];
+    // Keys in other systems belong to the row, and have no columns of a row.
+    return type === undefined || type === 'SysRef' ? [] : [[name, type]];
   });
 }
 

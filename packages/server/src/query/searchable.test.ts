@@ -12,6 +12,7 @@ function operandOf(operandSchema: Schema): unknown {
   if (schema.type === 'array') return [operandOf(schema.items ?? {})];
   if (schema.enum !== undefined) return schema.enum[0];
   if (schema.type === 'boolean') return true;
+  if (schema.type === 'object') return { region: 'north' };
   if (schema.type === 'integer') return 1;
   const values: Readonly<Record<string, string>> = {
     uuid: '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101',

@@ -58,6 +58,9 @@ function compare(column: RawBuilder<unknown>, operator: string, operand: unknown
     case '_nilike':
       return sql`${folded(column)} not like ${folded(sql`${pattern(operand, pointer)}::text`)}`;
     case '_contains':
+      // Rows without metadata are not in the index.
+      if (typeof operand === 'object')
+        return sql`(${column} @> ${JSON.stringify(operand)}::jsonb and ${column} <> '{}')`;
       // As a list, so that it gets the type of the column.
       return sql`${column} @> ${[operand]}`;
     default:

@@ -15,6 +15,8 @@ interface Head {
 export interface JsonResult extends Head {
   readonly kind: 'json';
   readonly body: unknown;
+  /** The fields of its rows that the caller chose; all if undefined. */
+  readonly fields?: readonly string[] | undefined;
 }
 
 /** A page, or another text. An empty one has no media type. */

@@ -22,6 +22,7 @@ export const billing = {
   searchQuickPaymentLinks: pageOf(quickPaymentLink),
   listDraftInvoiceHistories: pageOf(draftInvoiceHistory),
   searchDraftInvoiceHistories: pageOf(draftInvoiceHistory),
+  searchDraftInvoices: pageOf(draftInvoice),
   getDraftInvoice: byId(draftInvoice),
   listInvoices: pageOf(invoice),
   searchInvoices: pageOf(invoice),

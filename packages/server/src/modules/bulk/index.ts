@@ -1,8 +1,9 @@
 export { referenceKeysOf } from './field-definitions.ts';
 export { itemErrorOf } from './item-error.ts';
+export { withOwnKeys } from './own-keys.ts';
 export type { ItemSchema } from './read-items.ts';
 export { readItems } from './read-items.ts';
-export { readRecords } from './record-row.ts';
+export { readRecord, readRecords } from './record-row.ts';
 export type { FieldDefinition, RecordType } from './record-type.ts';
 export { recordSchemaOf, summaryOf } from './record-type.ts';
 export type { TypeExtension } from './standard-types.ts';

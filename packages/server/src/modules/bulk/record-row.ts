@@ -3,6 +3,7 @@ import { Rejection } from '../../contract/rejection.ts';
 import type { Context } from '../../entity/context.ts';
 import type { AnyStoredRow } from '../../entity/row.ts';
 import type { Session } from '../../platform/store/store.ts';
+import type { Where } from '../../query/clause.ts';
 import { pageScope } from '../../query/handlers.ts';
 import type { Page, PageRequest } from '../../query/page.ts';
 import { anyPageReader } from '../../query/read.ts';
@@ -21,11 +22,31 @@ export async function readRecords(
   type: RecordType,
   request: PageRequest,
 ): Promise<Page<RecordRow>> {
+  const page = await storedPage(session, context, type, request);
+  return { ...page, data: page.data.map((row) => recordRow(type, row)) };
+}
+
+/**
+ * Reads the first row of a type that matches, and as it is stored.
+ *
+ * @throws Rejection like `readRecords`.
+ */
+export async function readRecord(
+  session: Session,
+  context: Context,
+  type: RecordType,
+  where: Where,
+): Promise<{ readonly body: RecordRow; readonly stored: AnyStoredRow } | undefined> {
+  const { data } = await storedPage(session, context, type, { where, pageSize: 1 });
+  const [stored] = data;
+  return stored === undefined ? undefined : { body: recordRow(type, stored), stored };
+}
+
+function storedPage(session: Session, context: Context, type: RecordType, request: PageRequest) {
   const { name, readRoles, entity } = type;
   if (readRoles.length > 0 && !context.holds(readRoles))
     throw new Rejection('FORBIDDEN', `Reading ${name} records requires the ${readRoles.join(' or ')} role.`);
-  const page = await anyPageReader(pageScope(context, name), entity, request).run(session);
-  return { ...page, data: page.data.map((row) => recordRow(type, row)) };
+  return anyPageReader(pageScope(context, name), entity, request).run(session);
 }
 
 /** Base fields next to `attributes`. Response validation checks that they match the contract. */

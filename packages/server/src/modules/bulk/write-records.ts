@@ -12,6 +12,7 @@ import type { AnyInput, AnyStoredRow } from '../../entity/row.ts';
 import type { ItemOutcome, UnitOfWork } from '../../entity/unit-of-work.ts';
 import { matchedVersion } from '../../query/entity-tag.ts';
 import { itemErrorOf } from './item-error.ts';
+import { type OwnKeys, withOwnKeys } from './own-keys.ts';
 import { type ItemSchema, readItems } from './read-items.ts';
 import type { RecordOperation, RecordType } from './record-type.ts';
 
@@ -19,7 +20,7 @@ type WriteItem = components['schemas']['RecordWriteItem'];
 type WriteResult = components['schemas']['RecordWriteResult'];
 
 /** One record of a request; a deletion has no attributes. */
-export interface RecordItem {
+export interface RecordItem extends OwnKeys {
   readonly type: string;
   readonly systemRef?: string;
   /** The version that the row must have. */
@@ -163,18 +164,20 @@ export function writeRecord(
   plan: Plan,
   { name, entity }: RecordType,
   operation: RecordOperation,
-  { systemRef, attributes = {} }: RecordItem,
+  item: RecordItem,
 ): AnyWritten {
+  const { systemRef, attributes = {} } = item;
   const row = systemRef === undefined ? undefined : plan.untyped.findForUpdate(entity, 'systemRef', systemRef);
   if (operation !== 'UPSERT' && row?.active !== true)
     throw new Rejection('RECORD_NOT_FOUND', `No active ${name} with this systemRef exists.`, '/systemRef');
   if (operation === 'DELETE' && row !== undefined) return plan.untyped.remove(entity, row.id);
+  const own = withOwnKeys(plan, row, systemRef, item);
   return plan.at('/attributes', () => {
     const input = readAttributes(plan, entity, attributes, row);
     // Writing a deleted record again makes it active again.
     return row === undefined
-      ? plan.untyped.create(entity, input, { systemRef })
-      : plan.untyped.update(entity, row.id, input, { system: { active: true } });
+      ? plan.untyped.create(entity, input, { systemRef, system: own })
+      : plan.untyped.update(entity, row.id, input, { system: { active: true, ...own } });
   });
 }
 

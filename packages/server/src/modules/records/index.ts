@@ -1,6 +1,7 @@
 import { createCustomRecordType } from './createCustomRecordType.ts';
 import { deactivateCustomRecordType } from './deactivateCustomRecordType.ts';
 import { getCustomRecordType } from './getCustomRecordType.ts';
+import { getRecord } from './getRecord.ts';
 import { getRecordSchema } from './getRecordSchema.ts';
 import { listCustomRecordTypes } from './listCustomRecordTypes.ts';
 import { listRecordTypes } from './listRecordTypes.ts';
@@ -11,6 +12,7 @@ import { deleteRecords, updateRecords, upsertRecords } from './write-records.ts'
 export const records = {
   listRecordTypes,
   getRecordSchema,
+  getRecord,
   upsertRecords,
   updateRecords,
   deleteRecords,

@@ -14,6 +14,7 @@ import {
   typeNamed,
   typesWith,
   wholeList,
+  withOwnKeys,
   writeRecords,
 } from '../bulk/index.ts';
 
@@ -63,14 +64,15 @@ function writeRow(
 ): AnyWritten {
   const { systemRef = '', attributes = {}, active } = item;
   const row = plan.untyped.findForUpdate(entity, 'systemRef', systemRef);
+  const own = withOwnKeys(plan, row, systemRef, item);
   if (row === undefined) {
     if (active === false)
       throw new Rejection('RECORD_NOT_FOUND', `No ${name} with this systemRef exists to deactivate.`, '/systemRef');
     return plan.at('/attributes', () =>
-      plan.untyped.create(entity, readAttributes(plan, entity, attributes, undefined), { systemRef }),
+      plan.untyped.create(entity, readAttributes(plan, entity, attributes, undefined), { systemRef, system: own }),
     );
   }
-  const system = active === true ? { active } : {};
+  const system = active === true ? { active, ...own } : own;
   const written = plan.at('/attributes', () =>
     plan.untyped.update(entity, row.id, readAttributes(plan, entity, attributes, row), { system }),
   );

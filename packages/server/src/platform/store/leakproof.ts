@@ -22,6 +22,7 @@ const functions = [
   'numeric_gt(numeric, numeric)',
   'numeric_ge(numeric, numeric)',
   'arraycontains(anyarray, anyarray)',
+  'jsonb_contains(jsonb, jsonb)',
 ].map((signature) => `pg_catalog.${signature}`);
 
 /** Declares the functions leakproof if the user is allowed to, and otherwise logs the statements for an administrator. */

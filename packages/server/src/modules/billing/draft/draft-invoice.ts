@@ -1,7 +1,7 @@
 import { Rejection } from '../../../contract/rejection.ts';
 import { writtenByApprover } from '../../../entity/approver.ts';
 import { command } from '../../../entity/command.ts';
-import { defineEntity } from '../../../entity/entity.ts';
+import { defineEntity, one } from '../../../entity/entity.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import { changedFields, isChanged } from '../../../entity/row-changes.ts';
@@ -36,6 +36,7 @@ const linesWrittenByApprover = writtenByApprover({
 /** An invoice in preparation. It reserves the work in progress of its lines until it is posted or deleted. */
 export const draftInvoice = defineEntity('DraftInvoice', {
   table: 'draft_invoice',
+  relations: { client: one('Client', 'clientId') },
   owned: {
     lines: {
       table: 'draft_invoice_line',

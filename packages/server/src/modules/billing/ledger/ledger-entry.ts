@@ -12,6 +12,7 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
   computed: {
     systemRef: (row) => sql`${sql.ref(`${row}.id`)}::text`,
     sysRefs: () => sql`'[]'::jsonb`,
+    metadata: () => sql`'{}'::jsonb`,
     active: () => sql`true`,
     createdAt: (row) => sql.ref(`${row}.recorded_at`),
     updatedAt: (row) => sql.ref(`${row}.recorded_at`),

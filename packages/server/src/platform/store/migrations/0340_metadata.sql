@@ -1,0 +1,42 @@
+-- Values of the integrators' own.
+-- locks: access exclusive on client, access exclusive on client_business_entity, access exclusive on client_group, access exclusive on client_type, access exclusive on contact, access exclusive on contact_client, access exclusive on contact_info, access exclusive on custom_record, access exclusive on custom_record_type, access exclusive on department, access exclusive on draft_invoice, access exclusive on draft_invoice_history, access exclusive on engagement, access exclusive on engagement_batch, access exclusive on engagement_document, access exclusive on event_subscription, access exclusive on expense_code, access exclusive on expense_entry, access exclusive on file, access exclusive on industry, access exclusive on invoice, access exclusive on job, access exclusive on job_template, access exclusive on non_work_code, access exclusive on office, access exclusive on org, access exclusive on payment, access exclusive on quick_payment_link, access exclusive on service_line, access exclusive on staff, access exclusive on staff_job_assignment, access exclusive on staff_task_assignment, access exclusive on staff_type, access exclusive on task, access exclusive on task_type, access exclusive on tax_region, access exclusive on time_entry, access exclusive on wip_entry, access exclusive on work_code
+
+alter table client add column metadata jsonb not null default '{}';
+alter table client_business_entity add column metadata jsonb not null default '{}';
+alter table client_group add column metadata jsonb not null default '{}';
+alter table client_type add column metadata jsonb not null default '{}';
+alter table contact add column metadata jsonb not null default '{}';
+alter table contact_client add column metadata jsonb not null default '{}';
+alter table contact_info add column metadata jsonb not null default '{}';
+alter table custom_record add column metadata jsonb not null default '{}';
+alter table custom_record_type add column metadata jsonb not null default '{}';
+alter table department add column metadata jsonb not null default '{}';
+alter table draft_invoice add column metadata jsonb not null default '{}';
+alter table draft_invoice_history add column metadata jsonb not null default '{}';
+alter table engagement add column metadata jsonb not null default '{}';
+alter table engagement_batch add column metadata jsonb not null default '{}';
+alter table engagement_document add column metadata jsonb not null default '{}';
+alter table event_subscription add column metadata jsonb not null default '{}';
+alter table expense_code add column metadata jsonb not null default '{}';
+alter table expense_entry add column metadata jsonb not null default '{}';
+alter table file add column metadata jsonb not null default '{}';
+alter table industry add column metadata jsonb not null default '{}';
+alter table invoice add column metadata jsonb not null default '{}';
+alter table job add column metadata jsonb not null default '{}';
+alter table job_template add column metadata jsonb not null default '{}';
+alter table non_work_code add column metadata jsonb not null default '{}';
+alter table office add column metadata jsonb not null default '{}';
+alter table org add column metadata jsonb not null default '{}';
+alter table payment add column metadata jsonb not null default '{}';
+alter table quick_payment_link add column metadata jsonb not null default '{}';
+alter table service_line add column metadata jsonb not null default '{}';
+alter table staff add column metadata jsonb not null default '{}';
+alter table staff_job_assignment add column metadata jsonb not null default '{}';
+alter table staff_task_assignment add column metadata jsonb not null default '{}';
+alter table staff_type add column metadata jsonb not null default '{}';
+alter table task add column metadata jsonb not null default '{}';
+alter table task_type add column metadata jsonb not null default '{}';
+alter table tax_region add column metadata jsonb not null default '{}';
+alter table time_entry add column metadata jsonb not null default '{}';
+alter table wip_entry add column metadata jsonb not null default '{}';
+alter table work_code add column metadata jsonb not null default '{}';
