@@ -23,6 +23,8 @@ export const verbs: Record<string, readonly string[]> = {
     'retry',
     'recover',
     'advance',
+    'rotate',
+    'send',
     'generate',
     'validate',
   ],

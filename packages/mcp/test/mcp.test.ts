@@ -248,7 +248,7 @@ describe('a call', () => {
     const { call, use } = await start();
     expect(await call('getClient', { clientId: 'x' })).toMatchObject({
       isError: true,
-      texts: ['getClient has no argument clientId. Its arguments are id.'],
+      texts: ['getClient has no argument clientId. Its arguments are id, fields, with.'],
     });
     expect(await call('getClient')).toMatchObject({ isError: true, texts: ['getClient requires id.'] });
     expect(await call('doNothing')).toMatchObject({

@@ -81,7 +81,7 @@ const calls: Readonly<Record<string, readonly Call[]>> = {
   updateEngagement: [['Engagement', 'PATCH', `/api/v1/engagements/${engagementId}`, { name: 'Terms' }]],
   createEngagement: [['Engagement', 'POST', '/api/v1/engagements/create', { ...terms, jobIds: [] }]],
   lookupRecords: lookups,
-  getRecord: [['Task', 'GET', '/api/v1/records/by-ref/Task?systemRef=embedding-task']],
+  getRecord: [['Task', 'GET', '/api/v1/records/by-ref/Task?ref=embedding-task']],
   upsertRecords: [['Task', 'POST', '/api/v1/records', write({ description: 'By role' })]],
   updateRecords: [['Task', 'PUT', '/api/v1/records', write({ description: 'By role' })]],
   listEvents: ['Task', 'Invoice', 'Engagement'].map(

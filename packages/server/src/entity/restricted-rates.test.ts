@@ -133,7 +133,7 @@ async function calls(): Promise<Readonly<Record<string, readonly Call[]>>> {
     lookupRecords: lookups('x-record', '/api/v1/records/batch'),
     getRecord: ratedTypes('x-record').map(({ name }) => [
       'GET',
-      `/api/v1/records/by-ref/${name}?systemRef=${item(name, 'delete').systemRef}`,
+      `/api/v1/records/by-ref/${name}?ref=${item(name, 'delete').systemRef}`,
     ]),
     upsertCodes: writes('x-code-type', 'POST', '/api/v1/codes', 'UPSERT'),
     upsertEntries: writes('x-entry-type', 'POST', '/api/v1/entries', 'UPSERT'),

@@ -58,7 +58,7 @@ export async function rotateWebhookSecret(
 ): Promise<null> {
   const { store, vault } = operator.service;
   const tenant = await tenantNamed(operator, name);
-  await store.write(tenant.id, (transaction) => rotateSecret(transaction, vault, tenant.id, hours));
+  await store.write(tenant.id, (transaction) => rotateSecret(transaction, vault, tenant.id, hours * 60));
   await store.system((transaction) =>
     recordOperatorAct(transaction, { operation: 'webhook rotate-secret', subject: tenant.name, details: { hours } }),
   );

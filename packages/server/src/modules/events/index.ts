@@ -3,6 +3,7 @@ import { listEventCatalog } from './catalog/listEventCatalog.ts';
 import { listEvents } from './feed/listEvents.ts';
 import { generateTestSignature } from './signatures/generateTestSignature.ts';
 import { getWebhookSecret } from './signatures/getWebhookSecret.ts';
+import { rotateWebhookSecret } from './signatures/rotateWebhookSecret.ts';
 import { validateTestSignature } from './signatures/validateTestSignature.ts';
 import { createEventSubscription } from './subscriptions/createEventSubscription.ts';
 import { deactivateEventSubscription } from './subscriptions/deactivateEventSubscription.ts';
@@ -11,6 +12,7 @@ import { listDeliveries } from './subscriptions/listDeliveries.ts';
 import { reactivateEventSubscription } from './subscriptions/reactivateEventSubscription.ts';
 import { recoverEvents } from './subscriptions/recoverEvents.ts';
 import { retryDelivery } from './subscriptions/retryDelivery.ts';
+import { sendTestEvent } from './subscriptions/sendTestEvent.ts';
 import { updateEventSubscription } from './subscriptions/updateEventSubscription.ts';
 
 export const events = {
@@ -26,6 +28,8 @@ export const events = {
   recoverEvents,
   listEvents,
   getWebhookSecret,
+  rotateWebhookSecret,
+  sendTestEvent,
   generateTestSignature,
   validateTestSignature,
 };

@@ -1,4 +1,3 @@
-import { invalid } from '../../contract/problem.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Handler } from '../../entity/context.ts';
 import { entityTag } from '../../query/entity-tag.ts';
@@ -7,13 +6,9 @@ import { recordTypeNamed } from './record-types.ts';
 
 /** Returns the record, code or entry with a `systemRef`, or with a key in another system. */
 export const getRecord: Handler<'getRecord'> = async (context, { path, query }) => {
-  const { systemRef, system, ref } = query;
-  if ((systemRef === undefined) === (system === undefined) || (system === undefined) !== (ref === undefined))
-    throw invalid('/systemRef', 'REQUIRED', 'Send either systemRef, or system and ref.', 'query');
+  const { system, ref } = query;
   const where =
-    systemRef === undefined
-      ? { sysRefs: { system: { _eq: system }, ref: { _eq: ref } } }
-      : { systemRef: { _eq: systemRef } };
+    system === undefined ? { systemRef: { _eq: ref } } : { sysRefs: { system: { _eq: system }, ref: { _eq: ref } } };
   return context.read(async (session) => {
     const type =
       typesWith('x-code-type').get(path.type) ??

@@ -115,14 +115,14 @@ export async function loadWork(
   );
   const subscriptions = await session.all<SubscriptionRow>(sql`
     select subscription.id, subscription.active, delivery_url as "deliveryUrl", entity_type as "entityType",
-      filter_expression as "filterExpression", created_by_api_user_id as "createdByApiUserId",
+      array[entity_type] || more_entity_types as "entityTypes", filter_expression as "filterExpression", created_by_api_user_id as "createdByApiUserId",
       case when api_user.active then api_user.roles end as roles
     from event_subscription subscription
     join api_user on api_user.tenant_id = subscription.tenant_id and api_user.id = created_by_api_user_id
     where subscription.tenant_id = ${tenant.id} and subscription.id = any(${requests.map((one) => one.subscriptionId)})`);
   const due = await session.all<DueRow>(sql`
     with requested as materialized (
-      select requested.request, partition.subscription_id, requested.most, subscription.entity_type, subscription.operations,
+      select requested.request, partition.subscription_id, requested.most, array[subscription.entity_type] || subscription.more_entity_types as entity_types, subscription.operations,
         subscription.active_since, coalesce(requested.after, partition.position) as position,
         coalesce((select position from event_feed where tenant_id = ${tenant.id}), 0) as feed,
         exists (select from delivery_retry retry
@@ -146,10 +146,12 @@ export async function loadWork(
       (select event_id, entity_id, position, 0, false,
          requested.has_retries and exists (select from delivery_retry retry where retry.tenant_id = ${tenant.id}
            and retry.subscription_id = requested.subscription_id and retry.entity_id = event.entity_id)
-       from event_position event
-       where event.tenant_id = ${tenant.id} and event.entity_type = requested.entity_type
+       -- The first of each type, so that the index has them in their order.
+       from unnest(requested.entity_types) kind cross join lateral (select * from event_position event
+       where event.tenant_id = ${tenant.id} and event.entity_type = kind
          and event.position > requested.position and event.operation = any (requested.operations)
          and event.recorded_at >= requested.active_since and not requested.is_full
+       order by event.position limit requested.most) event
        order by event.position limit requested.most)
       union all
       -- Tells where the feed ends, also where nothing is due.
@@ -197,6 +199,7 @@ function hasContent(row: DueRow): row is DueRow & StoredEvent {
 /** What decides on the events that a subscription receives. */
 export interface Subscriber {
   readonly entityType: string;
+  readonly entityTypes: readonly string[];
   readonly filterExpression: string | null;
   readonly createdByApiUserId: string;
   /** The roles that the API user has now; undefined where the user is inactive. */
@@ -204,14 +207,14 @@ export interface Subscriber {
 }
 
 /** Whether the API user who subscribed may still receive what the subscription asks for. */
-export function mayReceive({ entityType, filterExpression, roles }: Subscriber): boolean {
+export function mayReceive({ entityType, entityTypes, filterExpression, roles }: Subscriber): boolean {
   if (roles === undefined) return false;
   if (isFiltered(entityType)) {
     if (filterExpression === ownPaymentLinks) return true;
     const required = rolesForFilter(filterExpression);
     if (required !== undefined && !hasRole(roles, required)) return false;
   }
-  return hasRole(roles, rolesToRead(entityType));
+  return entityTypes.every((type) => hasRole(roles, rolesToRead(type)));
 }
 
 /**
@@ -220,7 +223,7 @@ export function mayReceive({ entityType, filterExpression, roles }: Subscriber):
  * everything.
  */
 export function passesFilter(
-  { entityType, filterExpression, createdByApiUserId }: Omit<Subscriber, 'roles'>,
+  { entityType, filterExpression, createdByApiUserId }: Omit<Subscriber, 'roles' | 'entityTypes'>,
   { event: { source, linkCreator } }: { readonly event: Pick<Message['event'], 'source' | 'linkCreator'> },
 ): boolean {
   if (!isFiltered(entityType)) return true;

@@ -51,7 +51,7 @@ const waitsForDelivery = sql`exists (
   select from event_subscription subscription
   join delivery_partition partition on partition.tenant_id = subscription.tenant_id and partition.subscription_id = subscription.id
   where subscription.tenant_id = event.tenant_id and subscription.active
-    and subscription.entity_type = event.entity_type and event.operation = any (subscription.operations)
+    and event.entity_type = any (array[subscription.entity_type] || subscription.more_entity_types) and event.operation = any (subscription.operations)
     and subscription.active_since <= event.recorded_at
     and (partition.position < event.position or exists (select from delivery_retry retry
       where retry.tenant_id = event.tenant_id and retry.subscription_id = subscription.id and retry.event_id = event.event_id)))`;

@@ -165,6 +165,7 @@ async function pageAfter(session: Session, context: Context, query: Query, after
   const { entityType, operation, filterExpression } = query;
   const subscriberOf = (type: string): Subscriber => ({
     entityType: type,
+    entityTypes: [type],
     filterExpression: filterExpression ?? null,
     createdByApiUserId: caller.apiUserId,
     roles: caller.roles,

@@ -37,7 +37,7 @@ export async function validSecrets(session: Session, vault: Vault, tenantId: num
 }
 
 /**
- * Replaces the secret. The one before it signs beside the new one for so many hours.
+ * Replaces the secret. The ones before it sign beside the new one for so many minutes at most.
  *
  * @returns the new one.
  */
@@ -45,11 +45,11 @@ export async function rotateSecret(
   transaction: Transaction,
   vault: Vault,
   tenantId: number,
-  overlapHours: number,
+  overlapMinutes: number,
 ): Promise<WebhookSecret> {
   await transaction.all(sql`
-    update webhook_secret set expires_at = now() + make_interval(hours => ${overlapHours})
-    where tenant_id = ${tenantId} and expires_at is null`);
+    update webhook_secret set expires_at = now() + make_interval(mins => ${overlapMinutes})
+    where tenant_id = ${tenantId} and (expires_at is null or expires_at > now() + make_interval(mins => ${overlapMinutes}))`);
   await transaction.all(sql`delete from webhook_secret where tenant_id = ${tenantId} and expires_at <= now()`);
   return createdSecret(transaction, vault, tenantId);
 }

@@ -6,23 +6,47 @@ import { findEventType, rolesToRead } from '../catalog/catalog.ts';
 import type { ActiveSubscription } from './active-subscription.ts';
 import { checkPayments, isFiltered } from './payment-filter.ts';
 
-type Scope = Pick<Input<'createEventSubscription'>['body'], 'entityType' | 'operations'>;
+interface Scope {
+  readonly entityTypes: readonly string[];
+  readonly operations: Input<'createEventSubscription'>['body']['operations'];
+}
 
 /**
  * Checks that the tenant's catalog enables the events.
  *
  * @throws Rejection `VALIDATION_ERROR` that points at the type or the operation.
  */
-export async function checkEvents(context: Context, { entityType, operations }: Scope): Promise<void> {
-  const { tenant } = context;
-  const type = await context.read((session) => findEventType(session, tenant.id, entityType));
-  const enabled = (type?.entries(tenant.settings) ?? []).filter((entry) => entry.enabled);
-  const see = 'See GET /api/v1/event-subscriptions/catalog.';
-  if (enabled.length === 0) throw notEnabled('/entityType', `There are no events of the type ${entityType}. ${see}`);
-  for (const [index, operation] of operations.entries()) {
-    if (enabled.some((entry) => entry.operation === operation)) continue;
-    throw notEnabled(`/operations/${index}`, `${entityType} has no ${operation} event. ${see}`);
+export async function checkEvents(context: Context, { entityTypes, operations }: Scope): Promise<void> {
+  const [entityType = ''] = entityTypes;
+  if (entityTypes.length === 1) return checkType(context, '/entityType', entityType, operations);
+  for (const [index, type] of entityTypes.entries()) {
+    if (isFiltered(type))
+      throw invalid(
+        `/entityTypes/${index}`,
+        'EXCLUSIVE',
+        `Events of ${type} require a subscription of their own, with a filterExpression.`,
+      );
+    const enabled = await enabledOperations(context, type);
+    if (!operations.some((operation) => enabled.has(operation)))
+      throw notEnabled(`/entityTypes/${index}`, `${type} has none of these events. ${see}`);
   }
+}
+
+const see = 'See GET /api/v1/event-subscriptions/catalog.';
+
+async function enabledOperations({ tenant, read }: Context, entityType: string): Promise<ReadonlySet<string>> {
+  const type = await read((session) => findEventType(session, tenant.id, entityType));
+  return new Set(
+    (type?.entries(tenant.settings) ?? []).flatMap(({ enabled, operation }) => (enabled ? [operation] : [])),
+  );
+}
+
+async function checkType(context: Context, pointer: string, entityType: string, operations: Scope['operations']) {
+  const enabled = await enabledOperations(context, entityType);
+  if (enabled.size === 0) throw notEnabled(pointer, `There are no events of the type ${entityType}. ${see}`);
+  for (const [index, operation] of operations.entries())
+    if (!enabled.has(operation))
+      throw notEnabled(`/operations/${index}`, `${entityType} has no ${operation} event. ${see}`);
 }
 
 function notEnabled(pointer: string, detail: string): Rejection {
@@ -36,13 +60,14 @@ function notEnabled(pointer: string, detail: string): Rejection {
  */
 export function checkReader(
   context: Context,
-  subscription: Pick<ActiveSubscription, 'entityType' | 'filterExpression' | 'createdByApiUserId'>,
+  subscription: Pick<ActiveSubscription, 'entityTypes' | 'filterExpression' | 'createdByApiUserId'>,
 ): void {
-  const { entityType } = subscription;
-  if (isFiltered(entityType) && checkPayments(context, subscription)) return;
-  const roles = rolesToRead(entityType);
-  if (context.holds(roles)) return;
-  throw new Rejection('FORBIDDEN', `Receiving events of ${entityType} requires the ${roles.join(' or ')} role.`);
+  for (const entityType of subscription.entityTypes) {
+    if (isFiltered(entityType) && checkPayments(context, subscription)) continue;
+    const roles = rolesToRead(entityType);
+    if (!context.holds(roles))
+      throw new Rejection('FORBIDDEN', `Receiving events of ${entityType} requires the ${roles.join(' or ')} role.`);
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { invalid } from '../../../contract/problem.ts';
 import type { Handler } from '../../../entity/context.ts';
 import { writtenRow } from '../../../query/entity-tag.ts';
 import { checkDeliveryUrl, checkEvents, checkReader } from './check-subscription.ts';
@@ -6,15 +7,19 @@ import { checkFilter } from './payment-filter.ts';
 
 /** Subscribes to events. */
 export const createEventSubscription: Handler<'createEventSubscription'> = async (context, { body }) => {
-  const { entityType, operations, ...fields } = body;
+  const { entityType: only, entityTypes: several, operations, ...fields } = body;
+  if ((only === undefined) === (several === undefined))
+    throw invalid('/entityType', 'REQUIRED', 'Send either entityType or entityTypes.');
+  const entityTypes = several ?? [only ?? ''];
+  const [entityType = ''] = entityTypes;
   const createdByApiUserId = context.caller.apiUserId;
   const filterExpression = body.filterExpression ?? null;
-  await checkEvents(context, body);
+  await checkEvents(context, { entityTypes, operations });
   checkFilter(entityType, filterExpression);
-  checkReader(context, { entityType, filterExpression, createdByApiUserId });
+  checkReader(context, { entityTypes, filterExpression, createdByApiUserId });
   await checkDeliveryUrl(context, body.deliveryUrl);
   return context.write(async (unit) => {
-    const system = { entityType, operations, createdByApiUserId };
+    const system = { entityType, entityTypes, operations, createdByApiUserId };
     const { row } = await unit.plan((plan) => plan.create(eventSubscription, fields, { system }));
     const written = await writtenRow(unit, context, eventSubscription, row.id);
     const headers = { Location: `/api/v1/event-subscriptions/${row.id}`, ETag: written.tag };

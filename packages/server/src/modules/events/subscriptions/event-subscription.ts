@@ -5,10 +5,14 @@ import { type Computed, defineEntity } from '../../../entity/entity.ts';
 export const eventSubscription = defineEntity('EventSubscription', {
   table: 'event_subscription',
   computed: {
+    entityTypes: (row) => sql`array[${sql.ref(`${row}.entity_type`)}] || ${sql.ref(`${row}.more_entity_types`)}`,
     lastDeliveryAt: ofPartition('last_delivery_at'),
     consecutiveFailures: ofPartition('consecutive_failures'),
   },
   rules: {
+    complete({ values, previous, privateColumns }) {
+      if (previous === undefined) privateColumns.more_entity_types = values.entityTypes?.slice(1) ?? [];
+    },
     beforeRemoval({ values }, plan) {
       values.deactivatedAt = plan.now;
     },

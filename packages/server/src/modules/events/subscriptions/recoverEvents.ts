@@ -34,7 +34,7 @@ async function undelivered(
   subscription: ActiveSubscription,
   since: string,
 ): Promise<RepeatedEvent[]> {
-  const { id, entityType, operations, createdAt } = subscription;
+  const { id, entityTypes, operations, createdAt } = subscription;
   const found: RepeatedEvent[] = [];
   for (let after = 0; ; ) {
     const page = await transaction.all<
@@ -43,7 +43,7 @@ async function undelivered(
       select ${id}::uuid as subscription, event.id as event, event.entity_id as entity, positioned.position, ${filteredColumns}
       from event_position positioned
       join recorded_event event on event.tenant_id = ${tenantId} and event.id = positioned.event_id
-      where positioned.tenant_id = ${tenantId} and positioned.entity_type = ${entityType}
+      where positioned.tenant_id = ${tenantId} and positioned.entity_type = any (${entityTypes})
         and positioned.operation = any (${operations}) and positioned.position > ${after} and positioned.position <= (
           select position from delivery_partition where tenant_id = ${tenantId} and subscription_id = ${id})
         and event.occurred_at >= ${since} and event.recorded_at >= ${createdAt}

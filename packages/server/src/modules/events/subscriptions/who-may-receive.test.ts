@@ -47,6 +47,7 @@ const requests: Readonly<
     ['PATCH', `${path}/${id}`, { filterExpression: 'ownPaymentLinksOnly' }],
   ],
   reactivateEventSubscription: (id) => [['POST', `${path}/${id}/reactivate`]],
+  sendTestEvent: (id) => [['POST', `${path}/${id}/test`]],
   retryDelivery: (id) => [['POST', `${path}/${id}/deliveries/${newId()}/retry`]],
   recoverEvents: (id) => [['POST', `${path}/${id}/recover`, { since: '2026-01-01T00:00:00.000Z' }]],
 };
