@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { checkRoles } from '../contract/roles.ts';
 import type { Service } from '../entity/service.ts';
 import { paymentRoutes } from '../modules/billing/index.ts';
-import { contentRoute } from '../modules/files/index.ts';
+import { contentRoute, uploadRoute } from '../modules/files/index.ts';
 import { databaseClock } from '../platform/database-clock.ts';
 import { networkOf } from '../platform/network.ts';
 import { callerAddress } from '../wire/caller-address.ts';
@@ -39,6 +39,7 @@ export function routesOf(service: Service): readonly Route[] {
     ...paymentRoutes(service),
     ...consoleRoutes(service),
     contentRoute(service),
+    uploadRoute(service),
     ...operationRoutes(service),
   ];
 }

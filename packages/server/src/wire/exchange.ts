@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { dataHeaders } from './pages.ts';
 import { mayBeLarge, readRawBody } from './raw-body.ts';
 import { newRequestId } from './request-id.ts';
+import { saveBody } from './saved-body.ts';
 import { type RequestTarget, readTarget } from './target.ts';
 import { readTraceparent } from './trace-context.ts';
 
@@ -93,6 +94,15 @@ export class Exchange {
       /** @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST` */
       read: () => readRawBody(this.#request, this.#response, maxBytes),
     };
+  }
+
+  /**
+   * Saves the body as it arrives, and as it is.
+   *
+   * @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`
+   */
+  saveBody(path: string, maxBytes: number): Promise<void> {
+    return saveBody(this.#request, path, maxBytes);
   }
 
   /** Keeps the slot of the request until its result is known, at most. */

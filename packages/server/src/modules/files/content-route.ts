@@ -36,7 +36,7 @@ async function findContent(
   exchange: Exchange,
   fileId: string,
 ): Promise<Content> {
-  const download = readDownload({ vault }, fileId, exchange.query);
+  const download = readDownload('content', { vault }, fileId, exchange.query);
   if (download === undefined)
     throw new Rejection('FORBIDDEN', 'The URL was modified. Use it unchanged, as getFile returned it.');
   const expired = new Rejection('FORBIDDEN', 'The URL has expired. Request a new one from getFile.');

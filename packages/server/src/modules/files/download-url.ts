@@ -4,7 +4,10 @@ import type { Service } from '../../entity/service.ts';
 /** Validity of a URL, in seconds. */
 const lifetime = millisecondsOf('downloadUrl') / 1000;
 
-const purpose = 'file-download';
+/** What a URL allows, which is signed with it. */
+const purposes = { content: 'file-download', upload: 'file-upload' } as const;
+
+type Kind = keyof typeof purposes;
 
 /** The content of a download URL: file, tenant, and expiry in seconds since 1970. */
 export interface Download {
@@ -14,27 +17,26 @@ export interface Download {
 }
 
 /**
- * Creates a URL that allows anyone to download a file until it expires.
+ * Creates a URL that allows anyone to download a file, or to send its content, until it expires.
  *
  * @param now by the clock of the tenant, in milliseconds since 1970.
  */
-export function downloadUrlOf(
+export function signedUrl(
+  kind: Kind,
   { config, vault }: Pick<Service, 'config' | 'vault'>,
   tenantName: string,
   fileId: string,
   now: number,
 ) {
   const expires = Math.floor(now / 1000) + lifetime;
-  const signature = vault.sign(purpose, signedText({ tenantName, fileId, expires }));
+  const signature = vault.sign(purposes[kind], signedText({ tenantName, fileId, expires }));
   const query = new URLSearchParams({ tenant: tenantName, expires: String(expires), signature });
-  return {
-    downloadUrl: `${config.publicUrl}/content/${fileId}?${query}`,
-    downloadUrlExpiresAt: new Date(expires * 1000).toISOString(),
-  };
+  return { url: `${config.publicUrl}/${kind}/${fileId}?${query}`, expiresAt: new Date(expires * 1000).toISOString() };
 }
 
-/** Returns the download of a URL; undefined if this service did not sign it. */
+/** Returns what a URL allows; undefined if this service did not sign it. */
 export function readDownload(
+  kind: Kind,
   { vault }: Pick<Service, 'vault'>,
   fileId: string,
   query: Readonly<Record<string, unknown>>,
@@ -43,7 +45,7 @@ export function readDownload(
   if (typeof tenant !== 'string' || typeof expires !== 'string' || typeof signature !== 'string') return undefined;
   if (!/^\d{1,12}$/.test(expires)) return undefined;
   const download = { tenantName: tenant, fileId, expires: Number(expires) };
-  return vault.verify(purpose, signedText(download), signature) ? download : undefined;
+  return vault.verify(purposes[kind], signedText(download), signature) ? download : undefined;
 }
 
 /** The parts are unambiguous: names of tenants and IDs contain no slash. */

@@ -47,6 +47,18 @@ export function addFile(
   return row.id;
 }
 
+/** Adds the content that a file waited for, as it is stored. */
+export function receiveContent(
+  plan: Plan,
+  id: string,
+  content: Pick<Row<'File'>, 'sha256' | 'sizeBytes' | 'mimeType'>,
+  isAccepted: boolean,
+): void {
+  plan.set(file, id, content);
+  startScan(plan, id);
+  (isAccepted ? passScan : failScan)(plan, id);
+}
+
 const startScan = command('contentReceived', (plan, id: string) => plan.set(file, id, { status: 'SCANNING' }));
 const passScan = command('scanPassed', (plan, id: string) => plan.set(file, id, { status: 'AVAILABLE' }));
 const failScan = command('scanFailed', (plan, id: string) => plan.set(file, id, { status: 'REJECTED' }));

@@ -4,7 +4,7 @@ import { timeOf } from '../../platform/store/session.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { readerOf } from '../../query/handlers.ts';
 import { findById } from '../../query/read.ts';
-import { downloadUrlOf } from './download-url.ts';
+import { signedUrl } from './download-url.ts';
 import { file } from './file.ts';
 
 const downloadRoles = ['FILE_DL'];
@@ -25,6 +25,7 @@ export const getFile: Handler<'getFile'> = async (context, { path, query }) => {
   });
   if (row === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no File with this ID.');
   const hasUrl = includeDownloadUrl && row.status === 'AVAILABLE';
-  const body = hasUrl ? { ...row, ...downloadUrlOf(service, tenant.name, row.id, now) } : row;
+  const { url, expiresAt } = signedUrl('content', service, tenant.name, row.id, now);
+  const body = hasUrl ? { ...row, downloadUrl: url, downloadUrlExpiresAt: expiresAt } : row;
   return { status: 200, headers: { ETag: entityTag(body) }, body };
 };

@@ -1,8 +1,10 @@
+import { createFile } from './createFile.ts';
 import { getFile } from './getFile.ts';
 import { listFiles } from './listFiles.ts';
 
-export const files = { listFiles, getFile };
+export const files = { listFiles, createFile, getFile };
 export { contentRoute } from './content-route.ts';
 export { checkContentType } from './content-type.ts';
 export type { NewFile } from './file.ts';
 export { addFile, file } from './file.ts';
+export { uploadRoute } from './upload-route.ts';
