@@ -55,6 +55,8 @@ export class Reads {
 
   /** The paths of an operation, with each parameter that a row has. */
   async #paths({ id, path }: Operation, most: number): Promise<readonly string[]> {
+    // One row of each type: the others are those of the lookup.
+    if (id === 'getRecord') return this.#byReference(path);
     if (path.includes('{type}')) return typesFor(path).map((type) => path.replace('{type}', type));
     if (path.includes('{name}')) return [path.replace('{name}', String(this.#world.home('CustomRecordType').name))];
     if (id === 'listUnpaidInvoices') return [`${path}?clientRef=${this.#world.home('Client').clientRef}`];
@@ -63,6 +65,21 @@ export class Reads {
     const chosen = ids.length <= most ? ids : ids.filter(() => this.#random.chance(most / ids.length));
     const query = id === 'getClientStatement' ? '?from=2026-01-01&to=2026-12-31' : '';
     return chosen.map((one) => path.replace(/\{[^}]+\}/, one) + query);
+  }
+
+  async #byReference(path: string): Promise<readonly string[]> {
+    const found = await Promise.all(
+      typesFor(path).map(async (type) => {
+        const [id] = await this.#idsOf(type);
+        const entity = entityOf(type);
+        if (id === undefined || entity === undefined) return [];
+        const rows = await this.#service.store.read(this.#service.tenant.id, (session) =>
+          session.all<{ ref: string }>(sql`select system_ref as ref from ${sql.table(entity.table)} where id = ${id}`),
+        );
+        return rows.map(({ ref }) => `${path.replace('{type}', type)}?ref=${encodeURIComponent(ref)}`);
+      }),
+    );
+    return found.flat();
   }
 
   async #idsOf(type: string): Promise<readonly string[]> {

@@ -155,6 +155,8 @@ const contactId = (world: World) => world.freshContact();
 
 /** Properties that rules require, and the schema does not. */
 const requirements: ReadonlySet<string> = new Set([
+  // One of two, the other of which is a list.
+  'createEventSubscription/entityType',
   'Client/orgId',
   'DocumentSeries/officeId',
   'Contact/lastName',
