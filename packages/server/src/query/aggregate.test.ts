@@ -55,8 +55,9 @@ test.each(allOperations.filter(({ id }) => id.startsWith('aggregate')))(
     const request = { groupBy: [{ column: 'clientid' }], measures: count };
     const { body } = await service.call<{ errors: { detail: string }[] }>('POST', place, request);
     const all = columns.join(', ');
-    const named = all.length > 900 ? 'the allowed values, such as clientId' : all;
-    expect(body.errors.map(({ detail }) => detail)).toEqual([`The value must be one of ${named}.`]);
+    // A longer list would not fit into a sentence.
+    const named = all.length > 900 ? /^The value must be one of the allowed values, such as \w+\.$/ : `one of ${all}.`;
+    expect(body.errors.map(({ detail }) => detail)).toEqual([expect.stringMatching(named)]);
   },
 );
 

@@ -6,6 +6,7 @@ create table document_series (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb not null default '[]',
+  metadata jsonb not null default '{}',
   active boolean not null default true,
   created_at timestamptz(3) not null default tenant_now(),
   updated_at timestamptz(3) not null default tenant_now(),
@@ -32,6 +33,7 @@ create table document_series (
   constraint document_series_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id)
 );
 call protect_entity_table('document_series');
+create index document_series_metadata_index on document_series using gin (tenant_id, metadata jsonb_path_ops) where metadata <> '{}';
 create unique index document_series_office_id_unique on document_series (tenant_id, org_id, document_type, office_id) nulls not distinct
   where (active);
 create unique index document_series_pattern_unique on document_series (tenant_id, org_id, regexp_replace(pattern, '\{N+\}', '{N}'))
