@@ -102,6 +102,8 @@ export const calls = {
   listDraftInvoiceHistories: ["POST","/gql/v1/draft_invoice_histories",true,"offset"],
   /** Search revisions of draft invoices */
   searchDraftInvoiceHistories: ["POST","/gql/v1/draft_invoice_histories/search",true,"offset"],
+  /** Search draft invoices */
+  searchDraftInvoices: ["POST","/gql/v1/draft_invoices/search",true,"offset"],
   /** Get a draft invoice */
   getDraftInvoice: ["GET","/gql/v1/draft_invoice/{id}",true,null],
   /** List invoices */
@@ -214,6 +216,8 @@ export const calls = {
   getRecordSchema: ["GET","/api/v1/records/schema/{type}",true,null],
   /** Look up records of a type */
   lookupRecords: ["POST","/api/v1/records/batch/{type}",true,"number"],
+  /** Get a record by one of its keys */
+  getRecord: ["GET","/api/v1/records/by-ref/{type}",true,null],
   /** List custom record types */
   listCustomRecordTypes: ["GET","/api/v1/records/custom",true,"number"],
   /** Define a custom record type */
@@ -248,6 +252,10 @@ export const calls = {
   listEvents: ["GET","/api/v1/events",true,"feed"],
   /** Get the webhook signing secret */
   getWebhookSecret: ["GET","/api/v1/event-subscriptions/webhook/secret",true,null],
+  /** Rotate the webhook signing secret */
+  rotateWebhookSecret: ["POST","/api/v1/event-subscriptions/webhook/secret/rotate",false,null],
+  /** Send a test event to a subscription */
+  sendTestEvent: ["POST","/api/v1/event-subscriptions/{id}/test",false,null],
   /** Get the clock of the sandbox */
   getSandboxClock: ["GET","/api/v1/sandbox/clock",true,null],
   /** Advance the clock of the sandbox */
@@ -258,7 +266,9 @@ export const calls = {
   validateTestSignature: ["POST","/api/v1/webhook/test/validate",true,null],
   /** List files */
   listFiles: ["GET","/api/v1/files",true,"number"],
+  /** Upload a file */
+  createFile: ["POST","/api/v1/files","key",null],
   /** Get a file */
   getFile: ["GET","/api/v1/files/{id}",true,null],
 } as const;
-export const mirrored = {"Client":["searchClients",true],"Contact":["searchContacts",true],"ContactClient":["listContactClients",true],"ClientGroup":["listClientGroups",true],"ContactInfo":["searchContactInfos",true],"Job":["listJobs",true],"Task":["searchTasks",false],"Engagement":["searchEngagements",true],"Staff":["searchStaff",false],"TimeEntry":["searchTimeEntries",false],"ExpenseEntry":["searchExpenseEntries",true],"TaskType":["searchTaskTypes",false],"WipEntry":["searchWip",false],"Invoice":["searchInvoices",true],"Payment":["searchPayments",true],"QuickPaymentLink":["searchQuickPaymentLinks",true]} as const;
+export const mirrored = {"Client":["searchClients",true],"Contact":["searchContacts",true],"ContactClient":["listContactClients",true],"ClientGroup":["listClientGroups",true],"ContactInfo":["searchContactInfos",true],"Job":["listJobs",true],"Task":["searchTasks",false],"Engagement":["searchEngagements",true],"Staff":["searchStaff",false],"TimeEntry":["searchTimeEntries",false],"ExpenseEntry":["searchExpenseEntries",true],"TaskType":["searchTaskTypes",false],"WipEntry":["searchWip",false],"DraftInvoice":["searchDraftInvoices",true],"Invoice":["searchInvoices",true],"Payment":["searchPayments",true],"QuickPaymentLink":["searchQuickPaymentLinks",true]} as const;

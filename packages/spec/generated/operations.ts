@@ -1870,6 +1870,42 @@ export const operations = {
       503
     ]
   },
+  "searchDraftInvoices": {
+    "method": "POST",
+    "path": "/gql/v1/draft_invoices/search",
+    "tag": "billing",
+    "summary": "Search draft invoices",
+    "roles": [
+      "DINVC_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
   "getDraftInvoice": {
     "method": "GET",
     "path": "/gql/v1/draft_invoice/{id}",
@@ -3933,6 +3969,43 @@ export const operations = {
       503
     ]
   },
+  "getRecord": {
+    "method": "GET",
+    "path": "/api/v1/records/by-ref/{type}",
+    "tag": "records",
+    "summary": "Get a record by one of its keys",
+    "roles": [
+      "RECORD_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
+    },
+    "statuses": [
+      200,
+      304,
+      400,
+      401,
+      403,
+      404,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
   "listCustomRecordTypes": {
     "method": "GET",
     "path": "/api/v1/records/custom",
@@ -4573,6 +4646,78 @@ export const operations = {
       503
     ]
   },
+  "rotateWebhookSecret": {
+    "method": "POST",
+    "path": "/api/v1/event-subscriptions/webhook/secret/rotate",
+    "tag": "events",
+    "summary": "Rotate the webhook signing secret",
+    "roles": [
+      "WHSEC_W"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": false,
+    "rateLimit": {
+      "policy": "write",
+      "limit": 600,
+      "window": 60
+    },
+    "bodyLimit": 1048576,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "sendTestEvent": {
+    "method": "POST",
+    "path": "/api/v1/event-subscriptions/{id}/test",
+    "tag": "events",
+    "summary": "Send a test event to a subscription",
+    "roles": [
+      "EVNT_SUB_W"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": false,
+    "rateLimit": {
+      "policy": "write",
+      "limit": 600,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      404,
+      406,
+      409,
+      429,
+      500,
+      503
+    ]
+  },
   "getSandboxClock": {
     "method": "GET",
     "path": "/api/v1/sandbox/clock",
@@ -4747,6 +4892,45 @@ export const operations = {
       401,
       403,
       406,
+      429,
+      500,
+      503
+    ]
+  },
+  "createFile": {
+    "method": "POST",
+    "path": "/api/v1/files",
+    "tag": "files",
+    "summary": "Upload a file",
+    "roles": [
+      "FILE_W"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": "key",
+    "rateLimit": {
+      "policy": "write",
+      "limit": 600,
+      "window": 60
+    },
+    "bodyLimit": 1048576,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional",
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
+    },
+    "statuses": [
+      201,
+      400,
+      401,
+      403,
+      406,
+      409,
+      413,
+      415,
       429,
       500,
       503

@@ -1546,6 +1546,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/gql/v1/draft_invoices/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search draft invoices
+         * @description Returns the draft invoices that match `where` in their current state, sorted by `orderBy`; `searchDraftInvoiceHistories` returns their
+         *     revisions. Without `where`, all drafts match, including deleted ones. Conditions on `client` require the role that reads clients.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `DINVC_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["searchDraftInvoices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/draft_invoice/{id}": {
         parameters: {
             query?: never;
@@ -3239,6 +3268,36 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/records/by-ref/{type}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a record by one of its keys
+         * @description Returns one record, code or entry by a key other than its ID: by its `systemRef`, or with `system` by its key in
+         *     that system (`sysRefs`). Inactive rows are returned, too. To find several, filter any list or search by `systemRef` or `sysRefs`.
+         *
+         *     This also requires the read role of the type, such as `CLNT_R` for clients; without it, the call returns 403. A type that does not exist, or a key that no row has, returns 404.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `RECORD_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        get: operations["getRecord"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/records/custom": {
         parameters: {
             query?: never;
@@ -3391,10 +3450,10 @@ export interface paths {
         /**
          * Subscribe to events
          * @description Creates a subscription. From then on, the service sends a POST request to `deliveryUrl` for each event of the entity type
-         *     and operations. The webhooks describe the events and their signatures. Several subscriptions can have the same entity type
+         *     and operations. Send either `entityType`, or up to 50 `entityTypes`, of which each has at least one of the operations; Payment has a subscription of its own. The webhooks describe the events and their signatures. Several subscriptions can have the same entity type
          *     and operations; each gets its own deliveries.
          *
-         *     This also requires the role that reads the entity type, such as `CLNT_R` for clients (`RECORD_R` for custom types); without
+         *     This also requires the role that reads each entity type, such as `CLNT_R` for clients (`RECORD_R` for custom types); without
          *     it, the call returns 403.
          *
          *     A subscription to Payment requires a `filterExpression`. The filters `paymentLinkOnly` and `allPayments` require the
@@ -3661,7 +3720,7 @@ export interface paths {
         /**
          * Get the webhook signing secret
          * @description Returns the secret that signs the events of the tenant. Store it as securely as a password. The tenant has one secret for
-         *     all subscriptions. While the operator rotates it, this call returns the new secret and events have two signatures.
+         *     all subscriptions. While it is rotated (`rotateWebhookSecret`), this call returns the new secret and events have two signatures.
          *
          *     **Access and limits**
          *
@@ -3672,6 +3731,68 @@ export interface paths {
         get: operations["getWebhookSecret"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/event-subscriptions/webhook/secret/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the webhook signing secret
+         * @description Replaces the secret that signs the events of the tenant, and returns the new one. For `overlapMinutes`, events have two signatures, with the
+         *     new secret and with the one before; a receiver accepts an event if one of them is valid. Store the new secret at your receivers within
+         *     that time. A further rotation replaces the new secret, too.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `WHSEC_W` (see the schema `Role`)
+         *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
+         *     - **Idempotency**: not safe to repeat: the write can take effect twice
+         *     - **Maximum body size**: 1,024 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/event-subscriptions/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event to a subscription
+         * @description Sends an event to the URL of the subscription, waits up to 10 seconds for the receiver, and returns its response. The event is the
+         *     example of its type in this contract, with a new ID and your tenant, is signed like all others, and has the header `webhook-test: true`. Its row does
+         *     not exist. It is not listed among the deliveries and is not repeated.
+         *
+         *     You must be allowed to read what the subscription sends, as in `reactivateEventSubscription`: otherwise the call returns 403, or 400
+         *     (`FILTER_NOT_ALLOWED`) for a subscription to Payment. An inactive subscription returns 409 (`INVALID_STATE`).
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `EVNT_SUB_W` (see the schema `Role`)
+         *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
+         *     - **Idempotency**: not safe to repeat: the write can take effect twice
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["sendTestEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3807,7 +3928,25 @@ export interface paths {
          */
         get: operations["listFiles"];
         put?: never;
-        post?: never;
+        /**
+         * Upload a file
+         * @description Creates a `PENDING` file, and returns a URL that its content is sent to: a PUT of the bytes to `uploadUrl`, of at most 100 MiB, within 15 minutes and without
+         *     a token or other headers. The service stores them as they arrive, checks them, and responds with the status and the SHA-256 hash of the file. It is
+         *     `AVAILABLE`, or `REJECTED` if it is a program or its content is not of the type that its name suggests. From then on, other rows can
+         *     refer to it, and `getFile` returns a download URL.
+         *
+         *     The content can be sent once; a second PUT returns 409. A client, job or engagement that does not exist returns 400
+         *     (`REFERENCE_NOT_FOUND`), and a `systemRef` of another file 409 (`DUPLICATE_REF`).
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `FILE_W` (see the schema `Role`)
+         *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
+         *     - **Idempotency**: safe to repeat with the same `Idempotency-Key`
+         *     - **Maximum body size**: 1,024 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["createFile"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5221,6 +5360,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -5303,6 +5443,26 @@ export interface components {
              * @example C-01042
              */
             clientRef?: string;
+        };
+        /**
+         * Related row
+         * @description A row that another refers to.
+         */
+        RelatedRow: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row.
+             */
+            systemRef: string;
+            /** @description Name or number of the row, or null. */
+            name: string | null;
         };
         /**
          * Problem
@@ -5907,15 +6067,15 @@ export interface components {
          *     | `ENGMT_R`, `ENGMT_C`, `ENGMT_W` | read, create and update engagements and their documents |
          *     | `RECORD_R`, `RECORD_W` | use the records API, in addition to the role for the type of the record |
          *     | `CUSTOM_TYPE_R`, `CUSTOM_TYPE_W` | read and write the definitions of custom record types |
-         *     | `FILE_R`, `FILE_DL`, `FILE_W` | read the metadata of files, download them, archive them |
+         *     | `FILE_R`, `FILE_DL`, `FILE_W` | read the metadata of files, download them, upload and archive them |
          *     | `EVNT_SUB_R`, `EVNT_SUB_W` | read and write event subscriptions |
          *     | `PYMT_EVNT_ALL` | subscribe to payments other than those through your own links |
-         *     | `WHSEC_R` | read the secret that signs webhooks |
+         *     | `WHSEC_R`, `WHSEC_W` | read and rotate the secret that signs webhooks |
          *
          *     Values can be added in any release.
          * @enum {string}
          */
-        Role: "API_ADMIN" | "REF_R" | "REF_W" | "CLNT_R" | "CLNT_C" | "CLNT_W" | "CNTCT_R" | "CNTCT_W" | "JOB_R" | "JOB_C" | "JOB_W" | "JOB_ASGN" | "STAFF_R" | "STAFF_W" | "RATE_R" | "RATE_W" | "TASK_R" | "TASK_W" | "TIME_R" | "TIME_W" | "TIME_APRV" | "CODE_R" | "CODE_W" | "WIP_R" | "WIP_W" | "DINVC_R" | "DINVC_W" | "DINVC_APRV" | "BOOKS_CLOSE" | "INVC_R" | "INVC_W" | "PYMT_R" | "PYMT_W" | "PAYLNK_C" | "ENGMT_R" | "ENGMT_C" | "ENGMT_W" | "RECORD_R" | "RECORD_W" | "CUSTOM_TYPE_R" | "CUSTOM_TYPE_W" | "FILE_R" | "FILE_DL" | "FILE_W" | "EVNT_SUB_R" | "EVNT_SUB_W" | "PYMT_EVNT_ALL" | "WHSEC_R";
+        Role: "API_ADMIN" | "REF_R" | "REF_W" | "CLNT_R" | "CLNT_C" | "CLNT_W" | "CNTCT_R" | "CNTCT_W" | "JOB_R" | "JOB_C" | "JOB_W" | "JOB_ASGN" | "STAFF_R" | "STAFF_W" | "RATE_R" | "RATE_W" | "TASK_R" | "TASK_W" | "TIME_R" | "TIME_W" | "TIME_APRV" | "CODE_R" | "CODE_W" | "WIP_R" | "WIP_W" | "DINVC_R" | "DINVC_W" | "DINVC_APRV" | "BOOKS_CLOSE" | "INVC_R" | "INVC_W" | "PYMT_R" | "PYMT_W" | "PAYLNK_C" | "ENGMT_R" | "ENGMT_C" | "ENGMT_W" | "RECORD_R" | "RECORD_W" | "CUSTOM_TYPE_R" | "CUSTOM_TYPE_W" | "FILE_R" | "FILE_DL" | "FILE_W" | "EVNT_SUB_R" | "EVNT_SUB_W" | "PYMT_EVNT_ALL" | "WHSEC_R" | "WHSEC_W";
         /**
          * Currency
          * @description ISO 4217 code of a currency. It must be assigned, and have at most two decimals: `KWD` is rejected. Amounts have the minor units of their
@@ -6000,6 +6160,178 @@ export interface components {
          */
         Cursor: string;
         /**
+         * UUID condition
+         * @description Condition on an ID. Operators are combined with AND.
+         */
+        UuidFilter: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description Equal to.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            _eq?: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Not equal to. Rows without a value do not match.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            _neq?: string;
+            /** @description One of these values. An empty list matches nothing. */
+            _in?: string[];
+            /** @description None of these values. Rows without a value do not match. */
+            _nin?: string[];
+            /** @description Whether the column has no value. */
+            _is_null?: boolean;
+        };
+        /**
+         * Text condition
+         * @description Condition on a text. Operators are combined with AND.
+         */
+        TextFilter: {
+            /** @description Equal to. */
+            _eq?: string;
+            /** @description Not equal to. Rows without a value do not match. */
+            _neq?: string;
+            /** @description One of these values. An empty list matches nothing. */
+            _in?: string[];
+            /** @description None of these values. Rows without a value do not match. */
+            _nin?: string[];
+            /** @description Whether the column has no value. */
+            _is_null?: boolean;
+            /** @description Greater than. */
+            _gt?: string;
+            /** @description Greater than or equal to. */
+            _gte?: string;
+            /** @description Less than. */
+            _lt?: string;
+            /** @description Less than or equal to. */
+            _lte?: string;
+            /** @description Matches the pattern. */
+            _like?: string;
+            /** @description Does not match the pattern. */
+            _nlike?: string;
+            /** @description Matches the pattern, without regard to case. */
+            _ilike?: string;
+            /** @description Does not match the pattern, without regard to case. */
+            _nilike?: string;
+        };
+        /**
+         * Sys ref related row filter
+         * @description Conditions on one key of the row in another system, combined with AND.
+         */
+        SysRefRelationWhere: {
+            system?: components["schemas"]["TextFilter"];
+            ref?: components["schemas"]["TextFilter"];
+        };
+        /**
+         * Metadata
+         * @description Values of your own, by names of your choice. They have no effect: the service stores, filters by and returns them.
+         */
+        Metadata: {
+            [key: string]: string;
+        };
+        /**
+         * Metadata filter
+         * @description Condition on metadata.
+         */
+        MetadataWhere: {
+            /** @description Has all these names with these values. */
+            _contains?: components["schemas"]["Metadata"];
+        };
+        /**
+         * Boolean condition
+         * @description Condition on a Boolean. Operators are combined with AND.
+         */
+        BooleanFilter: {
+            /** @description Equal to. */
+            _eq?: boolean;
+            /** @description Not equal to. Rows without a value do not match. */
+            _neq?: boolean;
+            /** @description One of these values. An empty list matches nothing. */
+            _in?: boolean[];
+            /** @description None of these values. Rows without a value do not match. */
+            _nin?: boolean[];
+            /** @description Whether the column has no value. */
+            _is_null?: boolean;
+        };
+        /**
+         * Instant
+         * Format: date-time
+         * @description Instant (RFC 3339). Responses are in UTC, with milliseconds.
+         * @example 2026-10-01T16:30:00.000Z
+         */
+        Instant: string;
+        /**
+         * Instant condition
+         * @description Condition on an instant. Operators are combined with AND.
+         */
+        InstantFilter: {
+            /**
+             * Instant
+             * Format: date-time
+             * @description Equal to.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            _eq?: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description Not equal to. Rows without a value do not match.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            _neq?: string;
+            /** @description One of these values. An empty list matches nothing. */
+            _in?: string[];
+            /** @description None of these values. Rows without a value do not match. */
+            _nin?: string[];
+            /** @description Whether the column has no value. */
+            _is_null?: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description Greater than.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            _gt?: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description Greater than or equal to.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            _gte?: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description Less than.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            _lt?: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description Less than or equal to.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            _lte?: string;
+        };
+        /**
+         * Entity filter
+         * @description Filter by columns of every row, combined with AND.
+         */
+        EntityWhere: {
+            id?: components["schemas"]["UuidFilter"];
+            systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
+            active?: components["schemas"]["BooleanFilter"];
+            createdAt?: components["schemas"]["InstantFilter"];
+            updatedAt?: components["schemas"]["InstantFilter"];
+        };
+        /**
          * Offset list request
          * @description Page of a list.
          */
@@ -6029,6 +6361,7 @@ export interface components {
              * @default false
              */
             includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
         };
         /**
          * System ref
@@ -6041,18 +6374,11 @@ export interface components {
          * @description Key of the row in another system.
          */
         SysRef: {
-            /** @description System: the name of the API user that wrote the reference. */
+            /** @description Name of the system, or of the API user that created the row with the `systemRef` that is in `ref`. */
             system: string;
             /** @description Key of the row in that system. */
             ref: string;
         };
-        /**
-         * Instant
-         * Format: date-time
-         * @description Instant (RFC 3339). Responses are in UTC, with milliseconds.
-         * @example 2026-10-01T16:30:00.000Z
-         */
-        Instant: string;
         /**
          * External ref
          * @description Key of the row in the firm's practice-management system. Generated if omitted.
@@ -6159,6 +6485,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -6429,6 +6756,25 @@ export interface components {
              * @example 1250.00
              */
             unappliedCredit: DecimalString;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                clientType?: components["schemas"]["RelatedRow"] | null;
+                taxRegion?: components["schemas"]["RelatedRow"] | null;
+                clientGroup?: components["schemas"]["RelatedRow"] | null;
+                clientBusinessEntity?: components["schemas"]["RelatedRow"] | null;
+                industry?: components["schemas"]["RelatedRow"] | null;
+                office?: components["schemas"]["RelatedRow"] | null;
+                department?: components["schemas"]["RelatedRow"] | null;
+                serviceLine?: components["schemas"]["RelatedRow"] | null;
+                org?: components["schemas"]["RelatedRow"] | null;
+                parentClient?: components["schemas"]["RelatedRow"] | null;
+                partner?: components["schemas"]["RelatedRow"] | null;
+                manager?: components["schemas"]["RelatedRow"] | null;
+                biller?: components["schemas"]["RelatedRow"] | null;
+                preferredContact?: components["schemas"]["RelatedRow"] | null;
+                billingContact?: components["schemas"]["RelatedRow"] | null;
+                secondaryContact?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Client page
@@ -6461,134 +6807,6 @@ export interface components {
             totalIsExact?: boolean;
             /** @description Clients. */
             data: components["schemas"]["Client"][];
-        };
-        /**
-         * UUID condition
-         * @description Condition on an ID. Operators are combined with AND.
-         */
-        UuidFilter: {
-            /**
-             * UUID
-             * Format: uuid
-             * @description Equal to.
-             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-             */
-            _eq?: string;
-            /**
-             * UUID
-             * Format: uuid
-             * @description Not equal to. Rows without a value do not match.
-             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-             */
-            _neq?: string;
-            /** @description One of these values. An empty list matches nothing. */
-            _in?: string[];
-            /** @description None of these values. Rows without a value do not match. */
-            _nin?: string[];
-            /** @description Whether the column has no value. */
-            _is_null?: boolean;
-        };
-        /**
-         * Text condition
-         * @description Condition on a text. Operators are combined with AND.
-         */
-        TextFilter: {
-            /** @description Equal to. */
-            _eq?: string;
-            /** @description Not equal to. Rows without a value do not match. */
-            _neq?: string;
-            /** @description One of these values. An empty list matches nothing. */
-            _in?: string[];
-            /** @description None of these values. Rows without a value do not match. */
-            _nin?: string[];
-            /** @description Whether the column has no value. */
-            _is_null?: boolean;
-            /** @description Greater than. */
-            _gt?: string;
-            /** @description Greater than or equal to. */
-            _gte?: string;
-            /** @description Less than. */
-            _lt?: string;
-            /** @description Less than or equal to. */
-            _lte?: string;
-            /** @description Matches the pattern. */
-            _like?: string;
-            /** @description Does not match the pattern. */
-            _nlike?: string;
-            /** @description Matches the pattern, without regard to case. */
-            _ilike?: string;
-            /** @description Does not match the pattern, without regard to case. */
-            _nilike?: string;
-        };
-        /**
-         * Boolean condition
-         * @description Condition on a Boolean. Operators are combined with AND.
-         */
-        BooleanFilter: {
-            /** @description Equal to. */
-            _eq?: boolean;
-            /** @description Not equal to. Rows without a value do not match. */
-            _neq?: boolean;
-            /** @description One of these values. An empty list matches nothing. */
-            _in?: boolean[];
-            /** @description None of these values. Rows without a value do not match. */
-            _nin?: boolean[];
-            /** @description Whether the column has no value. */
-            _is_null?: boolean;
-        };
-        /**
-         * Instant condition
-         * @description Condition on an instant. Operators are combined with AND.
-         */
-        InstantFilter: {
-            /**
-             * Instant
-             * Format: date-time
-             * @description Equal to.
-             * @example 2026-10-01T16:30:00.000Z
-             */
-            _eq?: string;
-            /**
-             * Instant
-             * Format: date-time
-             * @description Not equal to. Rows without a value do not match.
-             * @example 2026-10-01T16:30:00.000Z
-             */
-            _neq?: string;
-            /** @description One of these values. An empty list matches nothing. */
-            _in?: string[];
-            /** @description None of these values. Rows without a value do not match. */
-            _nin?: string[];
-            /** @description Whether the column has no value. */
-            _is_null?: boolean;
-            /**
-             * Instant
-             * Format: date-time
-             * @description Greater than.
-             * @example 2026-10-01T16:30:00.000Z
-             */
-            _gt?: string;
-            /**
-             * Instant
-             * Format: date-time
-             * @description Greater than or equal to.
-             * @example 2026-10-01T16:30:00.000Z
-             */
-            _gte?: string;
-            /**
-             * Instant
-             * Format: date-time
-             * @description Less than.
-             * @example 2026-10-01T16:30:00.000Z
-             */
-            _lt?: string;
-            /**
-             * Instant
-             * Format: date-time
-             * @description Less than or equal to.
-             * @example 2026-10-01T16:30:00.000Z
-             */
-            _lte?: string;
         };
         /**
          * Client status condition
@@ -6988,6 +7206,9 @@ export interface components {
         ClientWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -7097,6 +7318,21 @@ export interface components {
             where?: components["schemas"]["ClientWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["ClientOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "legalName"
+             *     ]
+             */
+            fields?: components["schemas"]["ClientField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "clientType"
+             *     ]
+             */
+            with?: components["schemas"]["ClientRelation"][];
         };
         /**
          * Calendar unit
@@ -7973,6 +8209,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -8113,6 +8350,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -8248,6 +8486,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -8300,6 +8539,12 @@ export interface components {
              * @description Number of active clients in the group.
              */
             memberCount: number;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                owner?: components["schemas"]["RelatedRow"] | null;
+                manager?: components["schemas"]["RelatedRow"] | null;
+                primaryClient?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Client group page
@@ -8390,6 +8635,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -8502,6 +8748,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -8559,6 +8806,11 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             unlinkedAt: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                contact?: components["schemas"]["RelatedRow"] | null;
+                client?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Contact client page
@@ -8679,6 +8931,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -8805,6 +9058,9 @@ export interface components {
         ContactInfoWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -8867,6 +9123,14 @@ export interface components {
             where?: components["schemas"]["ContactInfoWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["ContactInfoOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "ownerType",
+             *       "ownerId"
+             *     ]
+             */
+            fields?: components["schemas"]["ContactInfoField"][];
         };
         /**
          * Department fields
@@ -8919,6 +9183,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -8965,6 +9230,12 @@ export interface components {
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
             parentId: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                head?: components["schemas"]["RelatedRow"] | null;
+                office?: components["schemas"]["RelatedRow"] | null;
+                parent?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Department page
@@ -9039,6 +9310,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -9071,6 +9343,10 @@ export interface components {
              * @example 0199a1c2-0a05-7c01-8a4f-5d2e9b60f101
              */
             parentId: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                parent?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Industry page
@@ -9165,6 +9441,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -9211,6 +9488,10 @@ export interface components {
              * @example America/Los_Angeles
              */
             timeZone: string;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                org?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Office page
@@ -9338,6 +9619,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -9479,6 +9761,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -9513,6 +9796,10 @@ export interface components {
             departmentId: string | null;
             /** @description Revenue account in the firm's ledger, or null. */
             revenueAccountCode: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                department?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Service line page
@@ -9589,6 +9876,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -9722,6 +10010,9 @@ export interface components {
         ContactWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -9791,6 +10082,14 @@ export interface components {
             where?: components["schemas"]["ContactWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["ContactOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "pmsRef",
+             *       "firstName"
+             *     ]
+             */
+            fields?: components["schemas"]["ContactField"][];
         };
         /**
          * Contact upsert link
@@ -10200,6 +10499,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -10382,6 +10682,18 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             closedAt: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                client?: components["schemas"]["RelatedRow"] | null;
+                jobTemplate?: components["schemas"]["RelatedRow"] | null;
+                engagement?: components["schemas"]["RelatedRow"] | null;
+                serviceLine?: components["schemas"]["RelatedRow"] | null;
+                department?: components["schemas"]["RelatedRow"] | null;
+                office?: components["schemas"]["RelatedRow"] | null;
+                partner?: components["schemas"]["RelatedRow"] | null;
+                manager?: components["schemas"]["RelatedRow"] | null;
+                inCharge?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Job page
@@ -10537,6 +10849,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -10602,6 +10915,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             publishedAt: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                serviceLine?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Job template page
@@ -10761,6 +11078,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -10890,6 +11208,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -11144,6 +11463,18 @@ export interface components {
             /** @description Active assignments to the job, in order of creation. A job has at most 100. */
             staffAssignments: components["schemas"]["StaffJobAssignment"][];
             taskCounts: components["schemas"]["ProjectTaskCounts"];
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                client?: components["schemas"]["RelatedRow"] | null;
+                jobTemplate?: components["schemas"]["RelatedRow"] | null;
+                engagement?: components["schemas"]["RelatedRow"] | null;
+                serviceLine?: components["schemas"]["RelatedRow"] | null;
+                department?: components["schemas"]["RelatedRow"] | null;
+                office?: components["schemas"]["RelatedRow"] | null;
+                partner?: components["schemas"]["RelatedRow"] | null;
+                manager?: components["schemas"]["RelatedRow"] | null;
+                inCharge?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Project page
@@ -11245,6 +11576,9 @@ export interface components {
         ProjectWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -11348,6 +11682,21 @@ export interface components {
             where?: components["schemas"]["ProjectWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["ProjectOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "status"
+             *     ]
+             */
+            fields?: components["schemas"]["ProjectField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["ProjectRelation"][];
         };
         /**
          * Project aggregate request
@@ -11704,6 +12053,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -11802,6 +12152,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -12167,6 +12518,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -12291,6 +12643,14 @@ export interface components {
              *     and in events. Written by `createStaff` and `updateStaff`, not as a record. Writing it requires the `RATE_W` role.
              */
             rateCardAssignment: components["schemas"]["RateCardAssignment"] | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                staffType?: components["schemas"]["RelatedRow"] | null;
+                department?: components["schemas"]["RelatedRow"] | null;
+                office?: components["schemas"]["RelatedRow"] | null;
+                org?: components["schemas"]["RelatedRow"] | null;
+                manager?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Staff page
@@ -12364,6 +12724,9 @@ export interface components {
         StaffWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -12443,6 +12806,21 @@ export interface components {
             where?: components["schemas"]["StaffWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["StaffOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "staffRef",
+             *       "pmsRef"
+             *     ]
+             */
+            fields?: components["schemas"]["StaffField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "staffType"
+             *     ]
+             */
+            with?: components["schemas"]["StaffRelation"][];
         };
         /**
          * Rate
@@ -12905,6 +13283,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -12997,6 +13376,7 @@ export interface components {
              * @default false
              */
             includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
         };
         /**
          * Staff type
@@ -13018,6 +13398,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -13389,6 +13770,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -13592,6 +13974,12 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             refundedAt: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                client?: components["schemas"]["RelatedRow"] | null;
+                payerContact?: components["schemas"]["RelatedRow"] | null;
+                creditNote?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Payment page
@@ -13673,6 +14061,9 @@ export interface components {
         PaymentWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -13754,6 +14145,21 @@ export interface components {
             where?: components["schemas"]["PaymentWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["PaymentOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "pmsRef",
+             *       "clientId"
+             *     ]
+             */
+            fields?: components["schemas"]["PaymentField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["PaymentRelation"][];
         };
         /**
          * Payment aggregate request
@@ -13888,6 +14294,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -13972,6 +14379,11 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             usedAt: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                client?: components["schemas"]["RelatedRow"] | null;
+                payment?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Draft invoice action
@@ -14263,6 +14675,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -14350,6 +14763,13 @@ export interface components {
              */
             total: DecimalString;
             draftInvoice: components["schemas"]["DraftInvoiceSnapshot"];
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                draftInvoice?: components["schemas"]["RelatedRow"] | null;
+                changedBy?: components["schemas"]["RelatedRow"] | null;
+                client?: components["schemas"]["RelatedRow"] | null;
+                invoice?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Draft invoice history page
@@ -14449,6 +14869,9 @@ export interface components {
         DraftInvoiceHistoryWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -14521,6 +14944,129 @@ export interface components {
             where?: components["schemas"]["DraftInvoiceHistoryWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["DraftInvoiceHistoryOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "draftInvoiceId",
+             *       "revision"
+             *     ]
+             */
+            fields?: components["schemas"]["DraftInvoiceHistoryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "draftInvoice"
+             *     ]
+             */
+            with?: components["schemas"]["DraftInvoiceHistoryRelation"][];
+        };
+        /**
+         * Draft invoice filter
+         * @description Draft invoice filter. Sibling conditions are combined with AND.
+         */
+        DraftInvoiceWhere: {
+            id?: components["schemas"]["UuidFilter"];
+            systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
+            active?: components["schemas"]["BooleanFilter"];
+            createdAt?: components["schemas"]["InstantFilter"];
+            updatedAt?: components["schemas"]["InstantFilter"];
+            draftNumber?: components["schemas"]["TextFilter"];
+            clientId?: components["schemas"]["UuidFilter"];
+            jobIds?: components["schemas"]["UuidListFilter"];
+            status?: components["schemas"]["DraftInvoiceStatusFilter"];
+            creditedInvoiceId?: components["schemas"]["UuidFilter"];
+            invoiceId?: components["schemas"]["UuidFilter"];
+            preparedById?: components["schemas"]["UuidFilter"];
+            reviewerId?: components["schemas"]["UuidFilter"];
+            approvedById?: components["schemas"]["UuidFilter"];
+            billThroughDate?: components["schemas"]["DateFilter"];
+            proposedInvoiceDate?: components["schemas"]["DateFilter"];
+            dueDate?: components["schemas"]["DateFilter"];
+            submittedAt?: components["schemas"]["InstantFilter"];
+            approvedAt?: components["schemas"]["InstantFilter"];
+            rejectedAt?: components["schemas"]["InstantFilter"];
+            currency?: components["schemas"]["TextFilter"];
+            standardAmount?: components["schemas"]["DecimalFilter"];
+            adjustmentAmount?: components["schemas"]["DecimalFilter"];
+            subtotal?: components["schemas"]["DecimalFilter"];
+            discountTotal?: components["schemas"]["DecimalFilter"];
+            taxTotal?: components["schemas"]["DecimalFilter"];
+            interestTotal?: components["schemas"]["DecimalFilter"];
+            total?: components["schemas"]["DecimalFilter"];
+            /** @description Conditions on the client. Requires the `CLNT_R` role. */
+            client?: components["schemas"]["ClientRelationWhere"];
+            /** @description Filters combined with AND. */
+            _and?: components["schemas"]["DraftInvoiceWhere"][];
+            /** @description Filters combined with OR. */
+            _or?: components["schemas"]["DraftInvoiceWhere"][];
+            /** @description Filter that must not match. */
+            _not?: components["schemas"]["DraftInvoiceWhere"];
+        };
+        /**
+         * Draft invoice sort keys
+         * @description Sort key for draft invoices.
+         */
+        DraftInvoiceOrderBy: {
+            id?: components["schemas"]["OrderDirection"];
+            systemRef?: components["schemas"]["OrderDirection"];
+            active?: components["schemas"]["OrderDirection"];
+            createdAt?: components["schemas"]["OrderDirection"];
+            updatedAt?: components["schemas"]["OrderDirection"];
+            draftNumber?: components["schemas"]["OrderDirection"];
+            proposedInvoiceDate?: components["schemas"]["OrderDirection"];
+            total?: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Draft invoice search request
+         * @description Filter, order and page of a search of draft invoices.
+         */
+        DraftInvoiceSearchRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["DraftInvoiceWhere"];
+            /** @description Sort keys, the most significant first. */
+            orderBy?: components["schemas"]["DraftInvoiceOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "clientId",
+             *       "jobIds"
+             *     ]
+             */
+            fields?: components["schemas"]["DraftInvoiceField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["DraftInvoiceRelation"][];
         };
         /**
          * Invoice line input
@@ -14707,6 +15253,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -14904,6 +15451,48 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                client?: components["schemas"]["RelatedRow"] | null;
+                billingContact?: components["schemas"]["RelatedRow"] | null;
+                creditedInvoice?: components["schemas"]["RelatedRow"] | null;
+                preparedBy?: components["schemas"]["RelatedRow"] | null;
+                reviewer?: components["schemas"]["RelatedRow"] | null;
+                approvedBy?: components["schemas"]["RelatedRow"] | null;
+                invoice?: components["schemas"]["RelatedRow"] | null;
+            };
+        };
+        /**
+         * Draft invoice page
+         * @description One page of draft invoices.
+         */
+        DraftInvoicePage: {
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
+            page: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
+            pageSize: number;
+            /** @description Whether there are more rows after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
+            total?: number;
+            /**
+             * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
+             *     Present if `includeTotal` was true.
+             */
+            totalIsExact?: boolean;
+            /** @description Draft invoices. */
+            data: components["schemas"]["DraftInvoice"][];
         };
         /**
          * Invoice status
@@ -15152,6 +15741,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -15470,6 +16060,16 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             pdfFailedAt: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                client?: components["schemas"]["RelatedRow"] | null;
+                engagement?: components["schemas"]["RelatedRow"] | null;
+                taxRegion?: components["schemas"]["RelatedRow"] | null;
+                billingContact?: components["schemas"]["RelatedRow"] | null;
+                org?: components["schemas"]["RelatedRow"] | null;
+                draftInvoice?: components["schemas"]["RelatedRow"] | null;
+                creditedInvoice?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Invoice page
@@ -15540,6 +16140,9 @@ export interface components {
         InvoiceWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -15638,6 +16241,21 @@ export interface components {
             where?: components["schemas"]["InvoiceWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["InvoiceOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "invoiceNumber",
+             *       "pmsRef"
+             *     ]
+             */
+            fields?: components["schemas"]["InvoiceField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["InvoiceRelation"][];
         };
         /**
          * Invoice aggregate request
@@ -15905,6 +16523,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -16040,6 +16659,16 @@ export interface components {
              * @example 1250.00
              */
             taxAmount: DecimalString;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                invoice?: components["schemas"]["RelatedRow"] | null;
+                org?: components["schemas"]["RelatedRow"] | null;
+                client?: components["schemas"]["RelatedRow"] | null;
+                office?: components["schemas"]["RelatedRow"] | null;
+                taxRegion?: components["schemas"]["RelatedRow"] | null;
+                job?: components["schemas"]["RelatedRow"] | null;
+                serviceLine?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Billed line page
@@ -16091,6 +16720,9 @@ export interface components {
         BilledLineWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -16168,6 +16800,21 @@ export interface components {
             where?: components["schemas"]["BilledLineWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["BilledLineOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "invoiceId",
+             *       "documentNumber"
+             *     ]
+             */
+            fields?: components["schemas"]["BilledLineField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "invoice"
+             *     ]
+             */
+            with?: components["schemas"]["BilledLineRelation"][];
         };
         /**
          * Billed line aggregate request
@@ -16225,6 +16872,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -16355,6 +17003,14 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             recordedByApiUserId: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                client?: components["schemas"]["RelatedRow"] | null;
+                job?: components["schemas"]["RelatedRow"] | null;
+                invoice?: components["schemas"]["RelatedRow"] | null;
+                payment?: components["schemas"]["RelatedRow"] | null;
+                staff?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Ledger entry page
@@ -16417,6 +17073,9 @@ export interface components {
         LedgerEntryWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -16496,6 +17155,21 @@ export interface components {
             where?: components["schemas"]["LedgerEntryWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["LedgerEntryOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "account",
+             *       "kind"
+             *     ]
+             */
+            fields?: components["schemas"]["LedgerEntryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["LedgerEntryRelation"][];
         };
         /**
          * Ledger entry aggregate request
@@ -16549,6 +17223,9 @@ export interface components {
         QuickPaymentLinkWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -16613,6 +17290,21 @@ export interface components {
             where?: components["schemas"]["QuickPaymentLinkWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["QuickPaymentLinkOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "url",
+             *       "clientRef"
+             *     ]
+             */
+            fields?: components["schemas"]["QuickPaymentLinkField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["QuickPaymentLinkRelation"][];
         };
         /**
          * Quick payment link page
@@ -16751,6 +17443,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -16797,6 +17490,10 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                serviceLine?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Task type list page
@@ -16838,6 +17535,9 @@ export interface components {
         TaskTypeWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -16901,6 +17601,21 @@ export interface components {
             where?: components["schemas"]["TaskTypeWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["TaskTypeOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "displayName",
+             *       "code"
+             *     ]
+             */
+            fields?: components["schemas"]["TaskTypeField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "serviceLine"
+             *     ]
+             */
+            with?: components["schemas"]["TaskTypeRelation"][];
         };
         /**
          * Task type page
@@ -17078,6 +17793,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -17176,6 +17892,12 @@ export interface components {
              * @example 1.50
              */
             actualHours: DecimalString;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                job?: components["schemas"]["RelatedRow"] | null;
+                taskType?: components["schemas"]["RelatedRow"] | null;
+                assignee?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Task status condition
@@ -17211,6 +17933,9 @@ export interface components {
         TaskWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -17288,6 +18013,21 @@ export interface components {
             where?: components["schemas"]["TaskWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["TaskOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "jobId"
+             *     ]
+             */
+            fields?: components["schemas"]["TaskField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "job"
+             *     ]
+             */
+            with?: components["schemas"]["TaskRelation"][];
         };
         /**
          * Task page
@@ -17510,6 +18250,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -17687,6 +18428,16 @@ export interface components {
              * @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, without an event.
              */
             ageDays: number;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                client?: components["schemas"]["RelatedRow"] | null;
+                job?: components["schemas"]["RelatedRow"] | null;
+                staff?: components["schemas"]["RelatedRow"] | null;
+                task?: components["schemas"]["RelatedRow"] | null;
+                engagement?: components["schemas"]["RelatedRow"] | null;
+                draftInvoice?: components["schemas"]["RelatedRow"] | null;
+                invoice?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * WIP entry page
@@ -17749,6 +18500,9 @@ export interface components {
         WipEntryWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -17836,6 +18590,21 @@ export interface components {
             where?: components["schemas"]["WipEntryWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["WipEntryOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "wipType",
+             *       "clientId"
+             *     ]
+             */
+            fields?: components["schemas"]["WipEntryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["WipEntryRelation"][];
         };
         /**
          * WIP entry aggregate request
@@ -18002,6 +18771,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -18148,6 +18918,14 @@ export interface components {
             isLocked: boolean;
             /** @description Reason why it is locked, or null. */
             lockReason: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                staff?: components["schemas"]["RelatedRow"] | null;
+                job?: components["schemas"]["RelatedRow"] | null;
+                task?: components["schemas"]["RelatedRow"] | null;
+                approvedBy?: components["schemas"]["RelatedRow"] | null;
+                invoice?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Time entry page
@@ -18221,6 +18999,9 @@ export interface components {
         TimeEntryWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -18306,6 +19087,21 @@ export interface components {
             where?: components["schemas"]["TimeEntryWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["TimeEntryOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "staffId",
+             *       "jobId"
+             *     ]
+             */
+            fields?: components["schemas"]["TimeEntryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "staff"
+             *     ]
+             */
+            with?: components["schemas"]["TimeEntryRelation"][];
         };
         /**
          * Time entry aggregate request
@@ -18446,6 +19242,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -18585,6 +19382,13 @@ export interface components {
             isLocked: boolean;
             /** @description Reason why it is locked, or null. */
             lockReason: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                staff?: components["schemas"]["RelatedRow"] | null;
+                job?: components["schemas"]["RelatedRow"] | null;
+                approvedBy?: components["schemas"]["RelatedRow"] | null;
+                invoice?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Expense entry page
@@ -18625,6 +19429,9 @@ export interface components {
         ExpenseEntryWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -18705,6 +19512,21 @@ export interface components {
             where?: components["schemas"]["ExpenseEntryWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["ExpenseEntryOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "staffId",
+             *       "jobId"
+             *     ]
+             */
+            fields?: components["schemas"]["ExpenseEntryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "staff"
+             *     ]
+             */
+            with?: components["schemas"]["ExpenseEntryRelation"][];
         };
         /**
          * Expense entry aggregate request
@@ -18885,6 +19707,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -19003,6 +19826,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -19124,6 +19948,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -19351,6 +20176,39 @@ export interface components {
          */
         ExpectedVersion: number;
         /**
+         * Sys ref input
+         * @description Key of the row in another system, to add, replace or remove.
+         */
+        SysRefInput: {
+            /**
+             * @description Name of the system. The keys of the row in this system are replaced.
+             * @example hubspot
+             */
+            system: string;
+            /**
+             * @description Key of the row in that system, or null to remove it.
+             * @example deal-4711
+             */
+            ref: string | null;
+        };
+        /**
+         * Sys ref list
+         * @description Keys of the row in other systems. Those of a system that the list names replace the previous ones of this system; those of other systems
+         *     remain. A pair of system and reference that another row of the type has fails with `DUPLICATE_REF`.
+         */
+        SysRefList: components["schemas"]["SysRefInput"][];
+        /**
+         * Metadata input
+         * @description Values of your own, by names of your choice. Names that are sent replace their values, null removes one, and others keep theirs. A row has at most 50.
+         * @example {
+         *       "region": "north",
+         *       "crmStage": "won"
+         *     }
+         */
+        MetadataInput: {
+            [key: string]: string | null;
+        };
+        /**
          * Record attributes
          * @description Fields of the record by name, as in the schema of its type.
          */
@@ -19538,6 +20396,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -19939,6 +20798,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -20098,6 +20958,12 @@ export interface components {
             completedAt: string | null;
             /** @description Linked and formerly linked jobs, in order of creation of the links. */
             jobs: components["schemas"]["EngagementJob"][];
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                client?: components["schemas"]["RelatedRow"] | null;
+                partner?: components["schemas"]["RelatedRow"] | null;
+                manager?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Engagement page
@@ -20160,6 +21026,9 @@ export interface components {
         EngagementWhere: {
             id?: components["schemas"]["UuidFilter"];
             systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
@@ -20243,6 +21112,21 @@ export interface components {
             where?: components["schemas"]["EngagementWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["EngagementOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "clientId",
+             *       "name"
+             *     ]
+             */
+            fields?: components["schemas"]["EngagementField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["EngagementRelation"][];
         };
         /**
          * Engagement aggregate request
@@ -20626,6 +21510,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -20742,6 +21627,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -20819,6 +21705,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             signedAt: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                engagement?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * Engagement document page
@@ -21083,6 +21973,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -21450,6 +22341,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -21489,11 +22381,18 @@ export interface components {
             description: string | null;
             /**
              * Event entity type
-             * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
-             *     of them.
+             * @description Entity type of the subscription; the first one if it has several.
              * @example Client
              */
             entityType: string;
+            /**
+             * @description All entity types of the subscription. Payments have a subscription of their own, because of their filter.
+             * @example [
+             *       "Client",
+             *       "Invoice"
+             *     ]
+             */
+            entityTypes: string[];
             /** @description Operations that the subscription includes. */
             operations: components["schemas"]["EventOperation"][];
             /**
@@ -21557,7 +22456,7 @@ export interface components {
         };
         /**
          * Event subscription create request
-         * @description New subscription.
+         * @description New subscription, to the type in `entityType` or to those in `entityTypes`.
          */
         EventSubscriptionCreateRequest: {
             /**
@@ -21582,11 +22481,18 @@ export interface components {
             description?: string | null;
             /**
              * Event entity type
-             * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
-             *     of them.
+             * @description Entity type of the subscription; the first one if it has several.
              * @example Client
              */
-            entityType: string;
+            entityType?: string;
+            /**
+             * @description All entity types of the subscription. Payments have a subscription of their own, because of their filter.
+             * @example [
+             *       "Client",
+             *       "Invoice"
+             *     ]
+             */
+            entityTypes?: string[];
             /** @description Operations that the subscription includes. */
             operations: components["schemas"]["EventOperation"][];
         };
@@ -21843,10 +22749,65 @@ export interface components {
             /**
              * Instant
              * Format: date-time
-             * @description When the secret was created. While the operator rotates it, events have two signatures.
+             * @description When the secret was created. While it is rotated, events have two signatures.
              * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
+        };
+        /**
+         * Webhook secret rotation
+         * @description How the secret is replaced.
+         */
+        WebhookSecretRotation: {
+            /**
+             * Format: int32
+             * @description Minutes in which events also have a signature with the secret before, so that receivers can change over. 0 ends it at once.
+             * @default 1440
+             * @example 1440
+             */
+            overlapMinutes?: number;
+        };
+        /**
+         * Test delivery
+         * @description Result of sending a test event.
+         */
+        TestDelivery: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            eventId: string;
+            /**
+             * Event entity type
+             * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
+             *     of them.
+             * @example Client
+             */
+            entityType: string;
+            /**
+             * Delivery URL
+             * Format: uri
+             * @description URL that the event was sent to.
+             * @example https://crm.example.com/webhooks
+             */
+            deliveryUrl: string;
+            outcome: components["schemas"]["DeliveryOutcome"];
+            /**
+             * Format: int32
+             * @description HTTP status of the receiver's response; null if there was no response.
+             */
+            httpStatusCode: number | null;
+            /**
+             * Format: int32
+             * @description Duration in milliseconds.
+             */
+            durationMs: number;
+            /** @description Start of the response body (at most 1 KiB), or null. */
+            responseSnippet: string | null;
+            /** @description Error message, or null. */
+            errorMessage: string | null;
         };
         /**
          * Sandbox clock
@@ -22069,7 +23030,7 @@ export interface components {
         FileStatus: "PENDING" | "SCANNING" | "AVAILABLE" | "REJECTED" | "ARCHIVED" | "DELETED";
         /**
          * File fields
-         * @description Fields of a file that a caller can write. Files are created by uploads and by the service, not by callers.
+         * @description Fields of a file that a caller can write. Files are created by `createFile` and by the service.
          */
         FileFields: {
             status?: components["schemas"]["FileStatus"];
@@ -22106,6 +23067,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -22194,6 +23156,12 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             downloadUrlExpiresAt: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                client?: components["schemas"]["RelatedRow"] | null;
+                job?: components["schemas"]["RelatedRow"] | null;
+                engagement?: components["schemas"]["RelatedRow"] | null;
+            };
         };
         /**
          * File page
@@ -22228,6 +23196,89 @@ export interface components {
             data: components["schemas"]["FileMetadata"][];
         };
         /**
+         * File create request
+         * @description File to upload.
+         */
+        FileCreateRequest: {
+            /**
+             * @description File name with its extension.
+             * @example bank-statement-2026-09.pdf
+             */
+            fileName: string;
+            /**
+             * @description Source of a file.
+             *
+             *     | source | files |
+             *     |---|---|
+             *     | `CLIENT_REQUEST` | sent by a client at the firm's request |
+             *     | `DELIVERABLE` | created by the firm for the client, including letters and invoices by the service |
+             *     | `REFERENCE_FILE` | kept by the firm for its own work |
+             *     | `DMS_DIRECT_UPLOAD` | uploaded directly to the document store |
+             *
+             *     Default on creation: `DMS_DIRECT_UPLOAD`.
+             */
+            source?: components["schemas"]["FileSource"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example dms-77120
+             */
+            systemRef?: string;
+            metadata?: components["schemas"]["MetadataInput"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Client that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            clientId?: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            jobId?: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            engagementId?: string | null;
+            /**
+             * @description Folder in the document store, with `/` as the separator, or null.
+             * @example /2026/statements
+             */
+            folderPath?: string | null;
+            /**
+             * Format: int32
+             * @description Tax year that the file is about, or null.
+             * @example 2026
+             */
+            taxYear?: number | null;
+        };
+        /**
+         * File upload
+         * @description File without its content, and where the content is sent.
+         */
+        FileUpload: {
+            file: components["schemas"]["FileMetadata"];
+            /**
+             * Format: uri
+             * @description URL for a PUT with the content as its body, without a token. Anyone who has it can send the content.
+             */
+            uploadUrl: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description End of validity of `uploadUrl`.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            uploadUrlExpiresAt: string;
+        };
+        /**
          * Task type event data
          * @description Task type in an event, without rates.
          */
@@ -22247,6 +23298,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -22309,6 +23361,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -22428,6 +23481,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -22515,6 +23569,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -22660,6 +23715,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -22822,6 +23878,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -22890,6 +23947,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -22949,6 +24007,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -23142,6 +24201,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -23255,6 +24315,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -25986,6 +27047,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             /** @description False deactivates the code; it can still be read. True reactivates it. If omitted, it keeps its state. */
             active?: boolean;
             /**
@@ -26018,6 +27081,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             /** @description False deactivates the code; it can still be read. True reactivates it. If omitted, it keeps its state. */
             active?: boolean;
             /**
@@ -26050,6 +27115,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             /** @description False deactivates the code; it can still be read. True reactivates it. If omitted, it keeps its state. */
             active?: boolean;
             /**
@@ -27301,6 +28368,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27349,6 +28417,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27397,6 +28466,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27445,6 +28515,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27493,6 +28564,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27541,6 +28613,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27589,6 +28662,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27637,6 +28711,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27685,6 +28760,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27733,6 +28809,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27781,6 +28858,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27829,6 +28907,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27877,6 +28956,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27925,6 +29005,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -27973,6 +29054,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28021,6 +29103,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28069,6 +29152,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28117,6 +29201,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28165,6 +29250,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28213,6 +29299,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28261,6 +29348,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28309,6 +29397,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28357,6 +29446,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28405,6 +29495,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28453,6 +29544,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28501,6 +29593,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28549,6 +29642,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28597,6 +29691,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28645,6 +29740,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28693,6 +29789,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28741,6 +29838,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28789,6 +29887,7 @@ export interface components {
             systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
             /**
@@ -28846,6 +29945,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             /**
              * @description False deactivates an entry in `DRAFT` or `REJECTED`; it can still be read. True reactivates it. If omitted, it keeps its
              *     state.
@@ -28881,6 +29982,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             /**
              * @description False deactivates an entry in `DRAFT` or `REJECTED`; it can still be read. True reactivates it. If omitted, it keeps its
              *     state.
@@ -28917,6 +30020,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ClientFields"];
         };
         /**
@@ -28944,6 +30049,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ClientTypeFields"];
         };
         /**
@@ -28971,6 +30078,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["TaxRegionFields"];
         };
         /**
@@ -28998,6 +30107,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ClientGroupFields"];
         };
         /**
@@ -29025,6 +30136,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ClientBusinessEntityFields"];
         };
         /**
@@ -29052,6 +30165,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ContactClientFields"];
         };
         /**
@@ -29079,6 +30194,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ContactInfoFields"];
         };
         /**
@@ -29106,6 +30223,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["DepartmentFields"];
         };
         /**
@@ -29133,6 +30252,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["IndustryFields"];
         };
         /**
@@ -29160,6 +30281,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["OfficeFields"];
         };
         /**
@@ -29187,6 +30310,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["OrgFields"];
         };
         /**
@@ -29214,6 +30339,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ServiceLineFields"];
         };
         /**
@@ -29241,6 +30368,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ContactFields"];
         };
         /**
@@ -29268,6 +30397,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["JobFields"];
         };
         /**
@@ -29295,6 +30426,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["JobTemplateFields"];
         };
         /**
@@ -29322,6 +30455,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["StaffFields"];
         };
         /**
@@ -29349,6 +30484,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["StaffTypeFields"];
         };
         /**
@@ -29376,6 +30513,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["PaymentFields"];
         };
         /**
@@ -29403,6 +30542,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["DraftInvoiceFields"];
         };
         /**
@@ -29430,6 +30571,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["InvoiceFields"];
         };
         /**
@@ -29457,6 +30600,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["TaskTypeFields"];
         };
         /**
@@ -29484,6 +30629,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["TaskFields"];
         };
         /**
@@ -29511,6 +30658,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["WipEntryFields"];
         };
         /**
@@ -29538,6 +30687,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["DocumentSeriesFields"];
         };
         /**
@@ -29565,6 +30716,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["FileFields"];
         };
         /**
@@ -29593,6 +30746,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["RecordAttributes"];
         };
         /**
@@ -29620,6 +30775,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ClientFields"];
         };
         /**
@@ -29647,6 +30804,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ClientTypeFields"];
         };
         /**
@@ -29674,6 +30833,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["TaxRegionFields"];
         };
         /**
@@ -29701,6 +30862,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ClientGroupFields"];
         };
         /**
@@ -29728,6 +30891,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ClientBusinessEntityFields"];
         };
         /**
@@ -29755,6 +30920,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ContactClientFields"];
         };
         /**
@@ -29782,6 +30949,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ContactInfoFields"];
         };
         /**
@@ -29809,6 +30978,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["DepartmentFields"];
         };
         /**
@@ -29836,6 +31007,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["IndustryFields"];
         };
         /**
@@ -29863,6 +31036,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["OfficeFields"];
         };
         /**
@@ -29890,6 +31065,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["OrgFields"];
         };
         /**
@@ -29917,6 +31094,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ServiceLineFields"];
         };
         /**
@@ -29944,6 +31123,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["ContactFields"];
         };
         /**
@@ -29971,6 +31152,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["JobFields"];
         };
         /**
@@ -29998,6 +31181,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["JobTemplateFields"];
         };
         /**
@@ -30025,6 +31210,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["StaffFields"];
         };
         /**
@@ -30052,6 +31239,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["StaffTypeFields"];
         };
         /**
@@ -30079,6 +31268,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["PaymentFields"];
         };
         /**
@@ -30106,6 +31297,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["DraftInvoiceFields"];
         };
         /**
@@ -30133,6 +31326,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["InvoiceFields"];
         };
         /**
@@ -30160,6 +31355,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["TaskTypeFields"];
         };
         /**
@@ -30187,6 +31384,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["TaskFields"];
         };
         /**
@@ -30214,6 +31413,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["WipEntryFields"];
         };
         /**
@@ -30241,6 +31442,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["DocumentSeriesFields"];
         };
         /**
@@ -30269,6 +31472,8 @@ export interface components {
              * @example 3
              */
             ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
             attributes: components["schemas"]["RecordAttributes"];
         };
         /**
@@ -30395,7 +31600,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        ClientValueColumn: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency";
+        ClientValueColumn: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
         /**
          * Client group by value
          * @description A column to group by, as a whole or in ranges.
@@ -30449,7 +31654,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -30528,7 +31733,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        ProjectValueColumn: "id" | "systemRef" | "active" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "priority" | "currency";
+        ProjectValueColumn: "id" | "systemRef" | "active" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "priority" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Project group by value
          * @description A column to group by, as a whole or in ranges.
@@ -30582,7 +31787,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -30661,7 +31866,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef";
+        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Payment group by value
          * @description A column to group by, as a whole or in ranges.
@@ -30715,7 +31920,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -30794,7 +31999,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency";
+        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Invoice group by value
          * @description A column to group by, as a whole or in ranges.
@@ -30848,7 +32053,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -31060,7 +32265,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        LedgerEntryValueColumn: "id" | "systemRef" | "active" | "account" | "kind" | "currency" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "reversesId" | "reason" | "recordedByApiUserId";
+        LedgerEntryValueColumn: "id" | "systemRef" | "active" | "account" | "kind" | "currency" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * Ledger entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -31114,7 +32319,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -31193,7 +32398,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        TaskValueColumn: "id" | "systemRef" | "active" | "name" | "jobId" | "taskTypeId" | "assigneeId" | "status" | "priority" | "isBillable";
+        TaskValueColumn: "id" | "systemRef" | "active" | "name" | "jobId" | "taskTypeId" | "assigneeId" | "status" | "priority" | "isBillable" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "taskType.id" | "taskType.systemRef" | "taskType.active" | "taskType.displayName" | "taskType.code" | "taskType.isBillable" | "taskType.billingMethod" | "taskType.serviceLineId" | "assignee.id" | "assignee.systemRef" | "assignee.active" | "assignee.firstName" | "assignee.lastName" | "assignee.displayName" | "assignee.email" | "assignee.phone" | "assignee.staffRef" | "assignee.staffTypeId" | "assignee.departmentId" | "assignee.officeId" | "assignee.managerId" | "assignee.status" | "assignee.isBillable";
         /**
          * Task group by value
          * @description A column to group by, as a whole or in ranges.
@@ -31247,7 +32452,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "jobId" | "taskTypeId" | "assigneeId" | "status" | "priority" | "startDate" | "dueDate" | "completedAt" | "isBillable" | "budgetHours" | "actualHours" | "sequence";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "jobId" | "taskTypeId" | "assigneeId" | "status" | "priority" | "startDate" | "dueDate" | "completedAt" | "isBillable" | "budgetHours" | "actualHours" | "sequence" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "taskType.id" | "taskType.systemRef" | "taskType.active" | "taskType.displayName" | "taskType.code" | "taskType.isBillable" | "taskType.billingMethod" | "taskType.serviceLineId" | "assignee.id" | "assignee.systemRef" | "assignee.active" | "assignee.firstName" | "assignee.lastName" | "assignee.displayName" | "assignee.email" | "assignee.phone" | "assignee.staffRef" | "assignee.staffTypeId" | "assignee.departmentId" | "assignee.officeId" | "assignee.managerId" | "assignee.status" | "assignee.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -31326,7 +32531,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        WipEntryValueColumn: "id" | "systemRef" | "active" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "invoiceId" | "draftInvoiceId" | "currency";
+        WipEntryValueColumn: "id" | "systemRef" | "active" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "invoiceId" | "draftInvoiceId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * WIP entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -31380,7 +32585,7 @@ export interface components {
              * @description Column of `groupBy`. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -31459,7 +32664,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        TimeEntryValueColumn: "id" | "systemRef" | "active" | "staffId" | "jobId" | "taskId" | "code" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "approvedById" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+        TimeEntryValueColumn: "id" | "systemRef" | "active" | "staffId" | "jobId" | "taskId" | "code" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "approvedById" | "wipId" | "invoiceId" | "isLocked" | "lockReason" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "task.id" | "task.systemRef" | "task.active" | "task.name" | "task.jobId" | "task.taskTypeId" | "task.assigneeId" | "task.status" | "task.priority" | "task.isBillable";
         /**
          * Time entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -31513,7 +32718,7 @@ export interface components {
              * @description Column of `groupBy`. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "taskId" | "code" | "workDate" | "hours" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "billingRate" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "taskId" | "code" | "workDate" | "hours" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "billingRate" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "task.id" | "task.systemRef" | "task.active" | "task.name" | "task.jobId" | "task.taskTypeId" | "task.assigneeId" | "task.status" | "task.priority" | "task.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -31592,7 +32797,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        ExpenseEntryValueColumn: "id" | "systemRef" | "active" | "staffId" | "jobId" | "code" | "description" | "receiptFileId" | "status" | "rejectionReason" | "approvedById" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+        ExpenseEntryValueColumn: "id" | "systemRef" | "active" | "staffId" | "jobId" | "code" | "description" | "receiptFileId" | "status" | "rejectionReason" | "approvedById" | "wipId" | "invoiceId" | "isLocked" | "lockReason" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
         /**
          * Expense entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -31646,7 +32851,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "code" | "expenseDate" | "cost" | "billableAmount" | "markupPercent" | "description" | "receiptFileId" | "status" | "rejectionReason" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "code" | "expenseDate" | "cost" | "billableAmount" | "markupPercent" | "description" | "receiptFileId" | "status" | "rejectionReason" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -31725,7 +32930,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        EngagementValueColumn: "id" | "systemRef" | "active" | "engagementRef" | "name" | "type" | "status" | "clientId" | "partnerId" | "managerId" | "templateId" | "currency";
+        EngagementValueColumn: "id" | "systemRef" | "active" | "engagementRef" | "name" | "type" | "status" | "clientId" | "partnerId" | "managerId" | "templateId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Engagement group by value
          * @description A column to group by, as a whole or in ranges.
@@ -31779,7 +32984,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "engagementRef" | "name" | "type" | "status" | "clientId" | "fiscalYear" | "startDate" | "endDate" | "partnerId" | "managerId" | "templateId" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount" | "currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "engagementRef" | "name" | "type" | "status" | "clientId" | "fiscalYear" | "startDate" | "endDate" | "partnerId" | "managerId" | "templateId" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -35454,6 +36659,1598 @@ export interface components {
          */
         Event: components["schemas"]["StandardEvent"] | components["schemas"]["CustomRecordEvent"];
         /**
+         * Client field
+         * @description Name of a property of `Client`.
+         * @enum {string}
+         */
+        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
+        /**
+         * Client relation
+         * @description Row that a `Client` refers to: `clientType` requires `REF_R`, `taxRegion` requires `REF_R`, `clientGroup` requires `CLNT_R`, `clientBusinessEntity` requires `REF_R`, `industry` requires `REF_R`, `office` requires `REF_R`, `department` requires `REF_R`, `serviceLine` requires `REF_R`, `org` requires `REF_R`, `parentClient` requires `CLNT_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`, `biller` requires `STAFF_R`, `preferredContact` requires `CNTCT_R`, `billingContact` requires `CNTCT_R`, `secondaryContact` requires `CNTCT_R`.
+         * @enum {string}
+         */
+        ClientRelation: "clientType" | "taxRegion" | "clientGroup" | "clientBusinessEntity" | "industry" | "office" | "department" | "serviceLine" | "org" | "parentClient" | "partner" | "manager" | "biller" | "preferredContact" | "billingContact" | "secondaryContact";
+        /**
+         * Client list request
+         * @description Page of a list.
+         */
+        ClientListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "legalName"
+             *     ]
+             */
+            fields?: components["schemas"]["ClientField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "clientType"
+             *     ]
+             */
+            with?: components["schemas"]["ClientRelation"][];
+        };
+        /**
+         * Client type field
+         * @description Name of a property of `ClientType`.
+         * @enum {string}
+         */
+        ClientTypeField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "code" | "description" | "defaultPaymentTermsDays" | "displayOrder";
+        /**
+         * Client type list request
+         * @description Page of a list.
+         */
+        ClientTypeListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "code"
+             *     ]
+             */
+            fields?: components["schemas"]["ClientTypeField"][];
+        };
+        /**
+         * Tax region field
+         * @description Name of a property of `TaxRegion`.
+         * @enum {string}
+         */
+        TaxRegionField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "code" | "country" | "state" | "ratePercent" | "appliesToServices";
+        /**
+         * Tax region list request
+         * @description Page of a list.
+         */
+        TaxRegionListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "code"
+             *     ]
+             */
+            fields?: components["schemas"]["TaxRegionField"][];
+        };
+        /**
+         * Client group field
+         * @description Name of a property of `ClientGroup`.
+         * @enum {string}
+         */
+        ClientGroupField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "description" | "ownerId" | "managerId" | "primaryClientId" | "memberCount";
+        /**
+         * Client group relation
+         * @description Row that a `ClientGroup` refers to: `owner` requires `STAFF_R`, `manager` requires `STAFF_R`, `primaryClient` requires `CLNT_R`.
+         * @enum {string}
+         */
+        ClientGroupRelation: "owner" | "manager" | "primaryClient";
+        /**
+         * Client group list request
+         * @description Page of a list.
+         */
+        ClientGroupListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "description"
+             *     ]
+             */
+            fields?: components["schemas"]["ClientGroupField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "owner"
+             *     ]
+             */
+            with?: components["schemas"]["ClientGroupRelation"][];
+        };
+        /**
+         * Client business entity field
+         * @description Name of a property of `ClientBusinessEntity`.
+         * @enum {string}
+         */
+        ClientBusinessEntityField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "code" | "description" | "taxForm";
+        /**
+         * Client business entity list request
+         * @description Page of a list.
+         */
+        ClientBusinessEntityListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "code"
+             *     ]
+             */
+            fields?: components["schemas"]["ClientBusinessEntityField"][];
+        };
+        /**
+         * Contact client field
+         * @description Name of a property of `ContactClient`.
+         * @enum {string}
+         */
+        ContactClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "contactId" | "clientId" | "roles" | "isPrimary" | "receivesInvoices" | "canSign" | "linkedAt" | "unlinkedAt";
+        /**
+         * Contact client relation
+         * @description Row that a `ContactClient` refers to: `contact` requires `CNTCT_R`, `client` requires `CLNT_R`.
+         * @enum {string}
+         */
+        ContactClientRelation: "contact" | "client";
+        /**
+         * Contact client list request
+         * @description Page of a list.
+         */
+        ContactClientListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "contactId",
+             *       "clientId"
+             *     ]
+             */
+            fields?: components["schemas"]["ContactClientField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "contact"
+             *     ]
+             */
+            with?: components["schemas"]["ContactClientRelation"][];
+        };
+        /**
+         * Contact info field
+         * @description Name of a property of `ContactInfo`.
+         * @enum {string}
+         */
+        ContactInfoField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "ownerType" | "ownerId" | "kind" | "email" | "phone" | "mobile" | "fax" | "website" | "address";
+        /**
+         * Contact info list request
+         * @description Page of a list.
+         */
+        ContactInfoListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "ownerType",
+             *       "ownerId"
+             *     ]
+             */
+            fields?: components["schemas"]["ContactInfoField"][];
+        };
+        /**
+         * Department field
+         * @description Name of a property of `Department`.
+         * @enum {string}
+         */
+        DepartmentField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "code" | "headId" | "officeId" | "parentId";
+        /**
+         * Department relation
+         * @description Row that a `Department` refers to: `head` requires `STAFF_R`, `office` requires `REF_R`, `parent` requires `REF_R`.
+         * @enum {string}
+         */
+        DepartmentRelation: "head" | "office" | "parent";
+        /**
+         * Department list request
+         * @description Page of a list.
+         */
+        DepartmentListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "code"
+             *     ]
+             */
+            fields?: components["schemas"]["DepartmentField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "head"
+             *     ]
+             */
+            with?: components["schemas"]["DepartmentRelation"][];
+        };
+        /**
+         * Industry field
+         * @description Name of a property of `Industry`.
+         * @enum {string}
+         */
+        IndustryField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "code" | "parentId";
+        /**
+         * Industry relation
+         * @description Row that a `Industry` refers to: `parent` requires `REF_R`.
+         * @enum {string}
+         */
+        IndustryRelation: "parent";
+        /**
+         * Industry list request
+         * @description Page of a list.
+         */
+        IndustryListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "code"
+             *     ]
+             */
+            fields?: components["schemas"]["IndustryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "parent"
+             *     ]
+             */
+            with?: components["schemas"]["IndustryRelation"][];
+        };
+        /**
+         * Office field
+         * @description Name of a property of `Office`.
+         * @enum {string}
+         */
+        OfficeField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "code" | "orgId" | "address" | "phone" | "timeZone";
+        /**
+         * Office relation
+         * @description Row that a `Office` refers to: `org` requires `REF_R`.
+         * @enum {string}
+         */
+        OfficeRelation: "org";
+        /**
+         * Office list request
+         * @description Page of a list.
+         */
+        OfficeListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "code"
+             *     ]
+             */
+            fields?: components["schemas"]["OfficeField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "org"
+             *     ]
+             */
+            with?: components["schemas"]["OfficeRelation"][];
+        };
+        /**
+         * Org field
+         * @description Name of a property of `Org`.
+         * @enum {string}
+         */
+        OrgField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "code" | "currency" | "country" | "timeZone" | "fiscalYearStartMonth" | "taxRounding" | "booksClosedThrough";
+        /**
+         * Org list request
+         * @description Page of a list.
+         */
+        OrgListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "legalName"
+             *     ]
+             */
+            fields?: components["schemas"]["OrgField"][];
+        };
+        /**
+         * Service line field
+         * @description Name of a property of `ServiceLine`.
+         * @enum {string}
+         */
+        ServiceLineField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "code" | "departmentId" | "revenueAccountCode";
+        /**
+         * Service line relation
+         * @description Row that a `ServiceLine` refers to: `department` requires `REF_R`.
+         * @enum {string}
+         */
+        ServiceLineRelation: "department";
+        /**
+         * Service line list request
+         * @description Page of a list.
+         */
+        ServiceLineListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "code"
+             *     ]
+             */
+            fields?: components["schemas"]["ServiceLineField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "department"
+             *     ]
+             */
+            with?: components["schemas"]["ServiceLineRelation"][];
+        };
+        /**
+         * Contact field
+         * @description Name of a property of `Contact`.
+         * @enum {string}
+         */
+        ContactField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "pmsRef" | "firstName" | "lastName" | "middleName" | "displayName" | "salutation" | "title" | "email" | "phone" | "mobile" | "preferredChannel" | "portalEnabled" | "emailOptOut" | "primaryContactInfoId" | "clients" | "clientsCount";
+        /**
+         * Contact list request
+         * @description Page of a list.
+         */
+        ContactListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "pmsRef",
+             *       "firstName"
+             *     ]
+             */
+            fields?: components["schemas"]["ContactField"][];
+        };
+        /**
+         * Job field
+         * @description Name of a property of `Job`.
+         * @enum {string}
+         */
+        JobField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "fiscalYear" | "periodStartDate" | "periodEndDate" | "startDate" | "dueDate" | "deadlineDate" | "billingType" | "feeAmount" | "billingSchedule" | "budgetHours" | "budgetAmount" | "currency" | "priority" | "description" | "completedAt" | "closedAt";
+        /**
+         * Job relation
+         * @description Row that a `Job` refers to: `client` requires `CLNT_R`, `jobTemplate` requires `JOB_R`, `engagement` requires `ENGMT_R`, `serviceLine` requires `REF_R`, `department` requires `REF_R`, `office` requires `REF_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`, `inCharge` requires `STAFF_R`.
+         * @enum {string}
+         */
+        JobRelation: "client" | "jobTemplate" | "engagement" | "serviceLine" | "department" | "office" | "partner" | "manager" | "inCharge";
+        /**
+         * Job list request
+         * @description Page of a list.
+         */
+        JobListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "status"
+             *     ]
+             */
+            fields?: components["schemas"]["JobField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["JobRelation"][];
+        };
+        /**
+         * Job template field
+         * @description Name of a property of `JobTemplate`.
+         * @enum {string}
+         */
+        JobTemplateField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "code" | "description" | "serviceLineId" | "billingType" | "defaultFee" | "budgetHours" | "durationDays" | "recurrence" | "tasks" | "publishedAt";
+        /**
+         * Job template relation
+         * @description Row that a `JobTemplate` refers to: `serviceLine` requires `REF_R`.
+         * @enum {string}
+         */
+        JobTemplateRelation: "serviceLine";
+        /**
+         * Job template list request
+         * @description Page of a list.
+         */
+        JobTemplateListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "code"
+             *     ]
+             */
+            fields?: components["schemas"]["JobTemplateField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "serviceLine"
+             *     ]
+             */
+            with?: components["schemas"]["JobTemplateRelation"][];
+        };
+        /**
+         * Project field
+         * @description Name of a property of `Project`.
+         * @enum {string}
+         */
+        ProjectField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "fiscalYear" | "periodStartDate" | "periodEndDate" | "startDate" | "dueDate" | "deadlineDate" | "billingType" | "feeAmount" | "billingSchedule" | "budgetHours" | "budgetAmount" | "currency" | "priority" | "description" | "completedAt" | "closedAt" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "standardAmount" | "realizationPercent" | "feeRemaining" | "percentComplete" | "budgetRemainingHours" | "client" | "staffAssignments" | "taskCounts";
+        /**
+         * Project relation
+         * @description Row that a `Project` refers to: `client` requires `CLNT_R`, `jobTemplate` requires `JOB_R`, `engagement` requires `ENGMT_R`, `serviceLine` requires `REF_R`, `department` requires `REF_R`, `office` requires `REF_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`, `inCharge` requires `STAFF_R`.
+         * @enum {string}
+         */
+        ProjectRelation: "client" | "jobTemplate" | "engagement" | "serviceLine" | "department" | "office" | "partner" | "manager" | "inCharge";
+        /**
+         * Project list request
+         * @description Page of a list.
+         */
+        ProjectListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "status"
+             *     ]
+             */
+            fields?: components["schemas"]["ProjectField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["ProjectRelation"][];
+        };
+        /**
+         * Staff field
+         * @description Name of a property of `Staff`.
+         * @enum {string}
+         */
+        StaffField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "staffRef" | "pmsRef" | "firstName" | "lastName" | "email" | "phone" | "title" | "staffTypeId" | "departmentId" | "officeId" | "orgId" | "managerId" | "hireDate" | "terminationDate" | "isBillable" | "weeklyCapacityHours" | "targetUtilizationPercent" | "status" | "displayName" | "rateCardAssignment";
+        /**
+         * Staff relation
+         * @description Row that a `Staff` refers to: `staffType` requires `STAFF_R`, `department` requires `REF_R`, `office` requires `REF_R`, `org` requires `REF_R`, `manager` requires `STAFF_R`.
+         * @enum {string}
+         */
+        StaffRelation: "staffType" | "department" | "office" | "org" | "manager";
+        /**
+         * Staff list request
+         * @description Page of a list.
+         */
+        StaffListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "staffRef",
+             *       "pmsRef"
+             *     ]
+             */
+            fields?: components["schemas"]["StaffField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "staffType"
+             *     ]
+             */
+            with?: components["schemas"]["StaffRelation"][];
+        };
+        /**
+         * Staff type field
+         * @description Name of a property of `StaffType`.
+         * @enum {string}
+         */
+        StaffTypeField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "code" | "description" | "rank" | "isBillable" | "defaultBillingRate" | "defaultAverageRate";
+        /**
+         * Staff type list request
+         * @description Page of a lookup.
+         */
+        StaffTypeListRequest: {
+            /**
+             * Format: int32
+             * @description Page number. The first page is 0.
+             * @default 0
+             * @example 0
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all matching rows.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "name",
+             *       "code"
+             *     ]
+             */
+            fields?: components["schemas"]["StaffTypeField"][];
+        };
+        /**
+         * Payment field
+         * @description Name of a property of `Payment`.
+         * @enum {string}
+         */
+        PaymentField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "pmsRef" | "clientId" | "payerContactId" | "payerName" | "payerEmail" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "processor" | "processorRef" | "cardBrand" | "last4" | "refundedAmount" | "note" | "checkNumber" | "batchRef" | "allocations" | "paymentNumber" | "quickPaymentLinkId" | "creditNoteId" | "surchargeAmount" | "feeAmount" | "netAmount" | "unappliedAmount" | "failureCode" | "failureMessage" | "settledAt" | "returnedAt" | "refundedAt";
+        /**
+         * Payment relation
+         * @description Row that a `Payment` refers to: `client` requires `CLNT_R`, `payerContact` requires `CNTCT_R`, `creditNote` requires `INVC_R`.
+         * @enum {string}
+         */
+        PaymentRelation: "client" | "payerContact" | "creditNote";
+        /**
+         * Payment list request
+         * @description Page of a list.
+         */
+        PaymentListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "pmsRef",
+             *       "clientId"
+             *     ]
+             */
+            fields?: components["schemas"]["PaymentField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["PaymentRelation"][];
+        };
+        /**
+         * Draft invoice history field
+         * @description Name of a property of `DraftInvoiceHistory`.
+         * @enum {string}
+         */
+        DraftInvoiceHistoryField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "draftInvoiceId" | "revision" | "action" | "fromStatus" | "toStatus" | "changedById" | "changedByApiUserId" | "changedAt" | "changes" | "clientId" | "jobIds" | "invoiceId" | "total" | "draftInvoice";
+        /**
+         * Draft invoice history relation
+         * @description Row that a `DraftInvoiceHistory` refers to: `draftInvoice` requires `DINVC_R`, `changedBy` requires `STAFF_R`, `client` requires `CLNT_R`, `invoice` requires `INVC_R`.
+         * @enum {string}
+         */
+        DraftInvoiceHistoryRelation: "draftInvoice" | "changedBy" | "client" | "invoice";
+        /**
+         * Draft invoice history list request
+         * @description Page of a list.
+         */
+        DraftInvoiceHistoryListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "draftInvoiceId",
+             *       "revision"
+             *     ]
+             */
+            fields?: components["schemas"]["DraftInvoiceHistoryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "draftInvoice"
+             *     ]
+             */
+            with?: components["schemas"]["DraftInvoiceHistoryRelation"][];
+        };
+        /**
+         * Draft invoice field
+         * @description Name of a property of `DraftInvoice`.
+         * @enum {string}
+         */
+        DraftInvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "clientId" | "jobIds" | "billingContactId" | "creditedInvoiceId" | "status" | "billThroughDate" | "proposedInvoiceDate" | "dueDate" | "currency" | "pricesIncludeTax" | "preparedById" | "reviewerId" | "rejectionReason" | "note" | "purchaseOrder" | "memo" | "lines" | "draftNumber" | "standardAmount" | "adjustmentAmount" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "approvedById" | "submittedAt" | "approvedAt" | "rejectedAt" | "invoiceId";
+        /**
+         * Draft invoice relation
+         * @description Row that a `DraftInvoice` refers to: `client` requires `CLNT_R`, `billingContact` requires `CNTCT_R`, `creditedInvoice` requires `INVC_R`, `preparedBy` requires `STAFF_R`, `reviewer` requires `STAFF_R`, `approvedBy` requires `STAFF_R`, `invoice` requires `INVC_R`.
+         * @enum {string}
+         */
+        DraftInvoiceRelation: "client" | "billingContact" | "creditedInvoice" | "preparedBy" | "reviewer" | "approvedBy" | "invoice";
+        /**
+         * Invoice field
+         * @description Name of a property of `Invoice`.
+         * @enum {string}
+         */
+        InvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceNumber" | "pmsRef" | "clientId" | "jobIds" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "voidReason" | "writeOffReason" | "currency" | "pricesIncludeTax" | "taxRegionId" | "billingContactId" | "billingAddress" | "purchaseOrder" | "memo" | "sentAt" | "lines" | "documentType" | "orgId" | "clientRef" | "clientName" | "draftInvoiceId" | "creditedInvoiceId" | "postedAt" | "paidAt" | "paidDate" | "daysToPay" | "voidedAt" | "overdueAt" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "amountDue" | "isOverdue" | "daysPastDue" | "allocations" | "allocationsCount" | "pdfFileId" | "pdfFailedAt";
+        /**
+         * Invoice relation
+         * @description Row that a `Invoice` refers to: `client` requires `CLNT_R`, `engagement` requires `ENGMT_R`, `taxRegion` requires `REF_R`, `billingContact` requires `CNTCT_R`, `org` requires `REF_R`, `draftInvoice` requires `DINVC_R`, `creditedInvoice` requires `INVC_R`.
+         * @enum {string}
+         */
+        InvoiceRelation: "client" | "engagement" | "taxRegion" | "billingContact" | "org" | "draftInvoice" | "creditedInvoice";
+        /**
+         * Invoice list request
+         * @description Page of a list.
+         */
+        InvoiceListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "invoiceNumber",
+             *       "pmsRef"
+             *     ]
+             */
+            fields?: components["schemas"]["InvoiceField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["InvoiceRelation"][];
+        };
+        /**
+         * Billed line field
+         * @description Name of a property of `BilledLine`.
+         * @enum {string}
+         */
+        BilledLineField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceId" | "documentNumber" | "documentType" | "status" | "invoiceDate" | "voidedDate" | "orgId" | "clientId" | "officeId" | "taxRegionId" | "currency" | "lineType" | "jobId" | "serviceLineId" | "description" | "quantity" | "unitAmount" | "amount" | "taxable" | "taxRatePercent" | "taxAmount";
+        /**
+         * Billed line relation
+         * @description Row that a `BilledLine` refers to: `invoice` requires `INVC_R`, `org` requires `REF_R`, `client` requires `CLNT_R`, `office` requires `REF_R`, `taxRegion` requires `REF_R`, `job` requires `JOB_R`, `serviceLine` requires `REF_R`.
+         * @enum {string}
+         */
+        BilledLineRelation: "invoice" | "org" | "client" | "office" | "taxRegion" | "job" | "serviceLine";
+        /**
+         * Billed line list request
+         * @description Page of a list.
+         */
+        BilledLineListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "invoiceId",
+             *       "documentNumber"
+             *     ]
+             */
+            fields?: components["schemas"]["BilledLineField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "invoice"
+             *     ]
+             */
+            with?: components["schemas"]["BilledLineRelation"][];
+        };
+        /**
+         * Ledger entry field
+         * @description Name of a property of `LedgerEntry`.
+         * @enum {string}
+         */
+        LedgerEntryField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "documentNumber" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId";
+        /**
+         * Ledger entry relation
+         * @description Row that a `LedgerEntry` refers to: `client` requires `CLNT_R`, `job` requires `JOB_R`, `invoice` requires `INVC_R`, `payment` requires `PYMT_R`, `staff` requires `STAFF_R`.
+         * @enum {string}
+         */
+        LedgerEntryRelation: "client" | "job" | "invoice" | "payment" | "staff";
+        /**
+         * Ledger entry list request
+         * @description Page of a list.
+         */
+        LedgerEntryListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "account",
+             *       "kind"
+             *     ]
+             */
+            fields?: components["schemas"]["LedgerEntryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["LedgerEntryRelation"][];
+        };
+        /**
+         * Quick payment link field
+         * @description Name of a property of `QuickPaymentLink`.
+         * @enum {string}
+         */
+        QuickPaymentLinkField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "url" | "clientRef" | "clientId" | "invoices" | "amount" | "currency" | "note" | "status" | "expiresAt" | "createdByApiUserId" | "paymentId" | "usedAt";
+        /**
+         * Quick payment link relation
+         * @description Row that a `QuickPaymentLink` refers to: `client` requires `CLNT_R`, `payment` requires `PYMT_R`.
+         * @enum {string}
+         */
+        QuickPaymentLinkRelation: "client" | "payment";
+        /**
+         * Task type field
+         * @description Name of a property of `TaskType`.
+         * @enum {string}
+         */
+        TaskTypeField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "displayName" | "code" | "isBillable" | "billingMethod" | "defaultRate" | "defaultWorkCode" | "invoiceDescription" | "serviceLineId";
+        /**
+         * Task type relation
+         * @description Row that a `TaskType` refers to: `serviceLine` requires `REF_R`.
+         * @enum {string}
+         */
+        TaskTypeRelation: "serviceLine";
+        /**
+         * Task field
+         * @description Name of a property of `Task`.
+         * @enum {string}
+         */
+        TaskField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "jobId" | "taskTypeId" | "assigneeId" | "status" | "priority" | "startDate" | "dueDate" | "budgetHours" | "sequence" | "isBillable" | "description" | "job" | "taskType" | "assignee" | "completedAt" | "actualHours";
+        /**
+         * Task relation
+         * @description Row that a `Task` refers to: `job` requires `JOB_R`, `taskType` requires `TASK_R`, `assignee` requires `STAFF_R`.
+         * @enum {string}
+         */
+        TaskRelation: "job" | "taskType" | "assignee";
+        /**
+         * WIP entry field
+         * @description Name of a property of `WipEntry`.
+         * @enum {string}
+         */
+        WipEntryField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "wipType" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "workDate" | "hours" | "billingRate" | "amount" | "writeOffAmount" | "writeOffReason" | "timeEntryId" | "expenseEntryId" | "status" | "currency" | "billedAmount" | "writeUpAmount" | "outstandingAmount" | "draftInvoiceId" | "invoiceId" | "postedAt" | "billedAt" | "ageDays";
+        /**
+         * WIP entry relation
+         * @description Row that a `WipEntry` refers to: `client` requires `CLNT_R`, `job` requires `JOB_R`, `staff` requires `STAFF_R`, `task` requires `TASK_R`, `engagement` requires `ENGMT_R`, `draftInvoice` requires `DINVC_R`, `invoice` requires `INVC_R`.
+         * @enum {string}
+         */
+        WipEntryRelation: "client" | "job" | "staff" | "task" | "engagement" | "draftInvoice" | "invoice";
+        /**
+         * WIP entry list request
+         * @description Page of a list.
+         */
+        WipEntryListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "wipType",
+             *       "clientId"
+             *     ]
+             */
+            fields?: components["schemas"]["WipEntryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["WipEntryRelation"][];
+        };
+        /**
+         * Time entry field
+         * @description Name of a property of `TimeEntry`.
+         * @enum {string}
+         */
+        TimeEntryField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "staffId" | "jobId" | "taskId" | "code" | "workDate" | "hours" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "billingRate" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+        /**
+         * Time entry relation
+         * @description Row that a `TimeEntry` refers to: `staff` requires `STAFF_R`, `job` requires `JOB_R`, `task` requires `TASK_R`, `approvedBy` requires `STAFF_R`, `invoice` requires `INVC_R`.
+         * @enum {string}
+         */
+        TimeEntryRelation: "staff" | "job" | "task" | "approvedBy" | "invoice";
+        /**
+         * Time entry list request
+         * @description Page of a list.
+         */
+        TimeEntryListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "staffId",
+             *       "jobId"
+             *     ]
+             */
+            fields?: components["schemas"]["TimeEntryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "staff"
+             *     ]
+             */
+            with?: components["schemas"]["TimeEntryRelation"][];
+        };
+        /**
+         * Expense entry field
+         * @description Name of a property of `ExpenseEntry`.
+         * @enum {string}
+         */
+        ExpenseEntryField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "staffId" | "jobId" | "code" | "expenseDate" | "cost" | "billableAmount" | "markupPercent" | "description" | "receiptFileId" | "status" | "rejectionReason" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+        /**
+         * Expense entry relation
+         * @description Row that a `ExpenseEntry` refers to: `staff` requires `STAFF_R`, `job` requires `JOB_R`, `approvedBy` requires `STAFF_R`, `invoice` requires `INVC_R`.
+         * @enum {string}
+         */
+        ExpenseEntryRelation: "staff" | "job" | "approvedBy" | "invoice";
+        /**
+         * Expense entry list request
+         * @description Page of a list.
+         */
+        ExpenseEntryListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "staffId",
+             *       "jobId"
+             *     ]
+             */
+            fields?: components["schemas"]["ExpenseEntryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "staff"
+             *     ]
+             */
+            with?: components["schemas"]["ExpenseEntryRelation"][];
+        };
+        /**
+         * Engagement field
+         * @description Name of a property of `Engagement`.
+         * @enum {string}
+         */
+        EngagementField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "clientId" | "name" | "engagementRef" | "type" | "fiscalYear" | "startDate" | "endDate" | "status" | "templateId" | "templateName" | "partnerId" | "managerId" | "staff" | "feeAmount" | "feeType" | "depositAmount" | "currency" | "expiresAt" | "declineReason" | "signers" | "sentAt" | "viewedAt" | "executedAt" | "completedAt" | "jobs";
+        /**
+         * Engagement relation
+         * @description Row that a `Engagement` refers to: `client` requires `CLNT_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`.
+         * @enum {string}
+         */
+        EngagementRelation: "client" | "partner" | "manager";
+        /**
+         * Engagement list request
+         * @description Page of a list.
+         */
+        EngagementListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "clientId",
+             *       "name"
+             *     ]
+             */
+            fields?: components["schemas"]["EngagementField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "client"
+             *     ]
+             */
+            with?: components["schemas"]["EngagementRelation"][];
+        };
+        /**
+         * Engagement batch field
+         * @description Name of a property of `EngagementBatch`.
+         * @enum {string}
+         */
+        EngagementBatchField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "batchId" | "status" | "total" | "succeeded" | "failed" | "engagementIds" | "errors" | "startedAt" | "finishedAt" | "createdByApiUserId";
+        /**
+         * Engagement document field
+         * @description Name of a property of `EngagementDocument`.
+         * @enum {string}
+         */
+        EngagementDocumentField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "engagementId" | "documentTypeId" | "documentTypeName" | "fileName" | "fileId" | "fileFailedAt" | "mimeType" | "sizeBytes" | "status" | "versionNumber" | "signedAt";
+        /**
+         * Engagement document relation
+         * @description Row that a `EngagementDocument` refers to: `engagement` requires `ENGMT_R`.
+         * @enum {string}
+         */
+        EngagementDocumentRelation: "engagement";
+        /**
+         * Custom record type field
+         * @description Name of a property of `CustomRecordType`.
+         * @enum {string}
+         */
+        CustomRecordTypeField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "displayName" | "description" | "name" | "fields" | "isCustom" | "schemaUrl" | "recordsUrl";
+        /**
+         * Event subscription field
+         * @description Name of a property of `EventSubscription`.
+         * @enum {string}
+         */
+        EventSubscriptionField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "deliveryUrl" | "filterExpression" | "description" | "entityType" | "entityTypes" | "operations" | "createdByApiUserId" | "deactivatedAt" | "lastDeliveryAt" | "consecutiveFailures";
+        /**
+         * File field
+         * @description Name of a property of `File`.
+         * @enum {string}
+         */
+        FileField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "status" | "fileName" | "source" | "mimeType" | "sizeBytes" | "sha256" | "clientId" | "jobId" | "engagementId" | "uploadedByType" | "uploadedById" | "folderPath" | "taxYear" | "downloadUrl" | "downloadUrlExpiresAt";
+        /**
+         * File relation
+         * @description Row that a `File` refers to: `client` requires `CLNT_R`, `job` requires `JOB_R`, `engagement` requires `ENGMT_R`.
+         * @enum {string}
+         */
+        FileRelation: "client" | "job" | "engagement";
+        /**
          * Address input
          * @description Postal address.
          */
@@ -36041,6 +38838,18 @@ export interface components {
          * @example Opportunity
          */
         RecordTypeName: string;
+        /**
+         * @description Type of the row, a record type, code type or entry type.
+         * @example Opportunity
+         */
+        AnyTypeName: string;
+        /**
+         * @description Key of the row, its `systemRef`; with `system`, its key in that system.
+         * @example OPP-501
+         */
+        RefIs: string;
+        /** @description System of one of the `sysRefs` of the row, whose key is `ref`. */
+        SystemIs: string;
         /** @description Whether to include inactive types. */
         IncludeInactive: boolean;
         /**
@@ -36120,6 +38929,88 @@ export interface components {
         WebhookSignature: string;
         /** @description Trace of the call that caused the event (W3C Trace Context). */
         WebhookTraceparent: string;
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        ClientChosen: components["schemas"]["ClientField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        ClientRelated: components["schemas"]["ClientRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        ClientTypeChosen: components["schemas"]["ClientTypeField"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        TaxRegionChosen: components["schemas"]["TaxRegionField"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        ContactInfoChosen: components["schemas"]["ContactInfoField"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        ContactChosen: components["schemas"]["ContactField"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        JobChosen: components["schemas"]["JobField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        JobRelated: components["schemas"]["JobRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        ProjectChosen: components["schemas"]["ProjectField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        ProjectRelated: components["schemas"]["ProjectRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        StaffChosen: components["schemas"]["StaffField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        StaffRelated: components["schemas"]["StaffRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        PaymentChosen: components["schemas"]["PaymentField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        PaymentRelated: components["schemas"]["PaymentRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        DraftInvoiceChosen: components["schemas"]["DraftInvoiceField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        DraftInvoiceRelated: components["schemas"]["DraftInvoiceRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        InvoiceChosen: components["schemas"]["InvoiceField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        InvoiceRelated: components["schemas"]["InvoiceRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        LedgerEntryChosen: components["schemas"]["LedgerEntryField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        LedgerEntryRelated: components["schemas"]["LedgerEntryRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        QuickPaymentLinkChosen: components["schemas"]["QuickPaymentLinkField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        QuickPaymentLinkRelated: components["schemas"]["QuickPaymentLinkRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        TaskTypeChosen: components["schemas"]["TaskTypeField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        TaskTypeRelated: components["schemas"]["TaskTypeRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        TaskChosen: components["schemas"]["TaskField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        TaskRelated: components["schemas"]["TaskRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        WipEntryChosen: components["schemas"]["WipEntryField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        WipEntryRelated: components["schemas"]["WipEntryRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        TimeEntryChosen: components["schemas"]["TimeEntryField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        TimeEntryRelated: components["schemas"]["TimeEntryRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        ExpenseEntryChosen: components["schemas"]["ExpenseEntryField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        ExpenseEntryRelated: components["schemas"]["ExpenseEntryRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        EngagementChosen: components["schemas"]["EngagementField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        EngagementRelated: components["schemas"]["EngagementRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        EngagementBatchChosen: components["schemas"]["EngagementBatchField"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        EngagementDocumentChosen: components["schemas"]["EngagementDocumentField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        EngagementDocumentRelated: components["schemas"]["EngagementDocumentRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        CustomRecordTypeChosen: components["schemas"]["CustomRecordTypeField"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        EventSubscriptionChosen: components["schemas"]["EventSubscriptionField"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        FileChosen: components["schemas"]["FileField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        FileRelated: components["schemas"]["FileRelation"][];
     };
     requestBodies: never;
     headers: {
@@ -36214,6 +39105,11 @@ export interface components {
          * @example /api/v1/event-subscriptions/0199a1c2-1b02-7c01-8a4f-5d2e9b60f101/deliveries
          */
         DeliveriesLocation: string;
+        /**
+         * @description URL of the created file, to read with `getFile`.
+         * @example /api/v1/files/0199a1c2-1f01-7c01-8a4f-5d2e9b60f1a7
+         */
+        FileLocation: string;
     };
     pathItems: never;
 }
@@ -36363,7 +39259,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["ClientListRequest"];
             };
         };
         responses: {
@@ -36490,7 +39386,12 @@ export interface operations {
     };
     getClient: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["ClientChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["ClientRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -36634,6 +39535,8 @@ export interface operations {
                 cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["ClientTypeChosen"];
             };
             header: {
                 /**
@@ -36697,7 +39600,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["ClientTypeListRequest"];
             };
         };
         responses: {
@@ -36735,6 +39638,8 @@ export interface operations {
                 cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["TaxRegionChosen"];
             };
             header: {
                 /**
@@ -36798,7 +39703,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["TaxRegionListRequest"];
             };
         };
         responses: {
@@ -36847,7 +39752,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["ClientGroupListRequest"];
             };
         };
         responses: {
@@ -36896,7 +39801,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["ClientBusinessEntityListRequest"];
             };
         };
         responses: {
@@ -36945,7 +39850,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["ContactClientListRequest"];
             };
         };
         responses: {
@@ -36994,7 +39899,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["ContactInfoListRequest"];
             };
         };
         responses: {
@@ -37072,7 +39977,10 @@ export interface operations {
     };
     getContactInfo: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["ContactInfoChosen"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -37149,7 +40057,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["DepartmentListRequest"];
             };
         };
         responses: {
@@ -37198,7 +40106,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["IndustryListRequest"];
             };
         };
         responses: {
@@ -37247,7 +40155,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["OfficeListRequest"];
             };
         };
         responses: {
@@ -37296,7 +40204,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["OrgListRequest"];
             };
         };
         responses: {
@@ -37345,7 +40253,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["ServiceLineListRequest"];
             };
         };
         responses: {
@@ -37394,7 +40302,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["ContactListRequest"];
             };
         };
         responses: {
@@ -37472,7 +40380,10 @@ export interface operations {
     };
     getContact: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["ContactChosen"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -37538,6 +40449,8 @@ export interface operations {
                 cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["ContactChosen"];
             };
             header: {
                 /**
@@ -37684,7 +40597,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["JobListRequest"];
             };
         };
         responses: {
@@ -37713,7 +40626,12 @@ export interface operations {
     };
     getJob: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["JobChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["JobRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -37790,7 +40708,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["JobTemplateListRequest"];
             };
         };
         responses: {
@@ -37839,7 +40757,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["ProjectListRequest"];
             };
         };
         responses: {
@@ -37966,7 +40884,12 @@ export interface operations {
     };
     getProject: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["ProjectChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["ProjectRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -38262,7 +41185,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["StaffListRequest"];
             };
         };
         responses: {
@@ -38340,7 +41263,12 @@ export interface operations {
     };
     getStaff: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["StaffChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["StaffRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -38697,7 +41625,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NumberListRequest"];
+                "application/json": components["schemas"]["StaffTypeListRequest"];
             };
         };
         responses: {
@@ -38746,7 +41674,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["PaymentListRequest"];
             };
         };
         responses: {
@@ -38873,7 +41801,12 @@ export interface operations {
     };
     getPayment: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["PaymentChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["PaymentRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -39041,7 +41974,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["DraftInvoiceHistoryListRequest"];
             };
         };
         responses: {
@@ -39117,9 +42050,63 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    getDraftInvoice: {
+    searchDraftInvoices: {
         parameters: {
             query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DraftInvoiceSearchRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of the matching draft invoices. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftInvoicePage"];
+                };
+            };
+            400: components["responses"]["InvalidSearch"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getDraftInvoice: {
+        parameters: {
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["DraftInvoiceChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["DraftInvoiceRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -39196,7 +42183,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["InvoiceListRequest"];
             };
         };
         responses: {
@@ -39323,7 +42310,12 @@ export interface operations {
     };
     getInvoice: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["InvoiceChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["InvoiceRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -39467,7 +42459,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["BilledLineListRequest"];
             };
         };
         responses: {
@@ -39614,7 +42606,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["LedgerEntryListRequest"];
             };
         };
         responses: {
@@ -39741,7 +42733,12 @@ export interface operations {
     };
     getLedgerEntry: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["LedgerEntryChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["LedgerEntryRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -39847,7 +42844,12 @@ export interface operations {
     };
     getQuickPaymentLink: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["QuickPaymentLinkChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["QuickPaymentLinkRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -39918,6 +42920,10 @@ export interface operations {
                 cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["InvoiceChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["InvoiceRelated"];
             };
             header: {
                 /**
@@ -39976,6 +42982,10 @@ export interface operations {
             query?: {
                 /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
                 cursor?: components["parameters"]["CursorQuery"];
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["TaskTypeChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["TaskTypeRelated"];
             };
             header: {
                 /**
@@ -40079,7 +43089,12 @@ export interface operations {
     };
     getTask: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["TaskChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["TaskRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -40254,7 +43269,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["WipEntryListRequest"];
             };
         };
         responses: {
@@ -40381,7 +43396,12 @@ export interface operations {
     };
     getWip: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["WipEntryChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["WipEntryRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -40458,7 +43478,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["TimeEntryListRequest"];
             };
         };
         responses: {
@@ -40585,7 +43605,12 @@ export interface operations {
     };
     getTimeEntry: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["TimeEntryChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["TimeEntryRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -40662,7 +43687,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["ExpenseEntryListRequest"];
             };
         };
         responses: {
@@ -40789,7 +43814,12 @@ export interface operations {
     };
     getExpenseEntry: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["ExpenseEntryChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["ExpenseEntryRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -41308,7 +44338,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OffsetListRequest"];
+                "application/json": components["schemas"]["EngagementListRequest"];
             };
         };
         responses: {
@@ -41435,7 +44465,12 @@ export interface operations {
     };
     getEngagement: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["EngagementChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["EngagementRelated"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -41762,7 +44797,10 @@ export interface operations {
     };
     getEngagementBatchStatus: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["EngagementBatchChosen"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -41839,6 +44877,10 @@ export interface operations {
                 cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["EngagementDocumentChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["EngagementDocumentRelated"];
             };
             header: {
                 /**
@@ -42270,6 +45312,82 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    getRecord: {
+        parameters: {
+            query: {
+                /**
+                 * @description Key of the row, its `systemRef`; with `system`, its key in that system.
+                 * @example OPP-501
+                 */
+                ref: components["parameters"]["RefIs"];
+                /** @description System of one of the `sysRefs` of the row, whose key is `ref`. */
+                system?: components["parameters"]["SystemIs"];
+            };
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
+                 *     without a body. Any other value matches no tag.
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description Type of the row, a record type, code type or entry type.
+                 * @example Opportunity
+                 */
+                type: components["parameters"]["AnyTypeName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordRow"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            /** @description The request is invalid; `errors` has a pointer to each invalid value. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["BadRequestProblem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     listCustomRecordTypes: {
         parameters: {
             query?: {
@@ -42283,6 +45401,8 @@ export interface operations {
                 cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["CustomRecordTypeChosen"];
             };
             header: {
                 /**
@@ -42416,7 +45536,10 @@ export interface operations {
     };
     getCustomRecordType: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["CustomRecordTypeChosen"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -42706,6 +45829,8 @@ export interface operations {
                 cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["EventSubscriptionChosen"];
             };
             header: {
                 /**
@@ -42827,7 +45952,10 @@ export interface operations {
     };
     getEventSubscription: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["EventSubscriptionChosen"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -43477,6 +46605,118 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookSecretRotation"];
+            };
+        };
+        responses: {
+            /** @description The new secret. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecret"];
+                };
+            };
+            /** @description The request is invalid; `errors` has a pointer to each invalid value. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["BadRequestProblem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    sendTestEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path: {
+                /**
+                 * @description ID of the subscription.
+                 * @example 0199a1c2-1b02-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response of the receiver, or why there is none. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestDelivery"];
+                };
+            };
+            400: components["responses"]["InvalidId"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["InactiveSubscription"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getSandboxClock: {
         parameters: {
             query?: never;
@@ -43720,6 +46960,10 @@ export interface operations {
                 cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["FileChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["FileRelated"];
             };
             header: {
                 /**
@@ -43761,11 +47005,105 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    createFile: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits. `false` is the same as no header.
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FileCreateRequest"];
+            };
+        };
+        responses: {
+            /** @description The file, which waits for its content. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Location: components["headers"]["FileLocation"];
+                    ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileUpload"];
+                };
+            };
+            /** @description The request is invalid; `errors` has a pointer to each invalid value. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["BadRequestProblem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            /** @description The request conflicts with the current state, or repeats a value that must be unique. */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ConflictProblem"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getFile: {
         parameters: {
             query?: {
                 /** @description Whether to include a download URL. Requires the `FILE_DL` role. */
                 includeDownloadUrl?: components["parameters"]["IncludeDownloadUrl"];
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["FileChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["FileRelated"];
             };
             header: {
                 /**

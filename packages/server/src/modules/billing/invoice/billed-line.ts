@@ -20,6 +20,7 @@ export const billedLine = defineEntity('BilledLine', {
   computed: {
     systemRef: (row) => sql`${sql.ref(`${row}.id`)}::text`,
     sysRefs: () => sql`'[]'::jsonb`,
+    metadata: () => sql`'{}'::jsonb`,
     active: () => sql`true`,
     createdAt: ofInvoice('created_at'),
     updatedAt: ofInvoice('updated_at'),

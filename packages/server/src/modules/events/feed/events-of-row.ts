@@ -8,7 +8,13 @@ import { allPayments, isFiltered } from '../subscriptions/payment-filter.ts';
 /** Whether the roles of a caller include those that a subscription to all events of a type requires. */
 function mayReceiveAll({ caller }: Context, entityType: string): boolean {
   const filterExpression = isFiltered(entityType) ? allPayments : null;
-  return mayReceive({ entityType, filterExpression, createdByApiUserId: caller.apiUserId, roles: caller.roles });
+  return mayReceive({
+    entityType,
+    entityTypes: [entityType],
+    filterExpression,
+    createdByApiUserId: caller.apiUserId,
+    roles: caller.roles,
+  });
 }
 
 /**

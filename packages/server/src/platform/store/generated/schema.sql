@@ -169,6 +169,7 @@ create table client (
   outstanding_balance numeric(16,2) default 0 not null,
   unbilled_wip numeric(16,2) default 0 not null,
   unapplied_credit numeric(16,2) default 0 not null,
+  metadata jsonb default '{}'::jsonb not null,
   constraint client_biller_id_reference FOREIGN KEY (tenant_id, biller_id) REFERENCES staff(tenant_id, id),
   constraint client_billing_address_id_reference FOREIGN KEY (tenant_id, billing_address_id) REFERENCES contact_info(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint client_billing_contact_id_reference FOREIGN KEY (tenant_id, billing_contact_id) REFERENCES contact(tenant_id, id),
@@ -217,11 +218,14 @@ CREATE INDEX client_client_group_id_index ON client USING btree (tenant_id, clie
 CREATE INDEX client_contact_refs_index ON client USING gin (tenant_id, pms_ref gin_trgm_ops, lower(pms_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops, email gin_trgm_ops, lower(email COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX client_created_at_index ON client USING btree (tenant_id, created_at, id);
 CREATE INDEX client_email_index ON client USING btree (tenant_id, email, id);
+CREATE INDEX client_metadata_index ON client USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX client_name_index ON client USING btree (tenant_id, name, id);
 CREATE INDEX client_names_index ON client USING gin (tenant_id, name gin_trgm_ops, legal_name gin_trgm_ops, lower(name COLLATE fa_case) COLLATE "C" gin_trgm_ops, lower(legal_name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX client_onboarded_at_index ON client USING btree (tenant_id, onboarded_at, id);
 CREATE INDEX client_onboarded_at_nulls_last_index ON client USING btree (tenant_id, onboarded_at DESC NULLS LAST, id);
 CREATE INDEX client_outstanding_balance_index ON client USING btree (tenant_id, outstanding_balance, id);
+CREATE INDEX client_parent_client_id_index ON client USING btree (tenant_id, parent_client_id) WHERE parent_client_id IS NOT NULL;
+CREATE INDEX client_phone_index ON client USING gin (tenant_id, phone gin_trgm_ops, lower(phone COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX client_refs_index ON client USING gin (tenant_id, client_ref gin_trgm_ops, lower(client_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX client_status_index ON client USING btree (tenant_id, status, id);
 CREATE INDEX client_unbilled_wip_index ON client USING btree (tenant_id, unbilled_wip, id);
@@ -243,12 +247,14 @@ create table client_business_entity (
   code text collate "C" not null,
   description text collate "C",
   tax_form text collate "C",
+  metadata jsonb default '{}'::jsonb not null,
   constraint client_business_entity_code_unique UNIQUE (tenant_id, code),
   constraint client_business_entity_name_unique UNIQUE (tenant_id, name),
   constraint client_business_entity_pkey PRIMARY KEY (tenant_id, id),
   constraint client_business_entity_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint client_business_entity_tax_form_enum CHECK (tax_form = ANY (ARRAY['FORM_1040'::text, 'FORM_1065'::text, 'FORM_1120'::text, 'FORM_1120S'::text, 'FORM_990'::text, 'FORM_1041'::text, 'OTHER'::text]))
 );
+CREATE INDEX client_business_entity_metadata_index ON client_business_entity USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX client_business_entity_updated_at_index ON client_business_entity USING btree (tenant_id, updated_at, id);
 alter table client_business_entity enable row level security, force row level security;
 create policy tenant_isolation on client_business_entity for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -268,6 +274,7 @@ create table client_group (
   owner_id uuid,
   manager_id uuid,
   primary_client_id uuid,
+  metadata jsonb default '{}'::jsonb not null,
   constraint client_group_manager_id_reference FOREIGN KEY (tenant_id, manager_id) REFERENCES staff(tenant_id, id),
   constraint client_group_name_unique UNIQUE (tenant_id, name),
   constraint client_group_owner_id_reference FOREIGN KEY (tenant_id, owner_id) REFERENCES staff(tenant_id, id),
@@ -275,6 +282,7 @@ create table client_group (
   constraint client_group_primary_client_id_reference FOREIGN KEY (tenant_id, primary_client_id) REFERENCES client(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint client_group_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX client_group_metadata_index ON client_group USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX client_group_updated_at_index ON client_group USING btree (tenant_id, updated_at, id);
 alter table client_group enable row level security, force row level security;
 create policy tenant_isolation on client_group for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -294,12 +302,14 @@ create table client_type (
   description text collate "C",
   default_payment_terms_days integer,
   display_order integer default 0 not null,
+  metadata jsonb default '{}'::jsonb not null,
   constraint client_type_code_unique UNIQUE (tenant_id, code),
   constraint client_type_default_payment_terms_days_range CHECK (default_payment_terms_days >= 0 AND default_payment_terms_days <= 120),
   constraint client_type_name_unique UNIQUE (tenant_id, name),
   constraint client_type_pkey PRIMARY KEY (tenant_id, id),
   constraint client_type_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX client_type_metadata_index ON client_type USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX client_type_updated_at_index ON client_type USING btree (tenant_id, updated_at, id);
 alter table client_type enable row level security, force row level security;
 create policy tenant_isolation on client_type for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -361,6 +371,7 @@ create table contact (
   portal_enabled boolean default false not null,
   email_opt_out boolean default false not null,
   primary_contact_info_id uuid,
+  metadata jsonb default '{}'::jsonb not null,
   constraint contact_pkey PRIMARY KEY (tenant_id, id),
   constraint contact_pms_ref_unique UNIQUE (tenant_id, pms_ref),
   constraint contact_preferred_channel_enum CHECK (preferred_channel = ANY (ARRAY['EMAIL'::text, 'PHONE'::text, 'SMS'::text, 'PORTAL'::text])),
@@ -376,6 +387,7 @@ CREATE INDEX contact_first_name_index ON contact USING btree (tenant_id, first_n
 CREATE INDEX contact_first_name_nulls_last_index ON contact USING btree (tenant_id, first_name DESC NULLS LAST, id);
 CREATE INDEX contact_last_name_index ON contact USING btree (tenant_id, last_name, id);
 CREATE INDEX contact_last_name_nulls_last_index ON contact USING btree (tenant_id, last_name DESC NULLS LAST, id);
+CREATE INDEX contact_metadata_index ON contact USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX contact_names_index ON contact USING gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops, lower(display_name COLLATE fa_case) COLLATE "C" gin_trgm_ops, lower(last_name COLLATE fa_case) COLLATE "C" gin_trgm_ops, lower(first_name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX contact_refs_index ON contact USING gin (tenant_id, pms_ref gin_trgm_ops, lower(pms_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops, email gin_trgm_ops, lower(email COLLATE fa_case) COLLATE "C" gin_trgm_ops, phone gin_trgm_ops, lower(phone COLLATE fa_case) COLLATE "C" gin_trgm_ops, mobile gin_trgm_ops, lower(mobile COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX contact_updated_at_index ON contact USING btree (tenant_id, updated_at, id);
@@ -400,6 +412,7 @@ create table contact_client (
   can_sign boolean default false not null,
   linked_at timestamp(3) with time zone default tenant_now() not null,
   unlinked_at timestamp(3) with time zone,
+  metadata jsonb default '{}'::jsonb not null,
   constraint contact_client_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
   constraint contact_client_contact_id_client_id_unique UNIQUE (tenant_id, contact_id, client_id),
   constraint contact_client_contact_id_reference FOREIGN KEY (tenant_id, contact_id) REFERENCES contact(tenant_id, id),
@@ -413,6 +426,7 @@ CREATE UNIQUE INDEX contact_client_client_id_billing_unique ON contact_client US
 CREATE INDEX contact_client_client_id_index ON contact_client USING btree (tenant_id, client_id);
 CREATE UNIQUE INDEX contact_client_client_id_preferred_unique ON contact_client USING btree (tenant_id, client_id) WHERE active AND roles @> ARRAY['PREFERRED'::text];
 CREATE UNIQUE INDEX contact_client_client_id_secondary_unique ON contact_client USING btree (tenant_id, client_id) WHERE active AND roles @> ARRAY['SECONDARY'::text];
+CREATE INDEX contact_client_metadata_index ON contact_client USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX contact_client_updated_at_index ON contact_client USING btree (tenant_id, updated_at, id);
 alter table contact_client enable row level security, force row level security;
 create policy tenant_isolation on contact_client for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -456,6 +470,7 @@ END) stored,
   state text collate "C",
   postal_code text collate "C",
   country text collate "C",
+  metadata jsonb default '{}'::jsonb not null,
   constraint contact_info_kind_enum CHECK (kind = ANY (ARRAY['PRIMARY'::text, 'BILLING'::text, 'MAILING'::text, 'HOME'::text, 'OTHER'::text])),
   constraint contact_info_owner_client_id_reference FOREIGN KEY (tenant_id, owner_client_id) REFERENCES client(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint contact_info_owner_contact_id_reference FOREIGN KEY (tenant_id, owner_contact_id) REFERENCES contact(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
@@ -464,8 +479,10 @@ END) stored,
   constraint contact_info_pkey PRIMARY KEY (tenant_id, id),
   constraint contact_info_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX contact_info_metadata_index ON contact_info USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX contact_info_owner_id_index ON contact_info USING btree (tenant_id, owner_id);
 CREATE UNIQUE INDEX contact_info_owner_id_kind_unique ON contact_info USING btree (tenant_id, owner_id, kind) WHERE active;
+CREATE INDEX contact_info_reached_index ON contact_info USING gin (tenant_id, email gin_trgm_ops, lower(email COLLATE fa_case) COLLATE "C" gin_trgm_ops, phone gin_trgm_ops, lower(phone COLLATE fa_case) COLLATE "C" gin_trgm_ops, mobile gin_trgm_ops, lower(mobile COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX contact_info_updated_at_index ON contact_info USING btree (tenant_id, updated_at, id);
 alter table contact_info enable row level security, force row level security;
 create policy tenant_isolation on contact_info for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -482,11 +499,13 @@ create table custom_record (
   version integer default 1 not null,
   type text collate "C" not null,
   attributes jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   constraint custom_record_attributes_object CHECK (jsonb_typeof(attributes) = 'object'::text),
   constraint custom_record_pkey PRIMARY KEY (tenant_id, id),
   constraint custom_record_system_ref_unique UNIQUE (tenant_id, type, system_ref),
   constraint custom_record_type_reference FOREIGN KEY (tenant_id, type) REFERENCES custom_record_type(tenant_id, name)
 );
+CREATE INDEX custom_record_metadata_index ON custom_record USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX custom_record_type_index ON custom_record USING btree (tenant_id, type, id);
 CREATE INDEX custom_record_updated_at_index ON custom_record USING btree (tenant_id, updated_at, id);
 alter table custom_record enable row level security, force row level security;
@@ -506,12 +525,14 @@ create table custom_record_type (
   display_name text collate "C",
   description text collate "C",
   fields jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   constraint custom_record_type_fields_list CHECK (jsonb_typeof(fields) = 'array'::text),
   constraint custom_record_type_name_exact_unique UNIQUE (tenant_id, name),
   constraint custom_record_type_name_pattern CHECK (name ~ '^[A-Z][A-Za-z0-9]{1,62}$'::text),
   constraint custom_record_type_pkey PRIMARY KEY (tenant_id, id),
   constraint custom_record_type_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX custom_record_type_metadata_index ON custom_record_type USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE UNIQUE INDEX custom_record_type_name_unique ON custom_record_type USING btree (tenant_id, lower(name));
 CREATE INDEX custom_record_type_updated_at_index ON custom_record_type USING btree (tenant_id, updated_at, id);
 alter table custom_record_type enable row level security, force row level security;
@@ -613,6 +634,7 @@ create table department (
   head_id uuid,
   office_id uuid,
   parent_id uuid,
+  metadata jsonb default '{}'::jsonb not null,
   constraint department_code_unique UNIQUE (tenant_id, code),
   constraint department_head_id_reference FOREIGN KEY (tenant_id, head_id) REFERENCES staff(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint department_name_unique UNIQUE (tenant_id, name),
@@ -622,6 +644,7 @@ create table department (
   constraint department_pkey PRIMARY KEY (tenant_id, id),
   constraint department_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX department_metadata_index ON department USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX department_updated_at_index ON department USING btree (tenant_id, updated_at, id);
 alter table department enable row level security, force row level security;
 create policy tenant_isolation on department for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -632,6 +655,7 @@ create table document_series (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -656,6 +680,7 @@ END),
   constraint document_series_restarts_enum CHECK (restarts = ANY (ARRAY['NEVER'::text, 'YEAR'::text, 'MONTH'::text])),
   constraint document_series_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX document_series_metadata_index ON document_series USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE UNIQUE INDEX document_series_office_id_unique ON document_series USING btree (tenant_id, org_id, document_type, office_id) NULLS NOT DISTINCT WHERE active;
 CREATE UNIQUE INDEX document_series_pattern_unique ON document_series USING btree (tenant_id, org_id, regexp_replace(pattern, '\{N+\}'::text, '{N}'::text)) WHERE active;
 CREATE INDEX document_series_updated_at_index ON document_series USING btree (tenant_id, updated_at, id);
@@ -701,6 +726,7 @@ create table draft_invoice (
   credited_invoice_id uuid,
   purchase_order text collate "C",
   memo text collate "C",
+  metadata jsonb default '{}'::jsonb not null,
   prices_include_tax boolean default false not null,
   tax_rounding text collate "C" default 'LINE'::text not null,
   constraint draft_invoice_active_agrees CHECK (active = (status <> 'DELETED'::text)),
@@ -725,6 +751,10 @@ create table draft_invoice (
   constraint draft_invoice_total_agrees CHECK (total = document_total(subtotal, discount_total, tax_total, interest_total))
 );
 CREATE INDEX draft_invoice_client_id_index ON draft_invoice USING btree (tenant_id, client_id, status);
+CREATE INDEX draft_invoice_metadata_index ON draft_invoice USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
+CREATE INDEX draft_invoice_proposed_invoice_date_index ON draft_invoice USING btree (tenant_id, proposed_invoice_date, id);
+CREATE INDEX draft_invoice_status_index ON draft_invoice USING btree (tenant_id, status, id);
+CREATE INDEX draft_invoice_total_index ON draft_invoice USING btree (tenant_id, total, id);
 CREATE INDEX draft_invoice_updated_at_index ON draft_invoice USING btree (tenant_id, updated_at, id);
 alter table draft_invoice enable row level security, force row level security;
 create policy tenant_isolation on draft_invoice for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -754,6 +784,7 @@ create table draft_invoice_history (
   invoice_id uuid,
   total numeric(16,2) not null,
   draft_invoice jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   constraint draft_invoice_history_action_enum CHECK (action = ANY (ARRAY['CREATED'::text, 'EDITED'::text, 'SUBMITTED'::text, 'APPROVED'::text, 'REJECTED'::text, 'POSTED'::text, 'DELETED'::text])),
   constraint draft_invoice_history_changed_by_id_reference FOREIGN KEY (tenant_id, changed_by_id) REFERENCES staff(tenant_id, id),
   constraint draft_invoice_history_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
@@ -773,6 +804,7 @@ CREATE INDEX draft_invoice_history_client_id_index ON draft_invoice_history USIN
 CREATE INDEX draft_invoice_history_created_at_index ON draft_invoice_history USING btree (tenant_id, created_at, id);
 CREATE INDEX draft_invoice_history_invoice_id_index ON draft_invoice_history USING btree (tenant_id, invoice_id) WHERE invoice_id IS NOT NULL;
 CREATE INDEX draft_invoice_history_job_ids_index ON draft_invoice_history USING gin (tenant_id, job_ids);
+CREATE INDEX draft_invoice_history_metadata_index ON draft_invoice_history USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX draft_invoice_history_revision_desc_index ON draft_invoice_history USING btree (tenant_id, revision DESC, id);
 CREATE INDEX draft_invoice_history_revision_index ON draft_invoice_history USING btree (tenant_id, revision, id);
 CREATE INDEX draft_invoice_history_to_status_index ON draft_invoice_history USING btree (tenant_id, to_status, id);
@@ -867,6 +899,7 @@ create table engagement (
   viewed_at timestamp(3) with time zone,
   executed_at timestamp(3) with time zone,
   completed_at timestamp(3) with time zone,
+  metadata jsonb default '{}'::jsonb not null,
   constraint engagement_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
   constraint engagement_completed_at_agrees CHECK ((status = 'COMPLETED'::text) = (completed_at IS NOT NULL)),
   constraint engagement_deposit_amount_range CHECK (deposit_amount >= 0::numeric),
@@ -912,6 +945,7 @@ CREATE INDEX engagement_fee_amount_index ON engagement USING btree (tenant_id, f
 CREATE INDEX engagement_fiscal_year_desc_index ON engagement USING btree (tenant_id, fiscal_year DESC, id);
 CREATE INDEX engagement_fiscal_year_index ON engagement USING btree (tenant_id, fiscal_year, id);
 CREATE INDEX engagement_manager_id_index ON engagement USING btree (tenant_id, manager_id) WHERE manager_id IS NOT NULL;
+CREATE INDEX engagement_metadata_index ON engagement USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX engagement_name_index ON engagement USING btree (tenant_id, name, id);
 CREATE INDEX engagement_names_index ON engagement USING gin (tenant_id, name gin_trgm_ops, lower(name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX engagement_partner_id_index ON engagement USING btree (tenant_id, partner_id) WHERE partner_id IS NOT NULL;
@@ -944,6 +978,7 @@ create table engagement_batch (
   started_at timestamp(3) with time zone,
   finished_at timestamp(3) with time zone,
   created_by_api_user_id uuid not null,
+  metadata jsonb default '{}'::jsonb not null,
   constraint engagement_batch_finished_at_agrees CHECK ((status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text])) = (finished_at IS NULL)),
   constraint engagement_batch_pkey PRIMARY KEY (tenant_id, id),
   constraint engagement_batch_started_at_agrees CHECK ((status = 'PENDING'::text) = (started_at IS NULL)),
@@ -951,6 +986,7 @@ create table engagement_batch (
   constraint engagement_batch_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint engagement_batch_total_range CHECK (total >= 1 AND total <= 500)
 );
+CREATE INDEX engagement_batch_metadata_index ON engagement_batch USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX engagement_batch_updated_at_index ON engagement_batch USING btree (tenant_id, updated_at, id);
 alter table engagement_batch enable row level security, force row level security;
 create policy tenant_isolation on engagement_batch for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -992,6 +1028,7 @@ create table engagement_document (
   version_number integer not null,
   signed_at timestamp(3) with time zone,
   file_failed_at timestamp(3) with time zone,
+  metadata jsonb default '{}'::jsonb not null,
   constraint engagement_document_engagement_id_reference FOREIGN KEY (tenant_id, engagement_id) REFERENCES engagement(tenant_id, id),
   constraint engagement_document_file_id_reference FOREIGN KEY (tenant_id, file_id) REFERENCES file(tenant_id, id),
   constraint engagement_document_pkey PRIMARY KEY (tenant_id, id),
@@ -1001,6 +1038,7 @@ create table engagement_document (
   constraint engagement_document_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint engagement_document_version_number_unique UNIQUE (tenant_id, engagement_id, document_type_id, version_number)
 );
+CREATE INDEX engagement_document_metadata_index ON engagement_document USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX engagement_document_updated_at_index ON engagement_document USING btree (tenant_id, updated_at, id);
 alter table engagement_document enable row level security, force row level security;
 create policy tenant_isolation on engagement_document for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -1109,6 +1147,8 @@ create table event_subscription (
   created_by_api_user_id uuid not null,
   deactivated_at timestamp(3) with time zone,
   active_since timestamp(3) with time zone default tenant_clock_timestamp() not null,
+  metadata jsonb default '{}'::jsonb not null,
+  more_entity_types text[] default '{}'::text[] not null,
   constraint event_subscription_created_by_api_user_id_reference FOREIGN KEY (tenant_id, created_by_api_user_id) REFERENCES api_user(tenant_id, id),
   constraint event_subscription_deactivated_at_agrees CHECK (active = (deactivated_at IS NULL)),
   constraint event_subscription_operations_enum CHECK (operations <@ ARRAY['CREATE'::text, 'UPDATE'::text, 'DELETE'::text]),
@@ -1117,6 +1157,7 @@ create table event_subscription (
   constraint event_subscription_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
 CREATE INDEX event_subscription_entity_type_index ON event_subscription USING btree (tenant_id, entity_type) WHERE active;
+CREATE INDEX event_subscription_metadata_index ON event_subscription USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX event_subscription_updated_at_index ON event_subscription USING btree (tenant_id, updated_at, id);
 alter table event_subscription enable row level security, force row level security;
 create policy tenant_isolation on event_subscription for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -1157,6 +1198,7 @@ create table expense_code (
   service_line_id uuid,
   task_type_id uuid,
   default_rate numeric,
+  metadata jsonb default '{}'::jsonb not null,
   constraint expense_code_code_unique UNIQUE (tenant_id, code),
   constraint expense_code_default_rate_range CHECK (default_rate >= 0::numeric AND default_rate < '100000000000'::numeric AND scale(default_rate) <= 4),
   constraint expense_code_pkey PRIMARY KEY (tenant_id, id),
@@ -1164,6 +1206,7 @@ create table expense_code (
   constraint expense_code_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint expense_code_task_type_id_reference FOREIGN KEY (tenant_id, task_type_id) REFERENCES task_type(tenant_id, id)
 );
+CREATE INDEX expense_code_metadata_index ON expense_code USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX expense_code_updated_at_index ON expense_code USING btree (tenant_id, updated_at, id);
 alter table expense_code enable row level security, force row level security;
 create policy tenant_isolation on expense_code for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -1192,6 +1235,7 @@ create table expense_entry (
   approved_by_id uuid,
   approved_at timestamp(3) with time zone,
   created_by_api_user_id uuid,
+  metadata jsonb default '{}'::jsonb not null,
   constraint expense_entry_approved_at_agrees CHECK ((status = 'APPROVED'::text) = (approved_at IS NOT NULL)),
   constraint expense_entry_approved_by_id_reference FOREIGN KEY (tenant_id, approved_by_id) REFERENCES staff(tenant_id, id),
   constraint expense_entry_billable_amount_range CHECK (billable_amount >= 0::numeric),
@@ -1214,6 +1258,7 @@ CREATE INDEX expense_entry_code_index ON expense_entry USING btree (tenant_id, c
 CREATE INDEX expense_entry_created_at_index ON expense_entry USING btree (tenant_id, created_at, id);
 CREATE INDEX expense_entry_expense_date_index ON expense_entry USING btree (tenant_id, expense_date, id);
 CREATE INDEX expense_entry_job_id_index ON expense_entry USING btree (tenant_id, job_id, status);
+CREATE INDEX expense_entry_metadata_index ON expense_entry USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX expense_entry_notes_index ON expense_entry USING gin (tenant_id, description gin_trgm_ops, lower(description COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX expense_entry_receipt_file_id_index ON expense_entry USING btree (tenant_id, receipt_file_id) WHERE receipt_file_id IS NOT NULL;
 CREATE INDEX expense_entry_rejection_reason_index ON expense_entry USING btree (tenant_id, id) WHERE rejection_reason IS NOT NULL;
@@ -1247,6 +1292,7 @@ create table file (
   uploaded_by_id uuid,
   folder_path text collate "C",
   tax_year integer,
+  metadata jsonb default '{}'::jsonb not null,
   constraint file_active_agrees CHECK (active = (status <> 'DELETED'::text)),
   constraint file_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
   constraint file_engagement_id_reference FOREIGN KEY (tenant_id, engagement_id) REFERENCES engagement(tenant_id, id),
@@ -1265,6 +1311,7 @@ CREATE INDEX file_client_id_index ON file USING btree (tenant_id, client_id, id)
 CREATE INDEX file_created_at_index ON file USING btree (tenant_id, created_at, id);
 CREATE INDEX file_engagement_id_index ON file USING btree (tenant_id, engagement_id, id) WHERE engagement_id IS NOT NULL;
 CREATE INDEX file_job_id_index ON file USING btree (tenant_id, job_id, id) WHERE job_id IS NOT NULL;
+CREATE INDEX file_metadata_index ON file USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX file_names_index ON file USING gin (tenant_id, lower(file_name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX file_source_index ON file USING btree (tenant_id, source, id);
 CREATE INDEX file_status_index ON file USING btree (tenant_id, status, id);
@@ -1307,6 +1354,7 @@ create table industry (
   name text collate "C" not null,
   code text collate "C",
   parent_id uuid,
+  metadata jsonb default '{}'::jsonb not null,
   constraint industry_code_pattern CHECK (code ~ '^[0-9]{2,6}$'::text),
   constraint industry_name_unique UNIQUE (tenant_id, name),
   constraint industry_parent_id_other CHECK (parent_id <> id),
@@ -1314,6 +1362,7 @@ create table industry (
   constraint industry_pkey PRIMARY KEY (tenant_id, id),
   constraint industry_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX industry_metadata_index ON industry USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX industry_updated_at_index ON industry USING btree (tenant_id, updated_at, id);
 alter table industry enable row level security, force row level security;
 create policy tenant_isolation on industry for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -1384,6 +1433,7 @@ CASE
 END) stored not null,
   document jsonb,
   pdf_failed_at timestamp(3) with time zone,
+  metadata jsonb default '{}'::jsonb not null,
   prices_include_tax boolean default false not null,
   tax_rounding text collate "C" default 'LINE'::text not null,
   constraint invoice_amount_credited_range CHECK (amount_credited >= 0::numeric),
@@ -1442,6 +1492,7 @@ CREATE INDEX invoice_falling_due_index ON invoice USING btree (tenant_id, due_da
 CREATE INDEX invoice_invoice_date_index ON invoice USING btree (tenant_id, invoice_date, id);
 CREATE UNIQUE INDEX invoice_invoice_number_org_unique ON invoice USING btree (tenant_id, invoice_number, org_id);
 CREATE INDEX invoice_job_ids_index ON invoice USING gin (tenant_id, job_ids);
+CREATE INDEX invoice_metadata_index ON invoice USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX invoice_open_index ON invoice USING btree (tenant_id, client_id, due_date, id) INCLUDE (currency, amount_due) WHERE status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text]);
 CREATE INDEX invoice_overdue_at_index ON invoice USING btree (tenant_id, overdue_at, id);
 CREATE INDEX invoice_overdue_index ON invoice USING btree (tenant_id, due_date, id) WHERE status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text]);
@@ -1575,6 +1626,7 @@ create table job (
   billed_work_amount numeric(16,2) default 0 not null,
   billed_fee_amount numeric(16,2) default 0 not null,
   fee_without_work_amount numeric(16,2) default 0 not null,
+  metadata jsonb default '{}'::jsonb not null,
   constraint job_actual_hours_bound CHECK (abs(actual_hours) < '10000000'::numeric),
   constraint job_billed_amount_bound CHECK (abs(billed_amount) < '10000000000000'::numeric),
   constraint job_billing_schedule_enum CHECK (billing_schedule = ANY (ARRAY['ON_COMPLETION'::text, 'MILESTONE'::text, 'MONTHLY'::text, 'QUARTERLY'::text])),
@@ -1627,6 +1679,7 @@ CREATE INDEX job_engagement_id_index ON job USING btree (tenant_id, engagement_i
 CREATE INDEX job_in_charge_id_index ON job USING btree (tenant_id, in_charge_id, due_date) WHERE in_charge_id IS NOT NULL;
 CREATE INDEX job_job_template_id_index ON job USING btree (tenant_id, job_template_id) WHERE job_template_id IS NOT NULL;
 CREATE INDEX job_manager_id_index ON job USING btree (tenant_id, manager_id, due_date) WHERE manager_id IS NOT NULL;
+CREATE INDEX job_metadata_index ON job USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX job_name_index ON job USING btree (tenant_id, name, id);
 CREATE INDEX job_names_index ON job USING gin (tenant_id, name gin_trgm_ops, lower(name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX job_partner_id_index ON job USING btree (tenant_id, partner_id, due_date) WHERE partner_id IS NOT NULL;
@@ -1661,6 +1714,7 @@ create table job_template (
   duration_days integer,
   recurrence text collate "C",
   published_at timestamp(3) with time zone,
+  metadata jsonb default '{}'::jsonb not null,
   constraint job_template_billing_type_enum CHECK (billing_type = ANY (ARRAY['TIME_AND_MATERIALS'::text, 'FIXED_FEE'::text, 'RECURRING'::text, 'NON_BILLABLE'::text])),
   constraint job_template_budget_hours_range CHECK (budget_hours >= 0::numeric),
   constraint job_template_default_fee_range CHECK (default_fee >= 0::numeric),
@@ -1671,6 +1725,7 @@ create table job_template (
   constraint job_template_service_line_id_reference FOREIGN KEY (tenant_id, service_line_id) REFERENCES service_line(tenant_id, id),
   constraint job_template_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX job_template_metadata_index ON job_template USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX job_template_updated_at_index ON job_template USING btree (tenant_id, updated_at, id);
 alter table job_template enable row level security, force row level security;
 create policy tenant_isolation on job_template for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -1775,6 +1830,7 @@ create table non_work_code (
   service_line_id uuid,
   task_type_id uuid,
   default_rate numeric,
+  metadata jsonb default '{}'::jsonb not null,
   constraint non_work_code_code_unique UNIQUE (tenant_id, code),
   constraint non_work_code_default_rate_range CHECK (default_rate >= 0::numeric AND default_rate < '100000000000'::numeric AND scale(default_rate) <= 4),
   constraint non_work_code_is_billable_range CHECK (NOT is_billable),
@@ -1783,6 +1839,7 @@ create table non_work_code (
   constraint non_work_code_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint non_work_code_task_type_id_reference FOREIGN KEY (tenant_id, task_type_id) REFERENCES task_type(tenant_id, id)
 );
+CREATE INDEX non_work_code_metadata_index ON non_work_code USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX non_work_code_updated_at_index ON non_work_code USING btree (tenant_id, updated_at, id);
 alter table non_work_code enable row level security, force row level security;
 create policy tenant_isolation on non_work_code for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -1808,12 +1865,14 @@ create table office (
   country text collate "C",
   phone text collate "C",
   time_zone text collate "C" not null,
+  metadata jsonb default '{}'::jsonb not null,
   constraint office_code_unique UNIQUE (tenant_id, code),
   constraint office_name_unique UNIQUE (tenant_id, name),
   constraint office_org_id_reference FOREIGN KEY (tenant_id, org_id) REFERENCES org(tenant_id, id),
   constraint office_pkey PRIMARY KEY (tenant_id, id),
   constraint office_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX office_metadata_index ON office USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX office_updated_at_index ON office USING btree (tenant_id, updated_at, id);
 alter table office enable row level security, force row level security;
 create policy tenant_isolation on office for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -1846,6 +1905,7 @@ create table org (
   time_zone text collate "C" not null,
   fiscal_year_start_month integer not null,
   books_closed_through date,
+  metadata jsonb default '{}'::jsonb not null,
   tax_rounding text collate "C" default 'LINE'::text not null,
   constraint org_code_unique UNIQUE (tenant_id, code),
   constraint org_fiscal_year_start_month_range CHECK (fiscal_year_start_month >= 1 AND fiscal_year_start_month <= 12),
@@ -1854,6 +1914,7 @@ create table org (
   constraint org_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint org_tax_rounding_enum CHECK (tax_rounding = ANY (ARRAY['LINE'::text, 'DOCUMENT'::text]))
 );
+CREATE INDEX org_metadata_index ON org USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX org_updated_at_index ON org USING btree (tenant_id, updated_at, id);
 alter table org enable row level security, force row level security;
 create policy tenant_isolation on org for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -1916,6 +1977,7 @@ CASE method
     ELSE amount + surcharge_amount - fee_amount
 END) stored not null,
   credit_note_id uuid,
+  metadata jsonb default '{}'::jsonb not null,
   constraint payment_amount_range CHECK (amount > 0::numeric),
   constraint payment_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
   constraint payment_credit_note_id_agrees CHECK ((source = 'CREDIT_NOTE'::text) = (credit_note_id IS NOT NULL) AND (source <> 'CREDIT_NOTE'::text OR method = 'CREDIT'::text AND (status = ANY (ARRAY['COMPLETED'::text, 'VOIDED'::text])) AND refunded_amount = 0::numeric)),
@@ -1954,8 +2016,10 @@ END)
 CREATE INDEX payment_active_desc_index ON payment USING btree (tenant_id, active DESC, id);
 CREATE INDEX payment_active_index ON payment USING btree (tenant_id, active, id);
 CREATE INDEX payment_amount_index ON payment USING btree (tenant_id, amount, id);
+CREATE INDEX payment_batches_index ON payment USING gin (tenant_id, check_number gin_trgm_ops, lower(check_number COLLATE fa_case) COLLATE "C" gin_trgm_ops, batch_ref gin_trgm_ops, lower(batch_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX payment_client_id_index ON payment USING btree (tenant_id, client_id, id);
 CREATE INDEX payment_created_at_index ON payment USING btree (tenant_id, created_at, id);
+CREATE INDEX payment_metadata_index ON payment USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX payment_payment_date_index ON payment USING btree (tenant_id, payment_date, id);
 CREATE INDEX payment_quick_payment_link_id_index ON payment USING btree (tenant_id, quick_payment_link_id) WHERE quick_payment_link_id IS NOT NULL;
 CREATE INDEX payment_refs_index ON payment USING gin (tenant_id, payment_number gin_trgm_ops, lower(payment_number COLLATE fa_case) COLLATE "C" gin_trgm_ops, pms_ref gin_trgm_ops, lower(pms_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops, processor_ref gin_trgm_ops, lower(processor_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops);
@@ -2065,6 +2129,7 @@ create table quick_payment_link (
   created_by_api_user_id uuid not null,
   payment_id uuid,
   used_at timestamp(3) with time zone,
+  metadata jsonb default '{}'::jsonb not null,
   constraint quick_payment_link_active_agrees CHECK (active = (status <> 'CANCELLED'::text)),
   constraint quick_payment_link_amount_range CHECK (amount > 0::numeric),
   constraint quick_payment_link_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
@@ -2077,6 +2142,8 @@ create table quick_payment_link (
 );
 CREATE INDEX quick_payment_link_client_id_index ON quick_payment_link USING btree (tenant_id, client_id, id);
 CREATE INDEX quick_payment_link_expires_at_index ON quick_payment_link USING btree (tenant_id, expires_at) WHERE status = 'ACTIVE'::text;
+CREATE INDEX quick_payment_link_metadata_index ON quick_payment_link USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
+CREATE INDEX quick_payment_link_status_index ON quick_payment_link USING btree (tenant_id, status, id);
 CREATE INDEX quick_payment_link_updated_at_index ON quick_payment_link USING btree (tenant_id, updated_at, id);
 alter table quick_payment_link enable row level security, force row level security;
 create policy tenant_isolation on quick_payment_link for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -2158,12 +2225,14 @@ create table service_line (
   code text collate "C" not null,
   department_id uuid,
   revenue_account_code text collate "C",
+  metadata jsonb default '{}'::jsonb not null,
   constraint service_line_code_unique UNIQUE (tenant_id, code),
   constraint service_line_department_id_reference FOREIGN KEY (tenant_id, department_id) REFERENCES department(tenant_id, id),
   constraint service_line_name_unique UNIQUE (tenant_id, name),
   constraint service_line_pkey PRIMARY KEY (tenant_id, id),
   constraint service_line_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX service_line_metadata_index ON service_line USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX service_line_updated_at_index ON service_line USING btree (tenant_id, updated_at, id);
 alter table service_line enable row level security, force row level security;
 create policy tenant_isolation on service_line for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -2213,6 +2282,7 @@ create table staff (
   weekly_capacity_hours numeric(10,2) default 40.00 not null,
   target_utilization_percent numeric,
   status text collate "C" default 'ACTIVE'::text not null,
+  metadata jsonb default '{}'::jsonb not null,
   constraint staff_department_id_reference FOREIGN KEY (tenant_id, department_id) REFERENCES department(tenant_id, id),
   constraint staff_email_unique UNIQUE (tenant_id, email),
   constraint staff_manager_id_other CHECK (manager_id <> id),
@@ -2229,6 +2299,7 @@ create table staff (
   constraint staff_termination_date_order CHECK (termination_date >= hire_date),
   constraint staff_weekly_capacity_hours_range CHECK (weekly_capacity_hours >= 0::numeric AND weekly_capacity_hours <= 168::numeric)
 );
+CREATE INDEX staff_metadata_index ON staff USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX staff_names_index ON staff USING gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops, lower(display_name COLLATE fa_case) COLLATE "C" gin_trgm_ops, lower(last_name COLLATE fa_case) COLLATE "C" gin_trgm_ops, lower(first_name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX staff_updated_at_index ON staff USING btree (tenant_id, updated_at, id);
 alter table staff enable row level security, force row level security;
@@ -2252,6 +2323,7 @@ create table staff_job_assignment (
   start_date date,
   end_date date,
   deactivated_at timestamp(3) with time zone,
+  metadata jsonb default '{}'::jsonb not null,
   constraint staff_job_assignment_allocated_hours_range CHECK (allocated_hours >= 0::numeric),
   constraint staff_job_assignment_billing_rate_override_range CHECK (billing_rate_override >= 0::numeric AND billing_rate_override < '100000000000'::numeric AND scale(billing_rate_override) <= 4),
   constraint staff_job_assignment_deactivated_at_agrees CHECK (active = (deactivated_at IS NULL)),
@@ -2263,6 +2335,7 @@ create table staff_job_assignment (
   constraint staff_job_assignment_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
 CREATE INDEX staff_job_assignment_job_id_index ON staff_job_assignment USING btree (tenant_id, job_id);
+CREATE INDEX staff_job_assignment_metadata_index ON staff_job_assignment USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE UNIQUE INDEX staff_job_assignment_role_unique ON staff_job_assignment USING btree (tenant_id, job_id, staff_id, role) WHERE active;
 CREATE INDEX staff_job_assignment_staff_id_index ON staff_job_assignment USING btree (tenant_id, staff_id);
 CREATE INDEX staff_job_assignment_updated_at_index ON staff_job_assignment USING btree (tenant_id, updated_at, id);
@@ -2304,6 +2377,7 @@ create table staff_task_assignment (
   task_id uuid not null,
   allocated_hours numeric(10,2),
   deactivated_at timestamp(3) with time zone,
+  metadata jsonb default '{}'::jsonb not null,
   constraint staff_task_assignment_allocated_hours_range CHECK (allocated_hours >= 0::numeric),
   constraint staff_task_assignment_deactivated_at_agrees CHECK (active = (deactivated_at IS NULL)),
   constraint staff_task_assignment_pkey PRIMARY KEY (tenant_id, id),
@@ -2311,6 +2385,7 @@ create table staff_task_assignment (
   constraint staff_task_assignment_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint staff_task_assignment_task_id_reference FOREIGN KEY (tenant_id, task_id) REFERENCES task(tenant_id, id)
 );
+CREATE INDEX staff_task_assignment_metadata_index ON staff_task_assignment USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX staff_task_assignment_staff_id_index ON staff_task_assignment USING btree (tenant_id, staff_id);
 CREATE UNIQUE INDEX staff_task_assignment_task_id_unique ON staff_task_assignment USING btree (tenant_id, task_id, staff_id) WHERE active;
 CREATE INDEX staff_task_assignment_updated_at_index ON staff_task_assignment USING btree (tenant_id, updated_at, id);
@@ -2334,6 +2409,7 @@ create table staff_type (
   is_billable boolean not null,
   default_billing_rate numeric,
   default_average_rate numeric,
+  metadata jsonb default '{}'::jsonb not null,
   constraint staff_type_code_unique UNIQUE (tenant_id, code),
   constraint staff_type_default_average_rate_range CHECK (default_average_rate >= 0::numeric AND default_average_rate < '100000000000'::numeric AND scale(default_average_rate) <= 4),
   constraint staff_type_default_billing_rate_range CHECK (default_billing_rate >= 0::numeric AND default_billing_rate < '100000000000'::numeric AND scale(default_billing_rate) <= 4),
@@ -2341,6 +2417,7 @@ create table staff_type (
   constraint staff_type_pkey PRIMARY KEY (tenant_id, id),
   constraint staff_type_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX staff_type_metadata_index ON staff_type USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX staff_type_updated_at_index ON staff_type USING btree (tenant_id, updated_at, id);
 alter table staff_type enable row level security, force row level security;
 create policy tenant_isolation on staff_type for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -2369,6 +2446,7 @@ create table task (
   sequence integer not null,
   is_billable boolean not null,
   description text collate "C",
+  metadata jsonb default '{}'::jsonb not null,
   constraint task_actual_hours_bound CHECK (abs(actual_hours) < '10000000'::numeric),
   constraint task_assignee_id_reference FOREIGN KEY (tenant_id, assignee_id) REFERENCES staff(tenant_id, id),
   constraint task_budget_hours_range CHECK (budget_hours >= 0::numeric),
@@ -2387,6 +2465,7 @@ CREATE INDEX task_created_at_index ON task USING btree (tenant_id, created_at, i
 CREATE INDEX task_due_date_index ON task USING btree (tenant_id, due_date, id);
 CREATE INDEX task_due_date_nulls_last_index ON task USING btree (tenant_id, due_date DESC NULLS LAST, id);
 CREATE INDEX task_job_id_index ON task USING btree (tenant_id, job_id, sequence);
+CREATE INDEX task_metadata_index ON task USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX task_name_desc_index ON task USING btree (tenant_id, name DESC, id);
 CREATE INDEX task_name_index ON task USING btree (tenant_id, name, id);
 CREATE INDEX task_names_index ON task USING gin (tenant_id, name gin_trgm_ops, lower(name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
@@ -2417,6 +2496,7 @@ create table task_type (
   default_work_code text collate "C",
   invoice_description text collate "C",
   service_line_id uuid,
+  metadata jsonb default '{}'::jsonb not null,
   constraint task_type_billing_method_enum CHECK (billing_method = ANY (ARRAY['HOURLY'::text, 'FIXED'::text, 'NON_BILLABLE'::text])),
   constraint task_type_code_unique UNIQUE (tenant_id, code),
   constraint task_type_default_rate_range CHECK (default_rate >= 0::numeric AND default_rate < '100000000000'::numeric AND scale(default_rate) <= 4),
@@ -2425,6 +2505,7 @@ create table task_type (
   constraint task_type_service_line_id_reference FOREIGN KEY (tenant_id, service_line_id) REFERENCES service_line(tenant_id, id),
   constraint task_type_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX task_type_metadata_index ON task_type USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX task_type_updated_at_index ON task_type USING btree (tenant_id, updated_at, id);
 alter table task_type enable row level security, force row level security;
 create policy tenant_isolation on task_type for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -2445,12 +2526,14 @@ create table tax_region (
   state text collate "C",
   rate_percent numeric not null,
   applies_to_services boolean not null,
+  metadata jsonb default '{}'::jsonb not null,
   constraint tax_region_code_unique UNIQUE (tenant_id, code),
   constraint tax_region_name_unique UNIQUE (tenant_id, name),
   constraint tax_region_pkey PRIMARY KEY (tenant_id, id),
   constraint tax_region_rate_percent_range CHECK (rate_percent >= 0::numeric AND rate_percent <= 100::numeric AND scale(rate_percent) <= 4),
   constraint tax_region_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
+CREATE INDEX tax_region_metadata_index ON tax_region USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX tax_region_updated_at_index ON tax_region USING btree (tenant_id, updated_at, id);
 alter table tax_region enable row level security, force row level security;
 create policy tenant_isolation on tax_region for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -2551,6 +2634,7 @@ create table time_entry (
   approved_by_id uuid,
   approved_at timestamp(3) with time zone,
   created_by_api_user_id uuid,
+  metadata jsonb default '{}'::jsonb not null,
   constraint time_entry_amount_agrees CHECK (amount = work_amount(hours, billing_rate, 2) OR amount = work_amount(hours, billing_rate, 0)),
   constraint time_entry_approved_at_agrees CHECK ((status = 'APPROVED'::text) = (approved_at IS NOT NULL)),
   constraint time_entry_approved_by_id_reference FOREIGN KEY (tenant_id, approved_by_id) REFERENCES staff(tenant_id, id),
@@ -2578,6 +2662,7 @@ CREATE INDEX time_entry_approved_by_id_index ON time_entry USING btree (tenant_i
 CREATE INDEX time_entry_code_index ON time_entry USING btree (tenant_id, code);
 CREATE INDEX time_entry_created_at_index ON time_entry USING btree (tenant_id, created_at, id);
 CREATE INDEX time_entry_job_id_index ON time_entry USING btree (tenant_id, job_id, status);
+CREATE INDEX time_entry_metadata_index ON time_entry USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX time_entry_notes_index ON time_entry USING gin (tenant_id, description gin_trgm_ops, lower(description COLLATE fa_case) COLLATE "C" gin_trgm_ops, internal_note gin_trgm_ops, lower(internal_note COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX time_entry_rejection_reason_index ON time_entry USING btree (tenant_id, id) WHERE rejection_reason IS NOT NULL;
 CREATE INDEX time_entry_reverses_system_ref_index ON time_entry USING btree (tenant_id, reverses_system_ref) WHERE reverses_system_ref IS NOT NULL;
@@ -2645,6 +2730,7 @@ END) stored not null,
   invoice_id uuid,
   posted_at timestamp(3) with time zone not null,
   billed_at timestamp(3) with time zone,
+  metadata jsonb default '{}'::jsonb not null,
   constraint wip_entry_amount_agrees CHECK (amount = work_amount(hours, billing_rate, 2) OR amount = work_amount(hours, billing_rate, minor_units(currency))),
   constraint wip_entry_amount_range CHECK ((wip_type <> ALL (ARRAY['EXPENSE'::text, 'FIXED_FEE'::text])) OR amount >= 0::numeric),
   constraint wip_entry_billing_rate_range CHECK (billing_rate >= 0::numeric AND billing_rate < '100000000000'::numeric AND scale(billing_rate) <= 4),
@@ -2684,6 +2770,7 @@ CREATE INDEX wip_entry_draft_invoice_id_index ON wip_entry USING btree (tenant_i
 CREATE UNIQUE INDEX wip_entry_expense_entry_id_unique ON wip_entry USING btree (tenant_id, expense_entry_id) WHERE status <> 'REVERSED'::text;
 CREATE INDEX wip_entry_invoice_id_index ON wip_entry USING btree (tenant_id, invoice_id);
 CREATE INDEX wip_entry_job_id_index ON wip_entry USING btree (tenant_id, job_id, status);
+CREATE INDEX wip_entry_metadata_index ON wip_entry USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX wip_entry_open_index ON wip_entry USING btree (tenant_id, client_id, work_date, id) WHERE status = ANY (ARRAY['OPEN'::text, 'PARTIALLY_BILLED'::text, 'IN_DRAFT'::text]);
 CREATE INDEX wip_entry_outstanding_amount_index ON wip_entry USING btree (tenant_id, outstanding_amount, id);
 CREATE INDEX wip_entry_posted_at_index ON wip_entry USING btree (tenant_id, posted_at, id);
@@ -2734,6 +2821,7 @@ create table work_code (
   service_line_id uuid,
   task_type_id uuid,
   default_rate numeric,
+  metadata jsonb default '{}'::jsonb not null,
   constraint work_code_code_unique UNIQUE (tenant_id, code),
   constraint work_code_default_rate_range CHECK (default_rate >= 0::numeric AND default_rate < '100000000000'::numeric AND scale(default_rate) <= 4),
   constraint work_code_pkey PRIMARY KEY (tenant_id, id),
@@ -2741,6 +2829,7 @@ create table work_code (
   constraint work_code_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint work_code_task_type_id_reference FOREIGN KEY (tenant_id, task_type_id) REFERENCES task_type(tenant_id, id)
 );
+CREATE INDEX work_code_metadata_index ON work_code USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX work_code_updated_at_index ON work_code USING btree (tenant_id, updated_at, id);
 alter table work_code enable row level security, force row level security;
 create policy tenant_isolation on work_code for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -2909,7 +2998,7 @@ begin
     where tenant_id = bound and subscription_id in (
       select subscription.id from event_subscription subscription
       join (select distinct entity_type, operation from recorded) kind
-        on kind.entity_type = subscription.entity_type and kind.operation = any (subscription.operations)
+        on kind.entity_type = any (array[subscription.entity_type] || subscription.more_entity_types) and kind.operation = any (subscription.operations)
       where subscription.tenant_id = bound and subscription.active)
     order by subscription_id for update
   ), due as (
