@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { entityOf } from '../../entity/registry.ts';
+import { actionsOn } from './actions.ts';
+import { dataLists } from './catalog.ts';
+
+const everything = [...dataLists.values()].flatMap(({ properties, writeRoles }) => [
+  ...writeRoles,
+  ...(properties.get('status')?.['x-state-machine']?.transitions ?? []).flatMap(({ roles = [] }) => roles),
+]);
+const caller = { apiUserId: '', apiUserName: 'ops', staffId: null, roles: new Set(['API_ADMIN', ...everything]) };
+
+test('every transition that a caller can cause is an action, with the fields that its conditions require', () => {
+  const found = [...dataLists.values()].flatMap((list) => {
+    const machine = list.properties.get('status')?.['x-state-machine'];
+    // A project is another view of a job.
+    if (machine === undefined || entityOf(list.type)?.writable !== true) return [];
+    const isCaused = ({ operations, events }: (typeof machine.transitions)[number]) =>
+      (operations ?? (events === undefined ? machine.operations : [])).length > 0;
+    return machine.transitions.filter(isCaused).flatMap(({ from, to, conditions = [] }) =>
+      from.map((status) => {
+        const action = actionsOn(list, { status }, caller).find((one) => one.to === to);
+        const texts = conditions.map((condition) => machine.conditions?.[condition] ?? '');
+        const required = texts.flatMap((text) => /`(\w+)` is set/.exec(text)?.[1] ?? []);
+        const missing = required.filter((name) => action?.fields.has(name) !== true);
+        return [`${list.type} ${status} ${to}`, action === undefined ? 'none' : missing.join()] as const;
+      }),
+    );
+  });
+  expect(found.length).toBeGreaterThan(40);
+  expect(found.filter(([, missing]) => missing !== '')).toEqual([]);
+});
