@@ -31,7 +31,7 @@ describe('the search', () => {
     ['refund', 'states/payment'],
     ['bounced checks', 'guide-payments'],
     ['rate limiting', 'section/limits'],
-    ['webhook secret rotation', 'getWebhookSecret'],
+    ['webhook secret rotation', 'rotateWebhookSecret'],
     ['unpaid invoices', 'listUnpaidInvoices'],
     ['customers', 'searchClients'],
     ['bulk upsert', 'upsertRecords'],

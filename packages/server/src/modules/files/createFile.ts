@@ -1,6 +1,6 @@
 import { lookup } from 'mime-types';
 import type { Handler } from '../../entity/context.ts';
-import { databaseClock } from '../../platform/database-clock.ts';
+import { timeOf } from '../../platform/store/session.ts';
 import { writtenRow } from '../../query/entity-tag.ts';
 import { withOwnKeys } from '../bulk/index.ts';
 import { signedUrl } from './download-url.ts';
@@ -26,7 +26,7 @@ export const createFile: Handler<'createFile'> = (context, { body }) => {
       } as const;
       return plan.create(file, {}, { systemRef, system }).row.id;
     });
-    const { url, expiresAt } = signedUrl('upload', service, tenant.name, id, databaseClock.now());
+    const { url, expiresAt } = signedUrl('upload', service, tenant.name, id, timeOf(unit.transaction));
     const { row, tag } = await writtenRow(unit, context, file, id);
     const created = { file: row, uploadUrl: url, uploadUrlExpiresAt: expiresAt };
     return { status: 201, headers: { Location: `/api/v1/files/${id}`, ETag: tag }, body: created };

@@ -9,7 +9,7 @@ import type { Exchange } from '../../wire/exchange.ts';
 import { dataHeaders } from '../../wire/pages.ts';
 import type { Route } from '../../wire/route.ts';
 import { checkContentType } from './content-type.ts';
-import { readDownload } from './download-url.ts';
+import { type Download, readDownload } from './download-url.ts';
 import { file, receiveContent } from './file.ts';
 
 const pattern = /^\/upload\/(?<fileId>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
@@ -30,15 +30,15 @@ export function uploadRoute(service: Service): Route {
       const upload = readDownload('upload', service, fileId, exchange.query);
       if (upload === undefined)
         throw new Rejection('FORBIDDEN', 'The URL was modified. Use it unchanged, as createFile returned it.');
-      if (upload.expires * 1000 <= databaseClock.now())
-        throw new Rejection('FORBIDDEN', 'The URL has expired. Create the file again.');
+      // No clock of a tenant is behind the real one.
+      checkExpiry(upload.expires, databaseClock.now());
       const { tenantName } = upload;
       const count = underWay.get(tenantName) ?? 0;
       if (count >= maxUploads)
         throw new Rejection('CONCURRENCY_LIMITED', 'Too many uploads at the same time. Send fewer.');
       underWay.set(tenantName, count + 1);
       try {
-        return { kind: 'json', status: 200, body: await received(service, exchange, tenantName, fileId) };
+        return { kind: 'json', status: 200, body: await received(service, exchange, upload) };
       } finally {
         const left = (underWay.get(tenantName) ?? 1) - 1;
         if (left === 0) underWay.delete(tenantName);
@@ -49,7 +49,7 @@ export function uploadRoute(service: Service): Route {
 }
 
 /** @throws Rejection if the file does not wait for its content, or the content is too large. */
-async function received(service: Service, exchange: Exchange, tenantName: string, fileId: string) {
+async function received(service: Service, exchange: Exchange, { tenantName, fileId, expires }: Download) {
   const { store, storage, vault, directory, admission } = service;
   const tenant = await directory.tenant(tenantName);
   if (tenant === undefined) throw new Rejection('NOT_FOUND', 'The file is no longer available.');
@@ -61,6 +61,7 @@ async function received(service: Service, exchange: Exchange, tenantName: string
   };
   const { fileName } = await transact(store, origin, (unit) =>
     unit.plan((plan) => {
+      checkExpiry(expires, Date.parse(plan.now));
       const row = plan.get(file, fileId);
       check(row?.status);
       return { fileName: row?.fileName ?? '' };
@@ -84,4 +85,9 @@ async function received(service: Service, exchange: Exchange, tenantName: string
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** @param now in milliseconds since 1970. */
+function checkExpiry(expires: number, now: number): void {
+  if (expires * 1000 <= now) throw new Rejection('FORBIDDEN', 'The URL has expired. Create the file again.');
 }
