@@ -5,8 +5,10 @@ import { insertClients, insertContacts, insertLinks } from '../../test/party-row
 import { runOn } from '../../test/postgres-server.ts';
 import { insertOrg } from '../../test/rows.ts';
 import type { AnyEntity } from '../entity/entity.ts';
+import { payment } from '../modules/billing/payment/payment.ts';
 import { client } from '../modules/clients/client.ts';
 import { contact } from '../modules/contacts/contact.ts';
+import { contactInfo } from '../modules/contacts/contact-info.ts';
 import '../modules/contacts/contact-client.ts';
 import { job } from '../modules/projects/job.ts';
 import { task } from '../modules/projects/task.ts';
@@ -48,7 +50,8 @@ await insertLinks(
 
 // Whether an index can be used under row-level security depends on leakproof declarations (`platform/store/leakproof.ts`); this
 // tests which index the statements of a search can use.
-const tables = ['client', 'contact', 'contact_client', 'staff', 'job', 'task'].map(
+const filtered = ['contact_info', 'payment'];
+const tables = ['client', 'contact', 'contact_client', 'staff', 'job', 'task', ...filtered].map(
   (table) => `alter table ${table} no force row level security`,
 );
 // In an empty table, any index is as good as another, so the others are dropped if only the plan matters.
@@ -128,4 +131,20 @@ test('the number of a job is found by the index', async () => {
     expect(plan).toContain('"Index Name":"job_refs_index"');
     expect(plan).toMatch(/"Index Cond":"[^"]*~~/);
   }
+});
+
+test.each([
+  [client, { phone: { _eq: '+15035550142' } }, 'client_phone_index'],
+  [client, { phone: { _ilike: '%5550142' } }, 'client_phone_index'],
+  [client, { parentClientId: { _eq: '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101' } }, 'client_parent_client_id_index'],
+  [client, { metadata: { _contains: { region: 'north' } } }, 'client_metadata_index'],
+  [payment, { checkNumber: { _eq: '1042' } }, 'payment_batches_index'],
+  [payment, { batchRef: { _ilike: '%lockbox%' } }, 'payment_batches_index'],
+  [contactInfo, { email: { _eq: 'a@example.com' } }, 'contact_info_reached_index'],
+] as const)('a filter finds its rows by an index: %#', async (entity, where, index) => {
+  const matching = conditionOf(entity, 'e', tenantId, where);
+  // In a small table, the rows of the tenant would be read by their key.
+  const condition = entity === client ? sql<boolean>`e.tenant_id = ${tenantId} and ${matching}` : matching;
+  const { plan } = await explain(entity, condition, 'set local enable_seqscan = off');
+  expect(plan).toContain(`"Index Name":"${index}"`);
 });

@@ -25,7 +25,8 @@ export function lingerAfter(response: ServerResponse): void {
   const { req: request } = response;
   const { socket } = request;
   response.prependOnceListener('finish', () => {
-    if (!isArriving(request)) return;
+    // Node takes the socket from a request that is destroyed.
+    if (socket === null || !isArriving(request)) return;
     // What Node calls after a response that closes its connection.
     socket.destroySoon = () => void socket.end();
     discarded.add(request);

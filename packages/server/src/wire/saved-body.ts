@@ -19,7 +19,9 @@ export async function saveBody(request: IncomingMessage, path: string, maxBytes:
     }
   };
   try {
-    await pipeline(request, limited, createWriteStream(path, { mode: 0o600 }));
+    // The connection remains open for the response, whatever fails.
+    const chunks: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
+    await pipeline(chunks, limited, createWriteStream(path, { mode: 0o600 }));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET')
       throw new Rejection('MALFORMED_REQUEST', 'The content is incomplete.', { cause: error });
