@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { testService } from '../../../test/service.ts';
@@ -103,4 +104,16 @@ test('createFile › requires the role that writes files, and references that ex
     status: 400,
     body: { code: 'REFERENCE_NOT_FOUND' },
   });
+});
+
+test('createFile › content that breaks off changes nothing, and can be sent again', async () => {
+  const { file, uploadUrl } = (await create({ fileName: 'a.txt' })).body;
+  const url = uploadUrl.replace('http://localhost:3000', address);
+  await new Promise<void>((resolve) => {
+    const broken = request(url, { method: 'PUT', headers: { 'Content-Length': 1_000_000 } });
+    broken.on('error', () => undefined).on('close', () => resolve());
+    broken.write('a'.repeat(1000), () => setTimeout(() => broken.destroy(), 50));
+  });
+  expect(await get(file.id)).toMatchObject({ status: 'PENDING' });
+  expect(await (await put(uploadUrl, 'whole')).json()).toMatchObject({ status: 'AVAILABLE', sizeBytes: 5 });
 });
