@@ -135,7 +135,8 @@ test('this test calls every operation whose responses embed rows of other types'
     return showsRows(Object.entries(Object(responses)).filter(([status]) => status.startsWith('2')));
   });
   // Rows of codes and entries embed none: their items are described together with those of records.
-  const others = ['upsertCodes', 'lookupCodes', 'upsertEntries', 'lookupEntries'];
+  // A statement is no row: its own test reads it without the role of its name.
+  const others = ['upsertCodes', 'lookupCodes', 'upsertEntries', 'lookupEntries', 'getClientStatement'];
   expect(operations.map(({ id }) => id).toSorted()).toEqual([...Object.keys(calls), ...others].toSorted());
 });
 

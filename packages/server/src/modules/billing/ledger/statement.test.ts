@@ -126,3 +126,13 @@ test('getClientStatement rejects a period that ends before it starts, another cu
     status: 403,
   });
 });
+
+test('the name of the client is shown to who reads clients', async () => {
+  const { id: clientId } = await newClient();
+  const nameFor = async (...more: string[]) => {
+    const reader = await service.signIn({ roles: ['INVC_R', 'PYMT_R', ...more] });
+    const path = `/api/v1/clients/${clientId}/statement?from=2026-02-01`;
+    return (await reader.call<{ clientName: string | null }>('GET', path)).body.clientName;
+  };
+  expect([await nameFor(), await nameFor('CLNT_R')]).toEqual([null, expect.any(String)]);
+});
