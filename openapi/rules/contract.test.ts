@@ -42,8 +42,9 @@ describe('the bundle', () => {
       const { schema } = Object(item).post.requestBody.content['application/json'];
       const event = components.schemas[schema.$ref.split('/').at(-1)];
       const row = components.schemas[event.properties.data.$ref?.split('/').at(-1)] ?? {};
+      // Events have no names of related rows, which a reader asks for.
       return [event, row].flatMap(({ properties = {}, required = [] }) =>
-        Object.keys(properties).filter((name) => !required.includes(name)),
+        Object.keys(properties).filter((name) => name !== 'with' && !required.includes(name)),
       );
     });
     expect(Object.keys(webhooks).length).toBeGreaterThan(50);

@@ -1,5 +1,11 @@
 import type { OpenApiDocument, Place } from '../document/document.ts';
-import type { Content, DeclaredResponse, Operation, Parameter } from '../document/operation.ts';
+import {
+  type Content,
+  type DeclaredResponse,
+  extensionOf,
+  type Operation,
+  type Parameter,
+} from '../document/operation.ts';
 import { anything } from '../document/shape.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { Exchange, ReceivedResponse } from '../http/call.ts';
@@ -36,6 +42,20 @@ export function declaredResponseFor(operation: Operation, status: number): Decla
   // Where successes are declared, the default is for errors.
   const isOther = status < 400 && operation.responses.some((response) => /^2/.test(response.status));
   return own ?? (isOther ? undefined : named('DEFAULT'));
+}
+
+/** Whether a request names the properties of rows to return, so that others are missing in the response. */
+function selectsProperties(operation: Operation, { url, body }: Exchange['request']): boolean {
+  const query = new URL(url).searchParams;
+  const sent = body === undefined ? undefined : parsedJson(body)?.value;
+  const schema = requestSchema(operation);
+  const isPartial = (node: unknown) => isObject(node) && extensionOf(node).partial === true;
+  return (
+    operation.parameters.some(({ name, schema }) => query.has(name) && isPartial(schema)) ||
+    (isObject(sent) &&
+      isObject(schema?.properties) &&
+      Object.entries(schema.properties).some(([name, node]) => Object.hasOwn(sent, name) && isPartial(node)))
+  );
 }
 
 /** The JSON of a successful response that is not too deep for recursion. */
@@ -169,7 +189,8 @@ export class Judge {
     const isOfOtherCharset = content !== undefined && hasOtherCharset(content, headers['content-type'] ?? '');
     if (content !== undefined && isStream(mediaType)) yield* this.#items(operation, content, response);
     else if (content?.schema !== undefined) {
-      const found = [...this.#content(operation, content, content.schema, response)];
+      const isPartial = selectsProperties(operation, request);
+      const found = [...this.#content(operation, content, content.schema, response, isPartial)];
       const wrong = found.length > 0 ? this.#wrongIn(operation, request) : [];
       // A server that accepts a wrong value may return it; that it accepts it is the difference.
       for (const one of found)
@@ -218,6 +239,7 @@ export class Judge {
     { node }: Content,
     schema: JsonObject,
     { status, mediaType, json, text }: ReceivedResponse,
+    isPartial: boolean,
   ): Generator<Candidate> {
     if (!isJson(mediaType)) {
       const types = [this.#document.object(schema).type].flat();
@@ -230,7 +252,7 @@ export class Judge {
     const broken = { title: `${status} is not valid JSON`, actual: cut(text) || 'an empty body', place };
     if (json === undefined) return yield candidateOf('response-json', operation, String(status), broken);
     const { value } = json;
-    yield* this.#breaches(operation, status, schema, value);
+    yield* this.#breaches(operation, status, schema, value, isPartial);
     yield* firstOfEach([...this.#undeclared(operation, status, schema, value)]);
     // The status in a problem document must equal the status of the response (RFC 9457).
     const stated = mediaType === 'application/problem+json' && isObject(value) ? value.status : undefined;
@@ -253,10 +275,11 @@ export class Judge {
     return breaches.map(({ pointer }) => valueText(sent.value, pointer));
   }
 
-  #breaches(operation: Operation, status: number, schema: JsonObject, value: unknown): Candidate[] {
+  #breaches(operation: Operation, status: number, schema: JsonObject, value: unknown, isPartial = false): Candidate[] {
     const view = View.of(this.#document, schema);
     const breaches = this.#validators
       .tellingBreaches(schema, value, 'response')
+      .filter(({ keyword }) => !isPartial || keyword !== 'required')
       .map(({ pointer, keyword, message, place }) => {
         const where = general(pointer, view);
         return candidateOf('response-body', operation, `${status} ${where} ${keyword}`, {

@@ -43,6 +43,7 @@ const patternSources = new Map([
   ['contract/fields.ts', 'patterns of the contract'],
   ['entity/row-bounds.ts', 'patterns of the contract'],
   ['operator/copies/import-tenant.ts', 'patterns of the contract'],
+  ['operator/leave.ts', 'patterns of the contract'],
   ['operator/tenants.ts', 'patterns of the contract'],
   ['admission/tenant-settings.ts', 'patterns of the contract'],
 ]);

@@ -101,7 +101,7 @@ const fields: Readonly<Record<string, unknown>> = {
 };
 
 interface FoundDocument {
-  readonly place: string;
+  readonly rowId: string;
   readonly document: string;
   readonly entityType: string | null;
   readonly entityId: string | null;
@@ -157,7 +157,7 @@ class Eraser {
     }
     // A word alone can be a word of any text.
     return [...found]
-      .filter((text) => /\S+[\s@.:+]\S+|^\+\d+$/.test(text) && !/undefined|null|@erased\.invalid/.test(text))
+      .filter((text) => /\S[\s@.:+]\S|^\+\d+$/.test(text) && !/undefined|null|@erased\.invalid/.test(text))
       .sort((one, other) => other.length - one.length);
   }
 
@@ -169,23 +169,23 @@ class Eraser {
       if (!/^jsonb?$/.test(type) || column === 'sys_refs') continue;
       const found = await this.#transaction.all<FoundDocument>(
         plannedForValues(sql`
-          select tableoid::text || ' ' || ctid::text as place, ${sql.ref(column)}::text as document,
+          select tableoid::text || ' ' || ctid::text as "rowId", ${sql.ref(column)}::text as document,
             ${has('entity_type') ? sql`entity_type` : sql`null`} as "entityType", ${has('entity_id') ? sql`entity_id` : sql`null`} as "entityId"
           from ${sql.table(name)} where tenant_id = ${this.#tenantId} and (${sql.ref(column)}::text like any(${this.#patterns(JSON.stringify)})
             ${has('entity_id') ? sql`or entity_id = any(${[...this.#ids]})` : sql``}) for update`),
       );
-      const erased = found.flatMap(({ place, document, entityType, entityId }) => {
+      const erased = found.flatMap(({ rowId, document, entityType, entityId }) => {
         const isOfPerson = entityId !== null && this.#ids.has(entityId);
         const isParty = partyTypes.includes(entityType ?? '');
         const after = JSON.stringify(this.#erased(JSON.parse(document), isOfPerson, !isParty || isOfPerson));
-        return after === JSON.stringify(JSON.parse(document)) ? [] : [{ place, document: after }];
+        return after === JSON.stringify(JSON.parse(document)) ? [] : [{ rowId, document: after }];
       });
       changed += erased.length;
       if (erased.length > 0)
         await this.#transaction.all(sql`
           update ${sql.table(name)} t set ${sql.ref(column)} = r.document::${sql.raw(type)}
-          from json_to_recordset(${JSON.stringify(erased)}::json) as r (place text, document text)
-          where t.tableoid::text || ' ' || t.ctid::text = r.place and t.tenant_id = ${this.#tenantId}`);
+          from json_to_recordset(${JSON.stringify(erased)}::json) as r ("rowId" text, document text)
+          where t.tableoid::text || ' ' || t.ctid::text = r."rowId" and t.tenant_id = ${this.#tenantId}`);
     }
     return changed;
   }

@@ -58,7 +58,7 @@ export async function withRelated(
   body: object,
 ): Promise<object> {
   const relations = resolved(choicesOf(operation).with?.items ?? {})['x-related'] ?? {};
-  const place = operation.method === 'GET' ? 'query' : 'body';
+  const location = operation.method === 'GET' ? 'query' : 'body';
   const found = new Map<string, { readonly by: string; readonly rows: ReadonlyMap<unknown, Related> }>();
   for (const [index, name] of names.entries()) {
     const { by = '', type = '', label = '' } = relations[name] ?? {};
@@ -66,7 +66,7 @@ export async function withRelated(
     const roles = entity.readRoles ?? [];
     if (!holds(roles)) {
       const detail = `Names of ${name} require the ${roles.join(' or ')} role.`;
-      const error = { in: place, pointer: `/with/${index}`, code: 'FORBIDDEN', detail } as const;
+      const error = { in: location, pointer: `/with/${index}`, code: 'FORBIDDEN', detail } as const;
       throw new Rejection('FORBIDDEN', detail, { errors: [error] });
     }
     const ids = new Set(rowsOf(body).flatMap((row) => (typeof row[by] === 'string' ? [row[by]] : [])));

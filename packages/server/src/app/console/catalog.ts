@@ -123,14 +123,14 @@ export function columnsOf(properties: ReadonlyMap<string, Schema>): string[] {
     if (/^\w+Ref$/.test(name)) return 2.5;
     return schema.enum !== undefined || types.includes('boolean') ? 2 : isNumber(schema) ? 1.4 : 1.2;
   };
-  const place = (name: string, schema: Schema | undefined): number =>
+  const order = (name: string, schema: Schema | undefined): number =>
     name === label ? 0 : isNumber(schema) ? 3 : name === 'status' ? 2 : 1;
   return [...properties]
     .map(([name, schema], position) => ({ name, schema, position, rank: rank(name, schema) }))
     .filter((column) => column.rank > 0)
     .sort((a, b) => b.rank - a.rank || a.position - b.position)
     .slice(0, maxColumns)
-    .sort((a, b) => place(a.name, a.schema) - place(b.name, b.schema) || a.position - b.position)
+    .sort((a, b) => order(a.name, a.schema) - order(b.name, b.schema) || a.position - b.position)
     .map(({ name }) => name);
 }
 

@@ -35,7 +35,7 @@ export function day(date: string): Html {
 /** A decimal number with separators and all of its places. */
 export function decimal(number: string): string {
   const { sign = '', whole = '', rest = '' } = /^(?<sign>-?)(?<whole>\d+)(?<rest>\.\d+)?$/.exec(number)?.groups ?? {};
-  return whole === '' ? number : `${sign}${whole.replaceAll(/(?<=\d)(?=(\d{3})+$)/g, ',')}${rest}`;
+  return whole === '' ? number : `${sign}${BigInt(whole).toLocaleString('en-US')}${rest}`;
 }
 
 /** @param currency undefined if nothing says which one it is */
