@@ -41,9 +41,10 @@ export const replacements = {
     email: null,
     phone: null,
     mobile: null,
+    metadata: {},
   },
-  ContactInfo: { email: null, phone: null, mobile: null, fax: null, website: null, address: noAddress },
-  Staff: { firstName: erasedName, lastName: erasedName, phone: null, title: null },
+  ContactInfo: { email: null, phone: null, mobile: null, fax: null, website: null, address: noAddress, metadata: {} },
+  Staff: { firstName: erasedName, lastName: erasedName, phone: null, title: null, metadata: {} },
 } as const;
 
 /** Rows about others, who can have the same address or telephone number. */

@@ -76,6 +76,7 @@ describe('the ETag of a response that creates or changes a row', () => {
       'createEngagement',
       'createCustomRecordType',
       'createEventSubscription',
+      'createFile',
     ]);
   });
 

@@ -9,7 +9,11 @@ import { typesWith } from './standard-types.ts';
 const service = await testService({ isJudgedNightly: true });
 const tenant = await service.addTenant('hartwell');
 await seedDemoData(service, tenant.name);
-const admin = recordsOf(await service.signIn({ roles: ['API_ADMIN'], tenant }));
+const administrator = await service.signIn({ roles: ['API_ADMIN'], tenant });
+const admin = recordsOf(administrator);
+// The demo firm has the standard numbers.
+const orgs = await administrator.call<{ data: { id: string }[] }>('POST', '/gql/v1/orgs', {});
+await admin.make('DocumentSeries', { orgId: orgs.body.data[0]?.id, documentType: 'INVOICE', pattern: 'H-{NNNNN}' });
 /** May write records, and none of a standard type. */
 const writer = await service.signIn({ roles: ['RECORD_W'], tenant });
 

@@ -112,7 +112,7 @@ describe('lookupStaffTypes', () => {
     expect(beyond.body).toMatchObject({ data: [], hasMore: false });
   });
 
-  test.each([[{ pageSize: 0 }], [{ pageSize: 101 }], [{ page: -1 }], [{ where: {} }]])('rejects %j', async (body) => {
+  test.each([[{ pageSize: 0 }], [{ pageSize: 101 }], [{ page: -1 }], [{ where: { nonsense: {} } }]])('rejects %j', async (body) => {
     expect((await failureOf(lookupStaffTypes(body))).slice(0, 2)).toEqual([400, 'VALIDATION_ERROR']);
   });
 
