@@ -46,8 +46,22 @@ test('person erase › a contact is in no row, event, audit row or stored respon
     },
     'home',
   );
-  await records.update([{ type: 'Contact', systemRef: 'philomena', attributes: { email: 'phil@after.example' } }]);
-  const texts = ['Quatermain', 'phil@before.example', 'phil@after.example', '+15035550999', '77 Hidden Lane'];
+  await records.update([
+    {
+      type: 'Contact',
+      systemRef: 'philomena',
+      attributes: { email: 'phil@after.example' },
+      metadata: { nickname: 'Pippa Longstocking' },
+    },
+  ]);
+  const texts = [
+    'Quatermain',
+    'phil@before.example',
+    'phil@after.example',
+    '+15035550999',
+    '77 Hidden Lane',
+    'Pippa Longstocking',
+  ];
   const before = await Promise.all(texts.map(tablesWith));
   expect(before.every((tables) => tables.includes('audit_log') && tables.includes('recorded_event'))).toBe(true);
   const erasure = await erasePerson(operator, { tenant: 'firm', type: 'Contact', ref: 'philomena' });

@@ -112,9 +112,12 @@ describe('lookupStaffTypes', () => {
     expect(beyond.body).toMatchObject({ data: [], hasMore: false });
   });
 
-  test.each([[{ pageSize: 0 }], [{ pageSize: 101 }], [{ page: -1 }], [{ where: { nonsense: {} } }]])('rejects %j', async (body) => {
-    expect((await failureOf(lookupStaffTypes(body))).slice(0, 2)).toEqual([400, 'VALIDATION_ERROR']);
-  });
+  test.each([[{ pageSize: 0 }], [{ pageSize: 101 }], [{ page: -1 }], [{ where: { nonsense: {} } }]])(
+    'rejects %j',
+    async (body) => {
+      expect((await failureOf(lookupStaffTypes(body))).slice(0, 2)).toEqual([400, 'VALIDATION_ERROR']);
+    },
+  );
 
   test('only returns rates to readers with RATE_R', async () => {
     const auditor = await service.signIn({ roles: ['STAFF_R', 'RATE_R'] });
