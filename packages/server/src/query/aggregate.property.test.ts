@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/database.ts';
 import { testService } from '../../test/service.ts';
-import { allOperations, contract, type Operation, type Schema } from '../contract/contract.ts';
+import { allOperations, contract, type Schema } from '../contract/contract.ts';
 import { propertiesOf, resolved } from '../contract/fields.ts';
 import { type Decimal, parseDecimal, sum, zero } from '../platform/decimal.ts';
 import type { AggregateRequest, GroupBy, Measure } from './aggregate-request.ts';
@@ -36,21 +36,50 @@ interface WithBody {
   };
 }
 
-/** The rows that the search beside an aggregate returns. */
-async function rowsOf({ path }: Operation, where: object): Promise<readonly Row[]> {
+/** All rows that a search returns. */
+async function rowsOf(path: string, where: object): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
     const body: object = { where, pageSize: 1000, ...(cursor !== null && { cursor }) };
-    const page = await call<{ data: Row[]; nextCursor: string | null }>(
-      'POST',
-      path.replace('/aggregate', '/search'),
-      body,
-    );
+    const page = await call<{ data: Row[]; nextCursor: string | null }>('POST', path, body);
     if (page.status !== 200) throw new Error(JSON.stringify(page.body));
     rows.push(...page.body.data);
     cursor = page.body.nextCursor;
   }
   return rows;
+}
+
+/** What returns all rows of each type that groups can have columns of. */
+const readsOfRelated: Readonly<Record<string, string>> = {
+  Client: '/gql/v1/clients/search',
+  Job: '/gql/v1/jobs',
+  Staff: '/gql/v1/staff/search',
+  Task: '/v1/tasks/search',
+  TaskType: '/v1/task-types/search',
+};
+const known = new Map<string, Promise<ReadonlyMap<unknown, Row>>>();
+
+/** The rows of a type by their IDs. */
+function rowsById(type: string): Promise<ReadonlyMap<unknown, Row>> {
+  return known.getOrInsertComputed(type, async () => {
+    const path = readsOfRelated[type];
+    if (path === undefined) throw new Error(`This test does not read ${type}.`);
+    return new Map((await rowsOf(path, {})).map((row) => [row.id, row]));
+  });
+}
+
+/** The rows with the columns of the rows that they refer to: `client.name`. */
+async function withRelated(type: string, rows: readonly Row[], columns: readonly Column[]): Promise<readonly Row[]> {
+  const related = contract.components.schemas[`${type}Relation`]?.['x-related'] ?? {};
+  const found: Record<string, unknown>[] = rows.map((row) => ({ ...row }));
+  for (const { name: column } of columns.filter(({ name }) => name.includes('.'))) {
+    const [relation = '', name = ''] = column.split('.');
+    const to = related[relation];
+    if (to === undefined) throw new Error(`${type} has no ${relation}.`);
+    const targets = await rowsById(to.type);
+    for (const row of found) row[column] = targets.get(row[to.by])?.[name] ?? null;
+  }
+  return found;
 }
 
 type Kind = 'Day' | 'Instant' | 'Number' | 'Value';
@@ -268,11 +297,18 @@ function requestOf(columns: readonly Column[]): fc.Arbitrary<AggregateRequest> {
 
 const aggregates = allOperations.filter(({ id }) => id.startsWith('aggregate'));
 
-test('this test aggregates every resource that has a search, but for lists of people, addresses, links and types', () => {
+test('this test aggregates every resource that has a search, but for lists of people, addresses, drafts, links and types', () => {
   const searches = allOperations
     .filter(({ id }) => id.startsWith('search'))
     .map(({ path }) => path.replace('/search', ''));
-  const gql = ['contacts', 'contact_infos', 'staff', 'draft_invoice_histories', 'quick_payment_links'];
+  const gql = [
+    'contacts',
+    'contact_infos',
+    'staff',
+    'draft_invoices',
+    'draft_invoice_histories',
+    'quick_payment_links',
+  ];
   const without = ['/v1/task-types', ...gql.map((name) => `/gql/v1/${name}`)];
   expect(aggregates.map(({ path }) => path.replace('/aggregate', '')).toSorted()).toEqual(
     searches.filter((path) => !without.includes(path)).toSorted(),
@@ -287,8 +323,12 @@ describe.each(aggregates.map((operation) => [operation.id, operation] as const))
   test('returns what a computation over the listed rows gives, on pages of any size', async () => {
     expect(columns.length).toBeGreaterThan(10);
     const wheres = [{}, { active: { _eq: true } }, { createdAt: { _lt: '2000-01-01T00:00:00.000Z' } }];
-    const known = new Map<number, Promise<readonly Row[]>>();
-    const listed = (index: number) => known.getOrInsertComputed(index, () => rowsOf(operation, wheres[index] ?? {}));
+    const listings = new Map<number, Promise<readonly Row[]>>();
+    const search = operation.path.replace('/aggregate', '/search');
+    const listed = (index: number) =>
+      listings.getOrInsertComputed(index, async () =>
+        withRelated(type, await rowsOf(search, wheres[index] ?? {}), columns),
+      );
     await fc.assert(
       fc.asyncProperty(
         requestOf(columns),
