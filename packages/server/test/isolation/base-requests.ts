@@ -165,6 +165,7 @@ function tableOfType(type: string): string {
 /** The table that the ID in the path of an operation refers to. */
 function tableOf(id: string, path: string): string {
   if (path.includes('/event-subscriptions/')) return 'event_subscription';
+  if (path.includes('/clients/')) return 'client';
   const name = id.replace(/^[a-z]+/, '');
   const type = [...allEntities()].map((entity) => entity.type).find((one) => one === name || one === `${name}Entry`);
   return tableOfType(type ?? name);
