@@ -48,7 +48,7 @@ export function printTable(scenario: string, measured: Measured): void {
   );
 }
 
-/** Prints which ratios are beyond the spread of the recorded ones, and records them if that is wanted. */
+/** Prints which ratios are beyond the spread of the recorded ones, and with `--record`, records them. */
 export function compareWithLast(scenarios: Readonly<Record<string, Measured>>, isRecorded: boolean): void {
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
   const date = new Date().toISOString().slice(0, 10);

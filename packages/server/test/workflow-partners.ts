@@ -1,4 +1,4 @@
-/** Who integrations deal with besides the service: a payer without a browser, and a receiver of events. */
+/** Others that integrations deal with: a payer without a browser, and a receiver of events. */
 import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { portOf } from './free-port.ts';

@@ -22,7 +22,7 @@ export interface Config {
   readonly tenantConcurrency: number;
   /** How many years rows of the audit log are kept; 0 keeps all. Undefined if the database says it. */
   readonly auditYears: number | undefined;
-  /** Whether a process that serves applies pending migrations to PostgreSQL; otherwise it refuses to start with them. */
+  /** Whether a process that serves applies pending migrations to PostgreSQL; otherwise it does not start with them. */
   readonly migrateAtStart: boolean;
   /** `transaction` if PostgreSQL is reached through a pooler in that mode. */
   readonly pooler: 'transaction' | undefined;
