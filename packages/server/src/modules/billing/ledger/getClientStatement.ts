@@ -29,7 +29,8 @@ const maxFileMovements = 50_000;
 /** Returns the movements of what a client owes, with the balances before and after them. */
 export const getClientStatement: Handler<'getClientStatement'> = (context, { path, query }) => {
   const { tenant, service, holds, operation } = context;
-  if (!holds(['PYMT_R'])) throw new Rejection('FORBIDDEN', 'A statement requires the PYMT_R role in addition to INVC_R.');
+  if (!holds(['PYMT_R']))
+    throw new Rejection('FORBIDDEN', 'A statement requires the PYMT_R role in addition to INVC_R.');
   const { from, format, pageSize = standardPageSize, cursor } = query;
   return context.read<Result<'getClientStatement'>>(async (session) => {
     const owner = await session.first<{ clientRef: string; name: string; currency: string; today: string }>(sql`
