@@ -64,6 +64,11 @@ export class Directory {
     return this.#tenants.get(name) ?? this.#readTenant(name);
   }
 
+  /** Reads a tenant again when it is next used in this process. */
+  forget(name: string): void {
+    this.#tenants.delete(name);
+  }
+
   async #readTenant(name: string): Promise<Tenant | undefined> {
     const placed = await this.#find(name);
     if (placed?.row?.id == null || !placed.row.active) return undefined;

@@ -8,14 +8,16 @@ const { store } = await testStore();
 const operator = { service: { directory: new Directory(store) } };
 const set = (setting: string, value: string) => setTenantSetting(operator, { tenant: 'alpha', setting, value });
 
-test('tenant set › changes one setting, which every process applies within seconds', async () => {
+test('tenant set › changes one setting, which this process applies at once, and every other one within seconds', async () => {
   let now = 1_000;
+  expect(await operator.service.directory.tenant('alpha')).toMatchObject({ settings: { wipEvents: false } });
   const directory = new Directory(store, { now: () => now });
   expect(await directory.tenant('alpha')).toMatchObject({
     timeZone: 'America/New_York',
     settings: { wipEvents: false },
   });
   await set('wipEvents', 'on');
+  expect(await operator.service.directory.tenant('alpha')).toMatchObject({ settings: { wipEvents: true } });
   await set('timeZone', 'Pacific/Kiritimati');
   await set('currency', 'CAD');
   const shown = await showTenantSettings(operator, 'alpha');

@@ -24,7 +24,7 @@ interface StoredTenant {
 }
 
 /**
- * Changes one setting of a tenant. It takes effect within seconds in every process.
+ * Changes one setting of a tenant. It takes effect at once in this process, and within seconds in every other one.
  *
  * @throws Error with a sentence if the tenant or the setting does not exist, or the value is invalid.
  */
@@ -34,7 +34,7 @@ export async function setTenantSetting(
 ): Promise<OperatorSettings> {
   const { currency, timeZone, ...others } = parseSetting(change.setting, change.value);
   const store = await storeOfTenant({ service }, change.tenant);
-  return store.system(async (transaction) => {
+  const changed = await store.system(async (transaction) => {
     if (timeZone !== undefined) {
       // The database has its own list of time zones.
       await transaction.all(sql`select now() at time zone ${timeZone}`).catch((error) => {
@@ -56,6 +56,8 @@ export async function setTenantSetting(
     await recordOperatorAct(transaction, { operation: 'tenant set', subject: change.tenant, details });
     return settings;
   });
+  service.directory.forget(change.tenant);
+  return changed;
 }
 
 /** All settings of a tenant, including defaults. @throws Error with a sentence if the tenant does not exist. */
