@@ -329,6 +329,22 @@ describe('creditedInvoiceId of a DraftInvoice', () => {
     expect(await change('Invoice', credited.systemRef, writeOff)).toMatchObject(rejected('INVALID_STATE', 'status'));
   });
 
+  test('credits no invoice that is voided at the same time', async () => {
+    const { id: clientId } = await newClient();
+    for (let round = 0; round < 6; round++) {
+      const credited = await bill('25.00', clientId);
+      const draft = await draftOf([discount], { clientId, creditedInvoiceId: credited.id });
+      await change('DraftInvoice', draft.systemRef, { status: 'IN_REVIEW' });
+      const approval = { type: 'DraftInvoice', systemRef: draft.systemRef, attributes: { status: 'APPROVED' } };
+      const [approved, voiding] = await Promise.all([
+        approver.call<WriteResult>('PUT', '/api/v1/records', { records: [approval] }),
+        change('Invoice', credited.systemRef, voided),
+      ]);
+      const statuses = [only(approved.body.records).status, voiding.status];
+      expect(statuses.toSorted()).toEqual(['FAILED', 'UPDATED']);
+    }
+  });
+
   test('credits an invoice at most to its total, also by drafts that are approved at once', async () => {
     const { id: clientId } = await newClient();
     const credited = await bill('25.00', clientId);
