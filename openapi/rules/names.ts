@@ -24,6 +24,8 @@ const givenValues = new Set([
   ...['body', 'path', 'query', 'header'],
   // File formats, by the endings of their names
   ...['json', 'csv', 'pdf'],
+  // Languages, as in ISO 639-1
+  ...['en', 'de', 'fr', 'es'],
   // RFC 6750, RFC 9111, and the name of the algorithm in RFC 2104's writing
   ...['Bearer', 'no-store', 'HMAC-SHA256'],
 ]);

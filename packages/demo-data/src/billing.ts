@@ -5,9 +5,12 @@ import {
   createLink,
   draftInvoice,
   dueOf,
+  endSending,
   invoice,
+  mail,
   newLinkUrl,
   payment,
+  startSending,
 } from '@financial-automation/server/modules/billing';
 import { job } from '@financial-automation/server/modules/projects';
 import { wipEntry } from '@financial-automation/server/modules/time';
@@ -74,6 +77,20 @@ export async function seedBilling(
     const clientRef = plan.get(invoice, idOf('posted'))?.clientRef ?? '';
     const body = { clientRef, invoiceIds: [idOf('posted')], note: 'Thank you for your prompt payment.' };
     createLink(plan, apiUserId, url, body, storyId('QuickPaymentLink', 1));
+  });
+  await step((plan) => {
+    const { orgId } = plan.get(invoice, idOf('overdue')) ?? {};
+    if (orgId === undefined) throw new Error('The demo firm has no overdue invoice.');
+    const texts = { kind: 'INVOICE', template: 'INVOICE', language: 'en', message: null, reminderDate: null } as const;
+    const addresses = { toAddresses: ['ines@example.com'], ccAddresses: [], quickPaymentLinkId: null };
+    const about = { orgId, clientId, invoiceIds: [idOf('overdue')] };
+    const { row } = plan.insert(
+      mail,
+      { ...texts, ...addresses, ...about, status: 'QUEUED' },
+      { id: storyId('Mail', 1) },
+    );
+    const started = startSending(plan, row, 'Invoice INV-2026-00355 from Hartwell & Oakes LLP').row;
+    endSending(plan, started, { status: 'SENT', failure: null, acceptedAddresses: ['ines@example.com'] });
   });
   for (const status of ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED'] as const)
     await step((plan) => plan.update(job, storyId('Job', 2), { status }));

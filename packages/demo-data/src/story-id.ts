@@ -35,6 +35,7 @@ const types = {
   Invoice: '1a04',
   Payment: '1a05',
   QuickPaymentLink: '1a06',
+  Mail: '1a09',
   LedgerEntry: '1a08',
   File: '1b01',
   EventSubscription: '1b02',

@@ -10,6 +10,7 @@ import { Directory } from '../src/admission/directory.ts';
 import { type Background, type BackgroundWork, startBackground } from '../src/background/background.ts';
 import type { BackgroundService } from '../src/background/job.ts';
 import { Vault } from '../src/platform/auth/vault.ts';
+import { MailServers } from '../src/platform/mail/mail-server.ts';
 import { createMetrics } from '../src/platform/process/metrics.ts';
 import { LocalStorage } from '../src/platform/storage/local-storage.ts';
 import type { Store } from '../src/platform/store/store.ts';
@@ -31,6 +32,7 @@ export function backgroundService(store: Store): BackgroundService {
     directory: new Directory(store),
     metrics: createMetrics('v1.0.0'),
     processor: undefined,
+    mailServers: new MailServers(undefined),
   };
 }
 

@@ -195,6 +195,8 @@ function testConfig(): Service['config'] {
     corsOrigins: [],
     compressResponses: false,
     payments: { processor: 'sandbox' },
+    // Tests that run the job replace it.
+    mail: { url: 'smtp://127.0.0.1:1', sandboxUrl: 'smtp://127.0.0.1:1', from: 'books@firm.example' },
   };
 }
 

@@ -114,6 +114,12 @@ export const calls = {
   aggregateInvoices: ["POST","/gql/v1/invoices/aggregate",true,"cursor"],
   /** Get an invoice */
   getInvoice: ["GET","/gql/v1/invoice/{id}",true,null],
+  /** Send an invoice by mail */
+  sendInvoice: ["POST","/api/v1/invoices/{id}/send","key",null],
+  /** Search mails */
+  searchMails: ["POST","/gql/v1/mails/search",true,"offset"],
+  /** Get a mail */
+  getMail: ["GET","/gql/v1/mail/{id}",true,null],
   /** Get the statement of account of a client */
   getClientStatement: ["GET","/api/v1/clients/{id}/statement",true,"cursor"],
   /** List the lines of invoices */
@@ -271,4 +277,4 @@ export const calls = {
   /** Get a file */
   getFile: ["GET","/api/v1/files/{id}",true,null],
 } as const;
-export const mirrored = {"Client":["searchClients",true],"Contact":["searchContacts",true],"ContactClient":["listContactClients",true],"ClientGroup":["listClientGroups",true],"ContactInfo":["searchContactInfos",true],"Job":["listJobs",true],"Task":["searchTasks",false],"Engagement":["searchEngagements",true],"Staff":["searchStaff",false],"TimeEntry":["searchTimeEntries",false],"ExpenseEntry":["searchExpenseEntries",true],"TaskType":["searchTaskTypes",false],"WipEntry":["searchWip",false],"DraftInvoice":["searchDraftInvoices",true],"Invoice":["searchInvoices",true],"Payment":["searchPayments",true],"QuickPaymentLink":["searchQuickPaymentLinks",true]} as const;
+export const mirrored = {"Client":["searchClients",true],"Contact":["searchContacts",true],"ContactClient":["listContactClients",true],"ClientGroup":["listClientGroups",true],"ContactInfo":["searchContactInfos",true],"Job":["listJobs",true],"Task":["searchTasks",false],"Engagement":["searchEngagements",true],"Staff":["searchStaff",false],"TimeEntry":["searchTimeEntries",false],"ExpenseEntry":["searchExpenseEntries",true],"TaskType":["searchTaskTypes",false],"WipEntry":["searchWip",false],"DraftInvoice":["searchDraftInvoices",true],"Invoice":["searchInvoices",true],"Payment":["searchPayments",true],"QuickPaymentLink":["searchQuickPaymentLinks",true],"Mail":["searchMails",true]} as const;

@@ -2088,6 +2088,119 @@ export const operations = {
       503
     ]
   },
+  "sendInvoice": {
+    "method": "POST",
+    "path": "/api/v1/invoices/{id}/send",
+    "tag": "billing",
+    "summary": "Send an invoice by mail",
+    "roles": [
+      "INVC_W"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": "key",
+    "rateLimit": {
+      "policy": "write",
+      "limit": 600,
+      "window": 60
+    },
+    "bodyLimit": 1048576,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional",
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
+    },
+    "statuses": [
+      202,
+      400,
+      401,
+      403,
+      404,
+      406,
+      409,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "searchMails": {
+    "method": "POST",
+    "path": "/gql/v1/mails/search",
+    "tag": "billing",
+    "summary": "Search mails",
+    "roles": [
+      "INVC_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "getMail": {
+    "method": "GET",
+    "path": "/gql/v1/mail/{id}",
+    "tag": "billing",
+    "summary": "Get a mail",
+    "roles": [
+      "INVC_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
+    },
+    "statuses": [
+      200,
+      304,
+      400,
+      401,
+      403,
+      404,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
   "getClientStatement": {
     "method": "GET",
     "path": "/api/v1/clients/{id}/statement",

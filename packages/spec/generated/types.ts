@@ -1717,6 +1717,100 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/invoices/{id}/send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an invoice by mail
+         * @description Accepts an invoice or credit note to be sent with its PDF, and returns the ID of the mail. `Location` is the URL of the mail (`getMail`); each
+         *     change of its `status` sends an event. When the mail server has accepted it, the invoice gets `sentAt`.
+         *
+         *     Each call sends one mail, at most once: a mail of which the service does not know whether it arrived becomes `UNKNOWN` and is not
+         *     sent again. If the mail server defers it, the service tries again, at growing intervals. An imported invoice has no PDF of the service, and is sent without one.
+         *
+         *     - Without an address, the call returns 400 (`VALIDATION_ERROR`).
+         *     - An invoice that is not posted, or was voided, returns 409 (`INVALID_STATE`); with `withPaymentLink`, also one on which nothing is due.
+         *     - If the service has no mail server, the call returns 409 (`MAIL_NOT_CONFIGURED`). A sandbox only sends to the mail server that the operator
+         *       has set for sandboxes.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_W` (see the schema `Role`)
+         *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
+         *     - **Idempotency**: safe to repeat with the same `Idempotency-Key`
+         *     - **Maximum body size**: 1,024 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["sendInvoice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/mails/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search mails
+         * @description Returns the mails that match `where`, sorted by `orderBy`. Without `where`, all mails match.
+         *
+         *     A `where` clause that is too complex returns 400 (`SEARCH_TOO_COMPLEX`).
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["searchMails"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/mail/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a mail
+         * @description Returns one mail, whatever its status.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        get: operations["getMail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/clients/{id}/statement": {
         parameters: {
             query?: never;
@@ -5154,6 +5248,46 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    mailCreated: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A mail was created
+         * @description Sent when an invoice is sent or a reminder is due, and the mail waits to be sent.
+         */
+        post: operations["mailCreated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    mailUpdated: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A mail was updated
+         * @description Sent when the status of a mail changes.
+         */
+        post: operations["mailUpdated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     fileCreated: {
         parameters: {
             query?: never;
@@ -5465,6 +5599,62 @@ export interface components {
             name: string | null;
         };
         /**
+         * Mail variables
+         * @description Variables of mail templates, each written as `{{clientName}}`, with example values. Dates and amounts have the form of the language.
+         */
+        MailVariables: {
+            /**
+             * @description Registered name of the org.
+             * @example Hartwell & Oakes LLP
+             */
+            firmName: string;
+            /**
+             * @description Name of the client.
+             * @example Harbor & Pine LLC
+             */
+            clientName: string;
+            /**
+             * @description Number of the document, or of all documents of a reminder.
+             * @example INV-2026-00355
+             */
+            documentNumber: string;
+            /**
+             * @description Date of the document; of the oldest one of a reminder.
+             * @example August 16, 2026
+             */
+            issuedOn: string;
+            /**
+             * @description Due date of the document; of the oldest one of a reminder.
+             * @example September 15, 2026
+             */
+            dueOn: string;
+            /**
+             * @description Total of the documents, a sum for each currency.
+             * @example USD 1,250.00
+             */
+            total: string;
+            /**
+             * @description Amount still due on the documents, a sum for each currency.
+             * @example USD 1,250.00
+             */
+            amountDue: string;
+            /**
+             * @description A line for each document, with its number, due date and amount due.
+             * @example INV-2026-00355 · September 15, 2026 · USD 1,250.00
+             */
+            documents: string;
+            /**
+             * @description `message` of `sendInvoice`, or empty.
+             * @example Thank you for your business.
+             */
+            message: string;
+            /**
+             * @description Page on which the client pays, or empty without `withPaymentLink`.
+             * @example https://api.financial-automation.example/pay/xmp1e-T0ken-n0t-rea1-9Qw4Zr7KcV2b
+             */
+            paymentUrl: string;
+        };
+        /**
          * Problem
          * @description Problem details (RFC 9457).
          */
@@ -5527,6 +5717,7 @@ export interface components {
          *     | `PERIOD_CLOSED` | the day is in a closed period of the books | choose a day in an open period |
          *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job | lower the amount, or set `exceedsFee` |
          *     | `LIMIT_REACHED` | the tenant already has the maximum number of these; the operation states it | deactivate one, or wait until one has finished |
+         *     | `MAIL_NOT_CONFIGURED` | the service has no mail server, or none for sandboxes | ask the operator to set one |
          *     | `IDEMPOTENCY_KEY_REUSED` | the key was used for another request | use a new key for each request |
          *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running | repeat after `Retry-After` seconds |
          *     | `EVENTS_EXPIRED` | events after this position are no longer kept | read everything again, and continue from now |
@@ -5543,7 +5734,7 @@ export interface components {
          *     Values can be added in any release.
          * @enum {string}
          */
-        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "OUTCOME_UNKNOWN" | "READ_TIMEOUT";
+        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "MAIL_NOT_CONFIGURED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "OUTCOME_UNKNOWN" | "READ_TIMEOUT";
         /**
          * Tenant name
          * @description Name of a tenant.
@@ -6445,6 +6636,12 @@ export interface components {
          */
         NullableBusinessDate: string | null;
         /**
+         * Document language
+         * @description Language of mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Values can be added in any release.
+         * @enum {string}
+         */
+        DocumentLanguage: "en" | "de" | "fr" | "es";
+        /**
          * Nullable instant
          * Format: date-time
          * @description Instant (RFC 3339), or null. Responses are in UTC, with milliseconds.
@@ -6684,6 +6881,11 @@ export interface components {
              * @example USD
              */
             currency: string;
+            /**
+             * @description Language of the mails to the client. Default on creation: `en`.
+             * @example en
+             */
+            documentLanguage: components["schemas"]["DocumentLanguage"];
             /**
              * Nullable instant
              * Format: date-time
@@ -7618,6 +7820,11 @@ export interface components {
              */
             currency?: string;
             /**
+             * @description Language of the mails to the client. Default on creation: `en`.
+             * @example en
+             */
+            documentLanguage?: components["schemas"]["DocumentLanguage"];
+            /**
              * Nullable instant
              * Format: date-time
              * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
@@ -8033,6 +8240,11 @@ export interface components {
              */
             currency?: string;
             /**
+             * @description Language of the mails to the client. Default on creation: `en`.
+             * @example en
+             */
+            documentLanguage?: components["schemas"]["DocumentLanguage"];
+            /**
              * Nullable instant
              * Format: date-time
              * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
@@ -8145,7 +8357,7 @@ export interface components {
              * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
-            code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
+            code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "MAIL_NOT_CONFIGURED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
             /**
              * UUID
              * Format: uuid
@@ -15654,7 +15866,8 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description When you sent the invoice to the client, or null. It must not be in the future. The service does not send invoices.
+             * @description When the invoice was last sent to the client, or null. `sendInvoice` sets it when the mail server has accepted the mail; write it if
+             *     you send invoices yourself. It must not be in the future.
              * @example 2026-09-30T16:05:00.000Z
              */
             sentAt?: string | null;
@@ -15877,7 +16090,8 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description When you sent the invoice to the client, or null. It must not be in the future. The service does not send invoices.
+             * @description When the invoice was last sent to the client, or null. `sendInvoice` sets it when the mail server has accepted the mail; write it if
+             *     you send invoices yourself. It must not be in the future.
              * @example 2026-09-30T16:05:00.000Z
              */
             sentAt: string | null;
@@ -16290,6 +16504,358 @@ export interface components {
              */
             cursor?: string;
             where?: components["schemas"]["InvoiceWhere"];
+        };
+        /**
+         * Invoice send request
+         * @description How to send an invoice.
+         */
+        InvoiceSendRequest: {
+            /**
+             * @description Recipients. Without it, the contacts of the client that receive invoices (`receivesInvoices`), otherwise the billing contact of the
+             *     invoice, otherwise the `email` of the client; contacts that have opted out of email and addresses that bounced are omitted.
+             * @example [
+             *       "ines@example.com"
+             *     ]
+             */
+            to?: string[];
+            /**
+             * @description Recipients of a copy.
+             * @example [
+             *       "tomas@example.com"
+             *     ]
+             */
+            cc?: string[];
+            /**
+             * @description Text for the recipients, in place of the variable `message`.
+             * @example Thank you for your business.
+             */
+            message?: string;
+            /**
+             * @description Whether to create a quick payment link for the amount due, and to send its URL.
+             * @default false
+             */
+            withPaymentLink?: boolean;
+        };
+        /**
+         * Mail status
+         * @description Status of a mail. Only the service writes it.
+         *
+         *     - `QUEUED`: waits to be sent, also after an attempt that a mail server has deferred.
+         *     - `SENDING`: is being handed over to the mail server.
+         *     - `SENT`: the mail server has accepted it for at least one recipient.
+         *     - `BOUNCED`: the mail server has rejected all recipients for good.
+         *     - `FAILED`: it was not sent; see `failure`.
+         *     - `UNKNOWN`: the connection or the service ended after the mail was handed over and before the mail server confirmed it. It may have
+         *       arrived, so the service does not send it again. Ask the recipient, or send the invoice again.
+         *
+         *     A new row is `QUEUED` or `FAILED`. Possible transitions:
+         *
+         *     | From | To | By |
+         *     |---|---|---|
+         *     | `QUEUED` | `SENDING` | service: sending started |
+         *     | `QUEUED` | `FAILED` | service: sending ended |
+         *     | `SENDING` | `SENT` | service: sending ended |
+         *     | `SENDING` | `BOUNCED` | service: sending ended |
+         *     | `SENDING` | `QUEUED` | service: sending ended |
+         *     | `SENDING` | `FAILED` | service: sending ended |
+         *     | `SENDING` | `UNKNOWN` | service: sending ended |
+         * @enum {string}
+         */
+        MailStatus: "QUEUED" | "SENDING" | "SENT" | "BOUNCED" | "FAILED" | "UNKNOWN";
+        /**
+         * Invoice send result
+         * @description Mail that will be sent.
+         */
+        InvoiceSendResult: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the mail.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            mailId: string;
+            status: components["schemas"]["MailStatus"];
+        };
+        /**
+         * Mail kind
+         * @description What a mail is.
+         *
+         *     - `INVOICE`: an invoice or credit note, sent with `sendInvoice`.
+         *     - `REMINDER`: a reminder of overdue invoices.
+         *
+         *     Values can be added in any release.
+         * @enum {string}
+         */
+        MailKind: "INVOICE" | "REMINDER";
+        /**
+         * Mail kind condition
+         * @description Condition on the kind of a mail. Operators are combined with AND.
+         */
+        MailKindFilter: {
+            _eq?: components["schemas"]["MailKind"];
+            _neq?: components["schemas"]["MailKind"];
+            _in?: components["schemas"]["MailKind"][];
+            _nin?: components["schemas"]["MailKind"][];
+            _is_null?: boolean;
+        };
+        /**
+         * Mail status condition
+         * @description Condition on the status of a mail. Operators are combined with AND.
+         */
+        MailStatusFilter: {
+            _eq?: components["schemas"]["MailStatus"];
+            _neq?: components["schemas"]["MailStatus"];
+            _in?: components["schemas"]["MailStatus"][];
+            _nin?: components["schemas"]["MailStatus"][];
+            _is_null?: boolean;
+        };
+        /**
+         * Mail filter
+         * @description Mail filter. Sibling conditions are combined with AND.
+         */
+        MailWhere: {
+            id?: components["schemas"]["UuidFilter"];
+            systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
+            active?: components["schemas"]["BooleanFilter"];
+            createdAt?: components["schemas"]["InstantFilter"];
+            updatedAt?: components["schemas"]["InstantFilter"];
+            kind?: components["schemas"]["MailKindFilter"];
+            status?: components["schemas"]["MailStatusFilter"];
+            orgId?: components["schemas"]["UuidFilter"];
+            clientId?: components["schemas"]["UuidFilter"];
+            invoiceIds?: components["schemas"]["UuidListFilter"];
+            template?: components["schemas"]["TextFilter"];
+            attempts?: components["schemas"]["IntegerFilter"];
+            reminderDate?: components["schemas"]["DateFilter"];
+            sentAt?: components["schemas"]["InstantFilter"];
+            /** @description Filters combined with AND. */
+            _and?: components["schemas"]["MailWhere"][];
+            /** @description Filters combined with OR. */
+            _or?: components["schemas"]["MailWhere"][];
+            /** @description Filter that must not match. */
+            _not?: components["schemas"]["MailWhere"];
+        };
+        /**
+         * Mail sort keys
+         * @description Sort key for mails.
+         */
+        MailOrderBy: {
+            id?: components["schemas"]["OrderDirection"];
+            systemRef?: components["schemas"]["OrderDirection"];
+            active?: components["schemas"]["OrderDirection"];
+            createdAt?: components["schemas"]["OrderDirection"];
+            updatedAt?: components["schemas"]["OrderDirection"];
+            sentAt?: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Mail search request
+         * @description Filter, order and page of a search of mails.
+         */
+        MailSearchRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["MailWhere"];
+            /** @description Sort keys, the most significant first. */
+            orderBy?: components["schemas"]["MailOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "kind",
+             *       "status"
+             *     ]
+             */
+            fields?: components["schemas"]["MailField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "org"
+             *     ]
+             */
+            with?: components["schemas"]["MailRelation"][];
+        };
+        /**
+         * Mail address list
+         * @description Email addresses.
+         */
+        MailAddressList: string[];
+        /**
+         * Mail template name
+         * @description Name of a mail template. `INVOICE` and `REMINDER` have standard texts in every language.
+         * @example INVOICE
+         */
+        MailTemplateName: string;
+        /**
+         * Mail
+         * @description Email to a client, with what became of it.
+         */
+        Mail: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
+            version: number;
+            kind: components["schemas"]["MailKind"];
+            status: components["schemas"]["MailStatus"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Org of the firm that writes.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client that is written to.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            clientId: string;
+            /** @description Invoices or credit notes that the mail is about. */
+            invoiceIds: string[];
+            /** @description Recipients. */
+            toAddresses: components["schemas"]["MailAddressList"];
+            /** @description Recipients of a copy. */
+            ccAddresses: components["schemas"]["MailAddressList"];
+            /**
+             * Mail template name
+             * @description Template of the texts.
+             * @example INVOICE
+             */
+            template: string;
+            /** @description Language of the texts. */
+            language: components["schemas"]["DocumentLanguage"];
+            /** @description Subject, as last sent; null before the first attempt. */
+            subject: string | null;
+            /** @description Text that the caller of `sendInvoice` added, or null. */
+            message: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Payment link whose URL the mail has, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            quickPaymentLinkId: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Day of a reminder, otherwise null. A client gets at most one a day.
+             * @example 2026-09-30
+             */
+            reminderDate: string | null;
+            /**
+             * Count
+             * Format: int32
+             * @description Number of attempts to send it.
+             */
+            attempts: number;
+            /** @description Recipients for whom the mail server has accepted it. */
+            acceptedAddresses: components["schemas"]["MailAddressList"];
+            /** @description Recipients whom the mail server has rejected for good. */
+            bouncedAddresses: components["schemas"]["MailAddressList"];
+            /** @description Why the last attempt did not succeed, such as the response of the mail server; null if it did. */
+            failure: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the mail server accepted it, or null.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            sentAt: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                org?: components["schemas"]["RelatedRow"] | null;
+                client?: components["schemas"]["RelatedRow"] | null;
+            };
+        };
+        /**
+         * Mail page
+         * @description One page of mails.
+         */
+        MailPage: {
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
+            page: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
+            pageSize: number;
+            /** @description Whether there are more rows after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
+            total?: number;
+            /**
+             * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
+             *     Present if `includeTotal` was true.
+             */
+            totalIsExact?: boolean;
+            /** @description Mails. */
+            data: components["schemas"]["Mail"][];
         };
         /**
          * Statement ageing
@@ -20305,7 +20871,7 @@ export interface components {
          *     | `JOB_R` | `Job`, `JobTemplate` |
          *     | `PAYLNK_C` | `QuickPaymentLink` |
          *     | `PYMT_R` | `Payment` |
-         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `DocumentSeries` |
+         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `DocumentSeries` |
          *     | `STAFF_R` | `Staff`, `StaffType` |
          *     | `TASK_R` | `TaskType`, `Task` |
          *     | `WIP_R` | `WipEntry` |
@@ -20319,6 +20885,135 @@ export interface components {
             summary: components["schemas"]["RecordWriteSummary"];
             /** @description One result for each record of the request. */
             records: components["schemas"]["RecordWriteItem"][];
+        };
+        /**
+         * Mail template fields
+         * @description Fields of a mail template that a caller can write. Texts have variables such as `{{clientName}}` (`MailVariables`); an unknown one is
+         *     rejected. A line whose variables are all empty is omitted. A new record requires `orgId`, `name`, `subject`, `text`.
+         */
+        MailTemplateFields: {
+            /**
+             * @description Org whose mails have these texts.
+             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId?: string | components["schemas"]["RowReference"];
+            /**
+             * Mail template name
+             * @description Name of a mail template. `INVOICE` and `REMINDER` have standard texts in every language.
+             * @example INVOICE
+             */
+            name?: string;
+            /**
+             * @description Language of mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Default on creation: `en`.
+             * @example en
+             */
+            language?: components["schemas"]["DocumentLanguage"];
+            /**
+             * @description Subject, one line.
+             * @example Invoice {{documentNumber}} from {{firmName}}
+             */
+            subject?: string;
+            /**
+             * @description Plain text.
+             * @example Dear {{clientName}}, please find attached {{documentNumber}}.
+             */
+            text?: string;
+            /**
+             * @description The same as HTML; null derives it from `text`. Values of variables are escaped.
+             * @example <p>Dear {{clientName}}, please find attached {{documentNumber}}.</p>
+             */
+            html?: string | null;
+            /**
+             * Nullable email
+             * Format: email
+             * @description Address to which replies go, or null. Mails are sent from the address of the service, with the name of the org.
+             * @example billing@example.com
+             */
+            replyTo?: string | null;
+        };
+        /**
+         * Mail template
+         * @description Texts of mails of an org in a language. A mail has the texts of the active template of its name in the language of the client, otherwise
+         *     in English, otherwise the standard texts.
+         */
+        MailTemplate: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
+            version: number;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Org whose mails have these texts.
+             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId: string;
+            /**
+             * Mail template name
+             * @description Name of a mail template. `INVOICE` and `REMINDER` have standard texts in every language.
+             * @example INVOICE
+             */
+            name: string;
+            /**
+             * @description Language of mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Default on creation: `en`.
+             * @example en
+             */
+            language: components["schemas"]["DocumentLanguage"];
+            /**
+             * @description Subject, one line.
+             * @example Invoice {{documentNumber}} from {{firmName}}
+             */
+            subject: string;
+            /**
+             * @description Plain text.
+             * @example Dear {{clientName}}, please find attached {{documentNumber}}.
+             */
+            text: string;
+            /**
+             * @description The same as HTML; null derives it from `text`. Values of variables are escaped.
+             * @example <p>Dear {{clientName}}, please find attached {{documentNumber}}.</p>
+             */
+            html: string | null;
+            /**
+             * Nullable email
+             * Format: email
+             * @description Address to which replies go, or null. Mails are sent from the address of the service, with the name of the org.
+             * @example billing@example.com
+             */
+            replyTo: string | null;
         };
         /**
          * Document series restart
@@ -20473,7 +21168,7 @@ export interface components {
          *     | `JOB_R` | `Job`, `JobTemplate` |
          *     | `PAYLNK_C` | `QuickPaymentLink` |
          *     | `PYMT_R` | `Payment` |
-         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `DocumentSeries` |
+         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `DocumentSeries` |
          *     | `STAFF_R` | `Staff`, `StaffType` |
          *     | `TASK_R` | `TaskType`, `Task` |
          *     | `WIP_R` | `WipEntry` |
@@ -21756,7 +22451,7 @@ export interface components {
          *     | `INVC_W` | `Invoice` |
          *     | `JOB_W` | `Job`, `JobTemplate` |
          *     | `PYMT_W` | `Payment` |
-         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine` |
+         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate` |
          *     | `STAFF_W` | `Staff`, `StaffType` |
          *     | `TASK_W` | `TaskType`, `Task` |
          *     | `WIP_W` | `WipEntry` |
@@ -21783,7 +22478,7 @@ export interface components {
          *     | `INVC_W` | `Invoice` |
          *     | `JOB_W` | `Job`, `JobTemplate` |
          *     | `PYMT_W` | `Payment` |
-         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine` |
+         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate` |
          *     | `STAFF_W` | `Staff`, `StaffType` |
          *     | `TASK_W` | `TaskType`, `Task` |
          *     | `WIP_W` | `WipEntry` |
@@ -21811,7 +22506,7 @@ export interface components {
          *     | `FILE_W` | `File` |
          *     | `JOB_W` | `Job`, `JobTemplate` |
          *     | `PAYLNK_C` | `QuickPaymentLink` |
-         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine` |
+         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate` |
          *     | `STAFF_W` | `Staff`, `StaffType` |
          *     | `TASK_W` | `TaskType`, `Task` |
          */
@@ -24523,6 +25218,11 @@ export interface components {
              */
             currency: string;
             /**
+             * @description Language of the mails to the client. Default on creation: `en`.
+             * @example en
+             */
+            documentLanguage: components["schemas"]["DocumentLanguage"];
+            /**
              * Nullable instant
              * Format: date-time
              * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
@@ -25929,7 +26629,8 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description When you sent the invoice to the client, or null. It must not be in the future. The service does not send invoices.
+             * @description When the invoice was last sent to the client, or null. `sendInvoice` sets it when the mail server has accepted the mail; write it if
+             *     you send invoices yourself. It must not be in the future.
              * @example 2026-09-30T16:05:00.000Z
              */
             sentAt: string | null;
@@ -26760,6 +27461,52 @@ export interface components {
              * @example 0
              */
             defaultRate: DecimalString | null;
+        };
+        /**
+         * Mail template attributes
+         * @description Attributes of a `MailTemplate` in responses.
+         */
+        MailTemplateAttributes: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description Org whose mails have these texts.
+             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId: string;
+            /**
+             * Mail template name
+             * @description Name of a mail template. `INVOICE` and `REMINDER` have standard texts in every language.
+             * @example INVOICE
+             */
+            name: string;
+            /**
+             * @description Language of mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Default on creation: `en`.
+             * @example en
+             */
+            language: components["schemas"]["DocumentLanguage"];
+            /**
+             * @description Subject, one line.
+             * @example Invoice {{documentNumber}} from {{firmName}}
+             */
+            subject: string;
+            /**
+             * @description Plain text.
+             * @example Dear {{clientName}}, please find attached {{documentNumber}}.
+             */
+            text: string;
+            /**
+             * @description The same as HTML; null derives it from `text`. Values of variables are escaped.
+             * @example <p>Dear {{clientName}}, please find attached {{documentNumber}}.</p>
+             */
+            html: string | null;
+            /**
+             * Nullable email
+             * Format: email
+             * @description Address to which replies go, or null. Mails are sent from the address of the service, with the name of the org.
+             * @example billing@example.com
+             */
+            replyTo: string | null;
         };
         /**
          * Document series attributes
@@ -28199,6 +28946,43 @@ export interface components {
             error: components["schemas"]["RecordItemError"] | null;
         };
         /**
+         * Mail template write item
+         * @description Result of writing one record of the request. The type is `MailTemplate`.
+         */
+        MailTemplateWriteItem: {
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
+            index: number;
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "MailTemplate";
+            /** @description Key of the record; null if a record without a valid one failed. */
+            systemRef: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string | null;
+            status: components["schemas"]["RecordWriteStatus"];
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
+            version: number | null;
+            /** @description Whether the stored record is active; null if the record failed. */
+            active: boolean | null;
+            /** @description Stored values of the record; null if the record failed. */
+            attributes: components["schemas"]["MailTemplateAttributes"] | null;
+            /** @description Reason why the record failed; null if it succeeded. */
+            error: components["schemas"]["RecordItemError"] | null;
+        };
+        /**
          * Document series write item
          * @description Result of writing one record of the request. The type is `DocumentSeries`.
          */
@@ -28313,7 +29097,7 @@ export interface components {
          * Standard record write item
          * @description Result of writing one record of the request. For standard types.
          */
-        StandardRecordWriteItem: components["schemas"]["ClientWriteItem"] | components["schemas"]["ClientTypeWriteItem"] | components["schemas"]["TaxRegionWriteItem"] | components["schemas"]["ClientGroupWriteItem"] | components["schemas"]["ClientBusinessEntityWriteItem"] | components["schemas"]["ContactClientWriteItem"] | components["schemas"]["ContactInfoWriteItem"] | components["schemas"]["DepartmentWriteItem"] | components["schemas"]["IndustryWriteItem"] | components["schemas"]["OfficeWriteItem"] | components["schemas"]["OrgWriteItem"] | components["schemas"]["ServiceLineWriteItem"] | components["schemas"]["ContactWriteItem"] | components["schemas"]["JobWriteItem"] | components["schemas"]["JobTemplateWriteItem"] | components["schemas"]["StaffWriteItem"] | components["schemas"]["StaffTypeWriteItem"] | components["schemas"]["PaymentWriteItem"] | components["schemas"]["QuickPaymentLinkWriteItem"] | components["schemas"]["DraftInvoiceWriteItem"] | components["schemas"]["InvoiceWriteItem"] | components["schemas"]["TaskTypeWriteItem"] | components["schemas"]["TaskWriteItem"] | components["schemas"]["WipEntryWriteItem"] | components["schemas"]["TimeEntryWriteItem"] | components["schemas"]["ExpenseEntryWriteItem"] | components["schemas"]["WorkCodeWriteItem"] | components["schemas"]["ExpenseCodeWriteItem"] | components["schemas"]["NonWorkCodeWriteItem"] | components["schemas"]["DocumentSeriesWriteItem"] | components["schemas"]["EngagementWriteItem"] | components["schemas"]["FileWriteItem"];
+        StandardRecordWriteItem: components["schemas"]["ClientWriteItem"] | components["schemas"]["ClientTypeWriteItem"] | components["schemas"]["TaxRegionWriteItem"] | components["schemas"]["ClientGroupWriteItem"] | components["schemas"]["ClientBusinessEntityWriteItem"] | components["schemas"]["ContactClientWriteItem"] | components["schemas"]["ContactInfoWriteItem"] | components["schemas"]["DepartmentWriteItem"] | components["schemas"]["IndustryWriteItem"] | components["schemas"]["OfficeWriteItem"] | components["schemas"]["OrgWriteItem"] | components["schemas"]["ServiceLineWriteItem"] | components["schemas"]["ContactWriteItem"] | components["schemas"]["JobWriteItem"] | components["schemas"]["JobTemplateWriteItem"] | components["schemas"]["StaffWriteItem"] | components["schemas"]["StaffTypeWriteItem"] | components["schemas"]["PaymentWriteItem"] | components["schemas"]["QuickPaymentLinkWriteItem"] | components["schemas"]["DraftInvoiceWriteItem"] | components["schemas"]["InvoiceWriteItem"] | components["schemas"]["TaskTypeWriteItem"] | components["schemas"]["TaskWriteItem"] | components["schemas"]["WipEntryWriteItem"] | components["schemas"]["TimeEntryWriteItem"] | components["schemas"]["ExpenseEntryWriteItem"] | components["schemas"]["WorkCodeWriteItem"] | components["schemas"]["ExpenseCodeWriteItem"] | components["schemas"]["NonWorkCodeWriteItem"] | components["schemas"]["MailTemplateWriteItem"] | components["schemas"]["DocumentSeriesWriteItem"] | components["schemas"]["EngagementWriteItem"] | components["schemas"]["FileWriteItem"];
         /**
          * Custom record write item
          * @description Result of writing one record of the request. For custom types.
@@ -29770,6 +30554,55 @@ export interface components {
             attributes: components["schemas"]["NonWorkCodeAttributes"];
         };
         /**
+         * Mail template row
+         * @description Record, code or entry, as lookups return it. The type is `MailTemplate`.
+         */
+        MailTemplateRow: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
+            version: number;
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "MailTemplate";
+            attributes: components["schemas"]["MailTemplateAttributes"];
+        };
+        /**
          * Document series row
          * @description Record, code or entry, as lookups return it. The type is `DocumentSeries`.
          */
@@ -29920,7 +30753,7 @@ export interface components {
          * Standard record row
          * @description Record, code or entry, as lookups return it. For standard types.
          */
-        StandardRecordRow: components["schemas"]["ClientRow"] | components["schemas"]["ClientTypeRow"] | components["schemas"]["TaxRegionRow"] | components["schemas"]["ClientGroupRow"] | components["schemas"]["ClientBusinessEntityRow"] | components["schemas"]["ContactClientRow"] | components["schemas"]["ContactInfoRow"] | components["schemas"]["DepartmentRow"] | components["schemas"]["IndustryRow"] | components["schemas"]["OfficeRow"] | components["schemas"]["OrgRow"] | components["schemas"]["ServiceLineRow"] | components["schemas"]["ContactRow"] | components["schemas"]["JobRow"] | components["schemas"]["JobTemplateRow"] | components["schemas"]["StaffRow"] | components["schemas"]["StaffTypeRow"] | components["schemas"]["PaymentRow"] | components["schemas"]["QuickPaymentLinkRow"] | components["schemas"]["DraftInvoiceRow"] | components["schemas"]["InvoiceRow"] | components["schemas"]["TaskTypeRow"] | components["schemas"]["TaskRow"] | components["schemas"]["WipEntryRow"] | components["schemas"]["TimeEntryRow"] | components["schemas"]["ExpenseEntryRow"] | components["schemas"]["WorkCodeRow"] | components["schemas"]["ExpenseCodeRow"] | components["schemas"]["NonWorkCodeRow"] | components["schemas"]["DocumentSeriesRow"] | components["schemas"]["EngagementRow"] | components["schemas"]["FileRow"];
+        StandardRecordRow: components["schemas"]["ClientRow"] | components["schemas"]["ClientTypeRow"] | components["schemas"]["TaxRegionRow"] | components["schemas"]["ClientGroupRow"] | components["schemas"]["ClientBusinessEntityRow"] | components["schemas"]["ContactClientRow"] | components["schemas"]["ContactInfoRow"] | components["schemas"]["DepartmentRow"] | components["schemas"]["IndustryRow"] | components["schemas"]["OfficeRow"] | components["schemas"]["OrgRow"] | components["schemas"]["ServiceLineRow"] | components["schemas"]["ContactRow"] | components["schemas"]["JobRow"] | components["schemas"]["JobTemplateRow"] | components["schemas"]["StaffRow"] | components["schemas"]["StaffTypeRow"] | components["schemas"]["PaymentRow"] | components["schemas"]["QuickPaymentLinkRow"] | components["schemas"]["DraftInvoiceRow"] | components["schemas"]["InvoiceRow"] | components["schemas"]["TaskTypeRow"] | components["schemas"]["TaskRow"] | components["schemas"]["WipEntryRow"] | components["schemas"]["TimeEntryRow"] | components["schemas"]["ExpenseEntryRow"] | components["schemas"]["WorkCodeRow"] | components["schemas"]["ExpenseCodeRow"] | components["schemas"]["NonWorkCodeRow"] | components["schemas"]["MailTemplateRow"] | components["schemas"]["DocumentSeriesRow"] | components["schemas"]["EngagementRow"] | components["schemas"]["FileRow"];
         /**
          * Time entry upsert
          * @description Entry to create or update. The type is `TimeEntry`.
@@ -30663,6 +31496,35 @@ export interface components {
             attributes: components["schemas"]["WipEntryFields"];
         };
         /**
+         * Mail template update
+         * @description Record to update. The type is `MailTemplate`.
+         */
+        MailTemplateUpdate: {
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "MailTemplate";
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
+            /**
+             * Expected version
+             * Format: int32
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
+            attributes: components["schemas"]["MailTemplateFields"];
+        };
+        /**
          * Document series update
          * @description Record to update. The type is `DocumentSeries`.
          */
@@ -30724,7 +31586,7 @@ export interface components {
          * Standard record update
          * @description Record to update. For standard types.
          */
-        StandardRecordUpdate: components["schemas"]["ClientUpdate"] | components["schemas"]["ClientTypeUpdate"] | components["schemas"]["TaxRegionUpdate"] | components["schemas"]["ClientGroupUpdate"] | components["schemas"]["ClientBusinessEntityUpdate"] | components["schemas"]["ContactClientUpdate"] | components["schemas"]["ContactInfoUpdate"] | components["schemas"]["DepartmentUpdate"] | components["schemas"]["IndustryUpdate"] | components["schemas"]["OfficeUpdate"] | components["schemas"]["OrgUpdate"] | components["schemas"]["ServiceLineUpdate"] | components["schemas"]["ContactUpdate"] | components["schemas"]["JobUpdate"] | components["schemas"]["JobTemplateUpdate"] | components["schemas"]["StaffUpdate"] | components["schemas"]["StaffTypeUpdate"] | components["schemas"]["PaymentUpdate"] | components["schemas"]["DraftInvoiceUpdate"] | components["schemas"]["InvoiceUpdate"] | components["schemas"]["TaskTypeUpdate"] | components["schemas"]["TaskUpdate"] | components["schemas"]["WipEntryUpdate"] | components["schemas"]["DocumentSeriesUpdate"] | components["schemas"]["FileUpdate"];
+        StandardRecordUpdate: components["schemas"]["ClientUpdate"] | components["schemas"]["ClientTypeUpdate"] | components["schemas"]["TaxRegionUpdate"] | components["schemas"]["ClientGroupUpdate"] | components["schemas"]["ClientBusinessEntityUpdate"] | components["schemas"]["ContactClientUpdate"] | components["schemas"]["ContactInfoUpdate"] | components["schemas"]["DepartmentUpdate"] | components["schemas"]["IndustryUpdate"] | components["schemas"]["OfficeUpdate"] | components["schemas"]["OrgUpdate"] | components["schemas"]["ServiceLineUpdate"] | components["schemas"]["ContactUpdate"] | components["schemas"]["JobUpdate"] | components["schemas"]["JobTemplateUpdate"] | components["schemas"]["StaffUpdate"] | components["schemas"]["StaffTypeUpdate"] | components["schemas"]["PaymentUpdate"] | components["schemas"]["DraftInvoiceUpdate"] | components["schemas"]["InvoiceUpdate"] | components["schemas"]["TaskTypeUpdate"] | components["schemas"]["TaskUpdate"] | components["schemas"]["WipEntryUpdate"] | components["schemas"]["MailTemplateUpdate"] | components["schemas"]["DocumentSeriesUpdate"] | components["schemas"]["FileUpdate"];
         /**
          * Custom record update
          * @description Record to update. For custom types.
@@ -31418,6 +32280,35 @@ export interface components {
             attributes: components["schemas"]["WipEntryFields"];
         };
         /**
+         * Mail template upsert
+         * @description Record to create or update. The type is `MailTemplate`.
+         */
+        MailTemplateUpsert: {
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "MailTemplate";
+            /**
+             * System ref
+             * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
+             *     record.
+             * @example OPP-501
+             */
+            systemRef?: string;
+            /**
+             * Expected version
+             * Format: int32
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
+            attributes: components["schemas"]["MailTemplateFields"];
+        };
+        /**
          * Document series upsert
          * @description Record to create or update. The type is `DocumentSeries`.
          */
@@ -31450,7 +32341,7 @@ export interface components {
          * Standard record upsert
          * @description Record to create or update. For standard types.
          */
-        StandardRecordUpsert: components["schemas"]["ClientUpsert"] | components["schemas"]["ClientTypeUpsert"] | components["schemas"]["TaxRegionUpsert"] | components["schemas"]["ClientGroupUpsert"] | components["schemas"]["ClientBusinessEntityUpsert"] | components["schemas"]["ContactClientUpsert"] | components["schemas"]["ContactInfoUpsert"] | components["schemas"]["DepartmentUpsert"] | components["schemas"]["IndustryUpsert"] | components["schemas"]["OfficeUpsert"] | components["schemas"]["OrgUpsert"] | components["schemas"]["ServiceLineUpsert"] | components["schemas"]["ContactUpsert"] | components["schemas"]["JobUpsert"] | components["schemas"]["JobTemplateUpsert"] | components["schemas"]["StaffUpsert"] | components["schemas"]["StaffTypeUpsert"] | components["schemas"]["PaymentUpsert"] | components["schemas"]["DraftInvoiceUpsert"] | components["schemas"]["InvoiceUpsert"] | components["schemas"]["TaskTypeUpsert"] | components["schemas"]["TaskUpsert"] | components["schemas"]["WipEntryUpsert"] | components["schemas"]["DocumentSeriesUpsert"];
+        StandardRecordUpsert: components["schemas"]["ClientUpsert"] | components["schemas"]["ClientTypeUpsert"] | components["schemas"]["TaxRegionUpsert"] | components["schemas"]["ClientGroupUpsert"] | components["schemas"]["ClientBusinessEntityUpsert"] | components["schemas"]["ContactClientUpsert"] | components["schemas"]["ContactInfoUpsert"] | components["schemas"]["DepartmentUpsert"] | components["schemas"]["IndustryUpsert"] | components["schemas"]["OfficeUpsert"] | components["schemas"]["OrgUpsert"] | components["schemas"]["ServiceLineUpsert"] | components["schemas"]["ContactUpsert"] | components["schemas"]["JobUpsert"] | components["schemas"]["JobTemplateUpsert"] | components["schemas"]["StaffUpsert"] | components["schemas"]["StaffTypeUpsert"] | components["schemas"]["PaymentUpsert"] | components["schemas"]["DraftInvoiceUpsert"] | components["schemas"]["InvoiceUpsert"] | components["schemas"]["TaskTypeUpsert"] | components["schemas"]["TaskUpsert"] | components["schemas"]["WipEntryUpsert"] | components["schemas"]["MailTemplateUpsert"] | components["schemas"]["DocumentSeriesUpsert"];
         /**
          * Custom record upsert
          * @description Record to create or update. For custom types.
@@ -31485,7 +32376,7 @@ export interface components {
              * @description Name of the standard record type.
              * @enum {string}
              */
-            type: "Client" | "ClientType" | "TaxRegion" | "ClientGroup" | "ClientBusinessEntity" | "ContactClient" | "ContactInfo" | "Department" | "Industry" | "Office" | "Org" | "ServiceLine" | "Contact" | "Job" | "JobTemplate" | "Staff" | "StaffType" | "QuickPaymentLink" | "DraftInvoice" | "TaskType" | "Task" | "DocumentSeries" | "Engagement" | "File";
+            type: "Client" | "ClientType" | "TaxRegion" | "ClientGroup" | "ClientBusinessEntity" | "ContactClient" | "ContactInfo" | "Department" | "Industry" | "Office" | "Org" | "ServiceLine" | "Contact" | "Job" | "JobTemplate" | "Staff" | "StaffType" | "QuickPaymentLink" | "DraftInvoice" | "TaskType" | "Task" | "MailTemplate" | "DocumentSeries" | "Engagement" | "File";
             /**
              * System ref
              * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
@@ -36062,6 +36953,112 @@ export interface components {
             changedFields: string[];
         };
         /**
+         * Mail created event
+         * @description Event sent when a mail is created.
+         */
+        MailCreatedEvent: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
+             *     of them.
+             * @enum {string}
+             */
+            entityType: "Mail";
+            /**
+             * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
+             * @enum {string}
+             */
+            operation: "CREATE";
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             * @example hartwell
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            occurredAt: string;
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
+            sequence: number;
+            /** @description Row immediately after the event. */
+            data: components["schemas"]["Mail"];
+            /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
+            changedFields: string[];
+        };
+        /**
+         * Mail updated event
+         * @description Event sent when a mail is updated.
+         */
+        MailUpdatedEvent: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
+             *     of them.
+             * @enum {string}
+             */
+            entityType: "Mail";
+            /**
+             * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
+             * @enum {string}
+             */
+            operation: "UPDATE";
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             * @example hartwell
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            occurredAt: string;
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
+            sequence: number;
+            /** @description Row immediately after the event. */
+            data: components["schemas"]["Mail"];
+            /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
+            changedFields: string[];
+        };
+        /**
          * File created event
          * @description Event sent when a file is created.
          */
@@ -36634,6 +37631,11 @@ export interface components {
          */
         QuickPaymentLinkEvent: components["schemas"]["QuickPaymentLinkCreatedEvent"] | components["schemas"]["QuickPaymentLinkUpdatedEvent"];
         /**
+         * Mail event
+         * @description Event about a `Mail`.
+         */
+        MailEvent: components["schemas"]["MailCreatedEvent"] | components["schemas"]["MailUpdatedEvent"];
+        /**
          * File event
          * @description Event about a `File`.
          */
@@ -36652,7 +37654,7 @@ export interface components {
          * Standard event
          * @description Event about a standard type.
          */
-        StandardEvent: components["schemas"]["ClientEvent"] | components["schemas"]["ContactEvent"] | components["schemas"]["ContactClientEvent"] | components["schemas"]["ClientGroupEvent"] | components["schemas"]["ContactInfoEvent"] | components["schemas"]["JobEvent"] | components["schemas"]["TaskEvent"] | components["schemas"]["StaffJobAssignmentEvent"] | components["schemas"]["EngagementEvent"] | components["schemas"]["EngagementDocumentEvent"] | components["schemas"]["EngagementBatchEvent"] | components["schemas"]["StaffEvent"] | components["schemas"]["TimeEntryEvent"] | components["schemas"]["ExpenseEntryEvent"] | components["schemas"]["WorkCodeEvent"] | components["schemas"]["TaskTypeEvent"] | components["schemas"]["StaffTypeEvent"] | components["schemas"]["WipEntryEvent"] | components["schemas"]["DraftInvoiceEvent"] | components["schemas"]["InvoiceEvent"] | components["schemas"]["PaymentEvent"] | components["schemas"]["QuickPaymentLinkEvent"] | components["schemas"]["FileEvent"] | components["schemas"]["CustomRecordTypeEvent"];
+        StandardEvent: components["schemas"]["ClientEvent"] | components["schemas"]["ContactEvent"] | components["schemas"]["ContactClientEvent"] | components["schemas"]["ClientGroupEvent"] | components["schemas"]["ContactInfoEvent"] | components["schemas"]["JobEvent"] | components["schemas"]["TaskEvent"] | components["schemas"]["StaffJobAssignmentEvent"] | components["schemas"]["EngagementEvent"] | components["schemas"]["EngagementDocumentEvent"] | components["schemas"]["EngagementBatchEvent"] | components["schemas"]["StaffEvent"] | components["schemas"]["TimeEntryEvent"] | components["schemas"]["ExpenseEntryEvent"] | components["schemas"]["WorkCodeEvent"] | components["schemas"]["TaskTypeEvent"] | components["schemas"]["StaffTypeEvent"] | components["schemas"]["WipEntryEvent"] | components["schemas"]["DraftInvoiceEvent"] | components["schemas"]["InvoiceEvent"] | components["schemas"]["PaymentEvent"] | components["schemas"]["QuickPaymentLinkEvent"] | components["schemas"]["MailEvent"] | components["schemas"]["FileEvent"] | components["schemas"]["CustomRecordTypeEvent"];
         /**
          * Event
          * @description Event. `entityType` and `operation` identify its type. In generated types, narrow a `StandardEvent` by `entityType`: the names of custom record types are any text, so that they remain in an `Event`.
@@ -36663,7 +37665,7 @@ export interface components {
          * @description Name of a property of `Client`.
          * @enum {string}
          */
-        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
+        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "documentLanguage" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
         /**
          * Client relation
          * @description Row that a `Client` refers to: `clientType` requires `REF_R`, `taxRegion` requires `REF_R`, `clientGroup` requires `CLNT_R`, `clientBusinessEntity` requires `REF_R`, `industry` requires `REF_R`, `office` requires `REF_R`, `department` requires `REF_R`, `serviceLine` requires `REF_R`, `org` requires `REF_R`, `parentClient` requires `CLNT_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`, `biller` requires `STAFF_R`, `preferredContact` requires `CNTCT_R`, `billingContact` requires `CNTCT_R`, `secondaryContact` requires `CNTCT_R`.
@@ -37819,6 +38821,18 @@ export interface components {
             with?: components["schemas"]["InvoiceRelation"][];
         };
         /**
+         * Mail field
+         * @description Name of a property of `Mail`.
+         * @enum {string}
+         */
+        MailField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "kind" | "status" | "orgId" | "clientId" | "invoiceIds" | "toAddresses" | "ccAddresses" | "template" | "language" | "subject" | "message" | "quickPaymentLinkId" | "reminderDate" | "attempts" | "acceptedAddresses" | "bouncedAddresses" | "failure" | "sentAt";
+        /**
+         * Mail relation
+         * @description Row that a `Mail` refers to: `org` requires `REF_R`, `client` requires `CLNT_R`.
+         * @enum {string}
+         */
+        MailRelation: "org" | "client";
+        /**
          * Billed line field
          * @description Name of a property of `BilledLine`.
          * @enum {string}
@@ -38966,6 +39980,10 @@ export interface components {
         /** @description Rows that each row refers to, whose names the response includes in its `with`. */
         InvoiceRelated: components["schemas"]["InvoiceRelation"][];
         /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+        MailChosen: components["schemas"]["MailField"][];
+        /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+        MailRelated: components["schemas"]["MailRelation"][];
+        /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
         LedgerEntryChosen: components["schemas"]["LedgerEntryField"][];
         /** @description Rows that each row refers to, whose names the response includes in its `with`. */
         LedgerEntryRelated: components["schemas"]["LedgerEntryRelation"][];
@@ -39080,6 +40098,11 @@ export interface components {
          * @example /gql/v1/quick_payment_link/0199a1c2-1a06-7c01-8a4f-5d2e9b60f101
          */
         QuickPaymentLinkLocation: string;
+        /**
+         * @description URL of the mail, to read with `getMail`.
+         * @example /gql/v1/mail/0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
+         */
+        MailLocation: string;
         /**
          * @description URL of the created engagement, to read with `getEngagement`.
          * @example /gql/v1/engagement/0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
@@ -42357,6 +43380,213 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Invoice"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidId"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    sendInvoice: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits. `false` is the same as no header.
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvoiceSendRequest"];
+            };
+        };
+        responses: {
+            /** @description The accepted mail. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Location: components["headers"]["MailLocation"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvoiceSendResult"];
+                };
+            };
+            /** @description The request is invalid; `errors` has a pointer to each invalid value. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["BadRequestProblem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            /** @description The request conflicts with the current state, or repeats a value that must be unique. */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ConflictProblem"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    searchMails: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailSearchRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of the matching mails. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailPage"];
+                };
+            };
+            400: components["responses"]["InvalidSearch"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getMail: {
+        parameters: {
+            query?: {
+                /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
+                fields?: components["parameters"]["MailChosen"];
+                /** @description Rows that each row refers to, whose names the response includes in its `with`. */
+                with?: components["parameters"]["MailRelated"];
+            };
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
+                 *     without a body. Any other value matches no tag.
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The mail. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mail"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -49315,6 +50545,80 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["QuickPaymentLinkUpdatedEvent"];
+            };
+        };
+        responses: {
+            410: components["responses"]["EventGone"];
+            "2XX": components["responses"]["EventReceived"];
+        };
+    };
+    mailCreated: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description ID of the event. It is the same in every attempt: if you have already processed this ID, ignore the event.
+                 * @example 0199a1c2-1b04-7c01-8a4f-5d2e9b60f101
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Time of this attempt, in Unix seconds. Reject a request whose time differs from yours by more than five minutes.
+                 * @example 1790874137
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the bytes of the secret.
+                 *     While the secret is being rotated, the header has two signatures separated by a space; one valid signature suffices. Verify
+                 *     the raw body, before you parse it.
+                 * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
+                traceparent?: components["parameters"]["WebhookTraceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailCreatedEvent"];
+            };
+        };
+        responses: {
+            410: components["responses"]["EventGone"];
+            "2XX": components["responses"]["EventReceived"];
+        };
+    };
+    mailUpdated: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description ID of the event. It is the same in every attempt: if you have already processed this ID, ignore the event.
+                 * @example 0199a1c2-1b04-7c01-8a4f-5d2e9b60f101
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Time of this attempt, in Unix seconds. Reject a request whose time differs from yours by more than five minutes.
+                 * @example 1790874137
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestampHeader"];
+                /**
+                 * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the bytes of the secret.
+                 *     While the secret is being rotated, the header has two signatures separated by a space; one valid signature suffices. Verify
+                 *     the raw body, before you parse it.
+                 * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
+                traceparent?: components["parameters"]["WebhookTraceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailUpdatedEvent"];
             };
         };
         responses: {

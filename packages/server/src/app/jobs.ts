@@ -1,11 +1,18 @@
 import type { BackgroundWork } from '../background/background.ts';
-import { draftBySchedule, expireLinks, followAttempts, markOverdue, writeInvoice } from '../modules/billing/index.ts';
+import {
+  draftBySchedule,
+  expireLinks,
+  followAttempts,
+  markOverdue,
+  sendMail,
+  writeInvoice,
+} from '../modules/billing/index.ts';
 import { createEngagements, expireLetters, writeLetter } from '../modules/engagements/index.ts';
 import { removeOldEvents } from '../modules/events/index.ts';
 import { markPages } from './mark-pages.ts';
 
 /** All background work. A job or clock task that is not listed here does not run. */
 export const backgroundWork: BackgroundWork = {
-  jobs: [writeLetter, writeInvoice, createEngagements],
+  jobs: [writeLetter, writeInvoice, sendMail, createEngagements],
   clockTasks: [markOverdue, draftBySchedule, expireLinks, followAttempts, expireLetters, removeOldEvents, markPages],
 };

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { cleanEnv, host, makeValidator, num, port, str, url } from 'envalid';
+import { cleanEnv, email, host, makeValidator, num, port, str, url } from 'envalid';
 import proxyAddr from 'proxy-addr';
 import { millisecondsOf } from '../contract/durations.ts';
+import type { MailSettings } from '../platform/mail/mail-server.ts';
 import type { PaymentSettings } from '../platform/payments/open-processor.ts';
 import { type Config, localUrl } from '../platform/process/config.ts';
 import type { S3Settings } from '../platform/storage/s3-storage.ts';
@@ -51,6 +52,12 @@ function isDatabaseAddress(text: string): boolean {
   if (hash !== '' || `${pathname}${search}`.includes('@')) return false;
   return [username, password, pathname].every((part) => !/%(?![0-9a-f]{2})/i.test(part));
 }
+
+const mailAddress = makeValidator<string>((text) => {
+  // No message repeats it, because it contains a password.
+  if (text === '' || (/^smtps?:\/\/[^/?#]/.test(text) && URL.canParse(text))) return text;
+  throw new Error('an address such as smtps://user:password@host:465, or smtp: for STARTTLS');
+});
 
 /** A path, or a slash at the end, would never match what browsers send. */
 const origins = makeValidator<readonly string[]>((text) => {
@@ -121,6 +128,9 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       CORS_ORIGINS: origins({ default: [] }),
       COMPRESS_RESPONSES: str({ choices: ['on', 'off'], default: 'off' }),
       PAYMENT_PROCESSOR: str({ choices: ['sandbox', 'stripe', 'none', ''], default: '' }),
+      SMTP_URL: mailAddress({ default: '' }),
+      SANDBOX_SMTP_URL: mailAddress({ default: '' }),
+      MAIL_FROM: email({ default: '' }),
       STRIPE_SECRET_KEY: str({ default: '' }),
       STRIPE_WEBHOOK_SECRET: str({ default: '' }),
     },
@@ -166,6 +176,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     corsOrigins: read.CORS_ORIGINS,
     compressResponses: read.COMPRESS_RESPONSES === 'on',
     payments: paymentSettings(read),
+    mail: mailSettings(read.SMTP_URL, read.SANDBOX_SMTP_URL, read.MAIL_FROM),
   };
 }
 
@@ -203,6 +214,13 @@ function paymentSettings(read: {
       'PAYMENT_PROCESSOR is stripe: set STRIPE_WEBHOOK_SECRET to the signing secret of the webhook endpoint, which begins with whsec_.',
     );
   return { processor, secretKey, webhookSecret };
+}
+
+function mailSettings(url: string, sandboxUrl: string, from: string): MailSettings | undefined {
+  if (url === '' && sandboxUrl === '') return undefined;
+  if (from === '')
+    throw new Error('MAIL_FROM is missing. It is required with SMTP_URL: the address that mails are sent from.');
+  return { url: url === '' ? undefined : url, sandboxUrl: sandboxUrl === '' ? undefined : sandboxUrl, from };
 }
 
 function s3Settings(bucket: string, region: string, endpoint: string): S3Settings | undefined {

@@ -35,6 +35,7 @@ function patternOf({ status, body, headers }: HttpResponse<unknown>): string {
       .replaceAll(/\d+/g, '<number>')
       // Tokens of payment pages.
       .replaceAll(/\/pay\/[\w<>-]+/g, '/pay/<token>')
+      .replaceAll(/signature=[\w<>-]+/g, 'signature=<token>')
   );
 }
 

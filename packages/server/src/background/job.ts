@@ -9,7 +9,7 @@ import type { Session, Transaction } from '../platform/store/store.ts';
 /** The parts of the service that background work uses. */
 export type BackgroundService = Pick<
   Service,
-  'log' | 'store' | 'storage' | 'vault' | 'directory' | 'metrics' | 'processor'
+  'log' | 'store' | 'storage' | 'vault' | 'directory' | 'metrics' | 'processor' | 'mailServers'
 >;
 
 /** How the jobs with one name are run. */

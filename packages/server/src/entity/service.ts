@@ -8,6 +8,7 @@ import { DeliveryAddresses } from '../platform/addresses.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
 import { Vault } from '../platform/auth/vault.ts';
 import type { Counters } from '../platform/counters.ts';
+import { MailServers } from '../platform/mail/mail-server.ts';
 import { openProcessor } from '../platform/payments/open-processor.ts';
 import type { PaymentProcessor } from '../platform/payments/processor.ts';
 import type { Config } from '../platform/process/config.ts';
@@ -45,6 +46,7 @@ export interface Service {
   readonly unsent: Unsent;
   readonly metrics: Metrics;
   readonly deliveryAddresses: DeliveryAddresses;
+  readonly mailServers: MailServers;
   /** Undefined if payment links cannot be paid. */
   readonly processor: PaymentProcessor | undefined;
   /** A process that was asked to stop is not ready any more, while it still serves. */
@@ -94,6 +96,7 @@ export async function createService(
     unsent: new Unsent(metrics.registry),
     metrics,
     deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),
+    mailServers: new MailServers(config.mail),
     processor: await openProcessor(config.payments, store, log),
     lifetime: { isStopping: false },
   };

@@ -33,7 +33,7 @@ program
 program
   .command('adopt')
   .description(
-    'Make a restored database the one of this installation. Until then, its processes deliver no events, follow no payments, and do not use other databases.',
+    'Make a restored database the one of this installation. Until then, its processes deliver no events, follow no payments, send no mails, and do not use other databases.',
   )
   .option('--keep <tenant=database...>', 'where a tenant is that is open in several databases', [])
   .action(async ({ keep }: { keep: string[] }) => {

@@ -25,7 +25,7 @@ import { listen } from './listen.ts';
 const purgeInterval = 3_600_000;
 
 const drillWarning =
-  'This database was restored, or its standby promoted: events are not delivered, payments not followed, and other databases not used, until it is adopted: operator adopt';
+  'This database was restored, or its standby promoted: events are not delivered, payments not followed, no mails sent, and other databases not used, until it is adopted: operator adopt';
 
 export interface Serving {
   readonly service: Service;
@@ -56,7 +56,7 @@ export async function prepareServing(
   const shared = await withSharedSettings(own, home);
   // A copy must not do again, or otherwise, what the installation does from which it was copied.
   const isDrill = await isRestored(home);
-  const config = isDrill ? { ...shared, payments: undefined } : shared;
+  const config = isDrill ? { ...shared, payments: undefined, mail: undefined } : shared;
   if (isDrill) log.warn(drillWarning);
   const store = await openCells(config, home, new Vault(config.masterKey), log);
   if (store instanceof Cells) {

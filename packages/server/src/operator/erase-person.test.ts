@@ -54,6 +54,10 @@ test('person erase › a contact is in no row, event, audit row or stored respon
       metadata: { nickname: 'Pippa Longstocking' },
     },
   ]);
+  const invoices = await caller.call<{ data: { id: string; status: string }[] }>('POST', '/gql/v1/invoices', {});
+  const posted = invoices.body.data.find(({ status }) => status === 'POSTED')?.id;
+  const mailed = await caller.call('POST', `/api/v1/invoices/${posted}/send`, { to: ['phil@after.example'] });
+  expect(mailed.status).toBe(202);
   const texts = [
     'Quatermain',
     'phil@before.example',

@@ -212,19 +212,19 @@ class Eraser {
   }
 
   async #eraseTexts({ name, columns, key }: TenantTable): Promise<number> {
-    const texts = columns.filter((column) => column.type === 'text' && !key.includes(column.name));
+    const texts = columns.filter(({ name: column, type }) => /^text(\[\])?$/.test(type) && !key.includes(column));
     if (leftAlone.includes(name) || texts.length === 0 || this.#texts.length === 0) return 0;
-    const erased = (column: string) =>
-      this.#texts.reduce(
+    const erased = ({ name: column, type }: TenantTable['columns'][number]) =>
+      sql`(${this.#texts.reduce(
         (rest, one) => sql`replace(${rest}, ${one}, ${this.#replacementOf(one)})`,
-        sql`${sql.ref(column)}`,
-      );
+        sql`${sql.ref(column)}::text`,
+      )})::${sql.raw(type)}`;
     const [row] = await this.#transaction.all<{ rows: number }>(
       plannedForValues(sql`
         with changed as (
-          update ${sql.table(name)} set ${sql.join(texts.map((column) => sql`${sql.ref(column.name)} = ${erased(column.name)}`))}
+          update ${sql.table(name)} set ${sql.join(texts.map((column) => sql`${sql.ref(column.name)} = ${erased(column)}`))}
           where tenant_id = ${this.#tenantId} and (${sql.join(
-            texts.map((column) => sql`${sql.ref(column.name)} like any(${this.#patterns(String)})`),
+            texts.map((column) => sql`${sql.ref(column.name)}::text like any(${this.#patterns(String)})`),
             sql` or `,
           )}) returning 1)
         select count(*)::integer as rows from changed`),

@@ -2,7 +2,7 @@ import type { Service } from '../entity/service.ts';
 import { pasteable } from '../platform/operator-command.ts';
 
 /** What tasks need that run when a clock is advanced. */
-type OfClock = 'log' | 'metrics' | 'processor';
+type OfClock = 'log' | 'metrics' | 'processor' | 'mailServers';
 
 /** The resources that an operator's command works on. */
 export interface Operator {

@@ -7,6 +7,7 @@ import { readConfig } from '../app/read-config.ts';
 import { contract } from '../contract/contract.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
 import { Vault } from '../platform/auth/vault.ts';
+import { MailServers } from '../platform/mail/mail-server.ts';
 import { pasteable } from '../platform/operator-command.ts';
 import { openProcessor } from '../platform/payments/open-processor.ts';
 import { type Config, databaseOf } from '../platform/process/config.ts';
@@ -78,9 +79,10 @@ export async function onDatabase<Result>(
   try {
     const keys = await KeyRing.open(store, vault);
     const [tokens, directory, storage] = [new Tokens(keys, vault), new Directory(store), await openStorage(config)];
-    const payments = (await isRestored(home)) ? undefined : config.payments;
-    const processor = await openProcessor(payments, store, log);
-    const clock = { log, metrics: createMetrics(contract['x-release']), processor };
+    const isDrill = await isRestored(home);
+    const processor = await openProcessor(isDrill ? undefined : config.payments, store, log);
+    const mailServers = new MailServers(isDrill ? undefined : config.mail);
+    const clock = { log, metrics: createMetrics(contract['x-release']), processor, mailServers };
     return await work({ service: { store, storage, vault, keys, tokens, directory, ...clock } });
   } finally {
     if (store !== home) await store.close();

@@ -297,7 +297,7 @@ function requestOf(columns: readonly Column[]): fc.Arbitrary<AggregateRequest> {
 
 const aggregates = allOperations.filter(({ id }) => id.startsWith('aggregate'));
 
-test('this test aggregates every resource that has a search, but for lists of people, addresses, drafts, links and types', () => {
+test('this test aggregates every resource that has a search, but for lists of people, addresses, drafts, links, mails and types', () => {
   const searches = allOperations
     .filter(({ id }) => id.startsWith('search'))
     .map(({ path }) => path.replace('/search', ''));
@@ -308,6 +308,7 @@ test('this test aggregates every resource that has a search, but for lists of pe
     'draft_invoices',
     'draft_invoice_histories',
     'quick_payment_links',
+    'mails',
   ];
   const without = ['/v1/task-types', ...gql.map((name) => `/gql/v1/${name}`)];
   expect(aggregates.map(({ path }) => path.replace('/aggregate', '')).toSorted()).toEqual(

@@ -110,6 +110,7 @@ export function operationDoors(world: World, caller: TestCaller): Door[] {
 
 /** A row of the tenant for the parameter in the path of an operation. */
 const ofPath: Readonly<Record<string, (world: World) => unknown>> = {
+  sendInvoice: (world) => world.idOf('Invoice'),
   updateStaff: (world) => world.idOf('Staff'),
   updateEngagement: (world) => world.idOf('Engagement'),
   updateCustomRecordType: (world) => world.home('CustomRecordType').name,

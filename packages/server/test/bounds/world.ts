@@ -163,6 +163,7 @@ const requirements: ReadonlySet<string> = new Set([
   'Invoice/pmsRef',
   'TimeEntry/jobId',
   'createQuickPaymentLink/amount',
+  'sendInvoice/to',
   'onboardClient/orgId',
   'upsertContacts/contacts/0/lastName',
 ]);

@@ -507,7 +507,7 @@ test('links and the payment page', async () => {
 });
 
 /** Machines of other subjects, and states that only a row of another one has. */
-const elsewhere = new Set(['FileStatus', 'EngagementSignerStatus']);
+const elsewhere = new Set(['FileStatus', 'EngagementSignerStatus', 'MailStatus']);
 /** By machine, the types of its rows if the name does not say it. */
 const types: Readonly<Record<string, readonly string[]>> = { EntryStatus: ['TimeEntry', 'ExpenseEntry'] };
 /** Transitions of a row of which one transaction makes several. */

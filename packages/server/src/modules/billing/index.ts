@@ -9,6 +9,9 @@ import { getClientStatement } from './ledger/getClientStatement.ts';
 import { ledgerEntry } from './ledger/ledger-entry.ts';
 import { createQuickPaymentLink } from './link/createQuickPaymentLink.ts';
 import { quickPaymentLink } from './link/payment-link.ts';
+import { mail } from './mail/mail.ts';
+import './mail/mail-template.ts';
+import { sendInvoice } from './mail/sendInvoice.ts';
 import { payment } from './payment/payment.ts';
 import './payment/payment-rules.ts';
 
@@ -32,6 +35,9 @@ export const billing = {
   listBilledLines: pageOf(billedLine),
   searchBilledLines: pageOf(billedLine),
   aggregateBilledLines: aggregateOf(billedLine),
+  sendInvoice,
+  getMail: byId(mail),
+  searchMails: pageOf(mail),
   getClientStatement,
   listLedgerEntries: pageOf(ledgerEntry),
   searchLedgerEntries: pageOf(ledgerEntry),
@@ -51,6 +57,8 @@ export { ledgerEntry } from './ledger/ledger-entry.ts';
 export { createLink } from './link/createQuickPaymentLink.ts';
 export { expireLinks } from './link/expire-links.ts';
 export { newLinkUrl } from './link/link-token.ts';
+export { endSending, mail, startSending } from './mail/mail.ts';
+export { sendMail } from './mail/send-mail.ts';
 export { followAttempts } from './pay/reconcile.ts';
 export { paymentRoutes } from './pay/routes.ts';
 export { payment } from './payment/payment.ts';

@@ -11,9 +11,15 @@ const tenant = await service.addTenant('hartwell');
 await seedDemoData(service, tenant.name);
 const administrator = await service.signIn({ roles: ['API_ADMIN'], tenant });
 const admin = recordsOf(administrator);
-// The demo firm has the standard numbers.
+// The demo firm has the standard numbers and texts.
 const orgs = await administrator.call<{ data: { id: string }[] }>('POST', '/gql/v1/orgs', {});
 await admin.make('DocumentSeries', { orgId: orgs.body.data[0]?.id, documentType: 'INVOICE', pattern: 'H-{NNNNN}' });
+await admin.make('MailTemplate', {
+  orgId: orgs.body.data[0]?.id,
+  name: 'INVOICE',
+  subject: 'Invoice',
+  text: 'Attached',
+});
 /** May write records, and none of a standard type. */
 const writer = await service.signIn({ roles: ['RECORD_W'], tenant });
 

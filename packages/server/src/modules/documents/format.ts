@@ -2,19 +2,20 @@ import { isInMinorUnits, placesOf } from '../../contract/currency.ts';
 import { parseDecimal } from '../../platform/decimal.ts';
 
 /** Formats an amount with its currency, such as `USD 1,250.00` or `JPY 1,250`: as decimal text, never as floating point. */
-export function formatAmount(amount: string, currency: string): string {
-  return `${currency} ${formatNumber(amount, isInMinorUnits(parseDecimal(amount), currency) ? placesOf(currency) : 2)}`;
+export function formatAmount(amount: string, currency: string, locale?: string): string {
+  const places = isInMinorUnits(parseDecimal(amount), currency) ? placesOf(currency) : 2;
+  return `${currency} ${formatNumber(amount, places, places, locale)}`;
 }
 
 /** Formats a number with at least and at most this many decimal places; by default, at most as many as it has. */
-export function formatNumber(amount: string, places: number, most = places): string {
-  const format = new Intl.NumberFormat('en-US', { minimumFractionDigits: places, maximumFractionDigits: most });
+export function formatNumber(amount: string, places: number, most = places, locale = 'en-US'): string {
+  const format = new Intl.NumberFormat(locale, { minimumFractionDigits: places, maximumFractionDigits: most });
   return format.format(amount as Intl.StringNumericLiteral);
 }
 
 /** Formats a day, such as September 8, 2026. */
-export function formatDay(day: string): string {
-  return Temporal.PlainDate.from(day).toLocaleString('en-US', { dateStyle: 'long' });
+export function formatDay(day: string, locale = 'en-US'): string {
+  return Temporal.PlainDate.from(day).toLocaleString(locale, { dateStyle: 'long' });
 }
 
 /** Formats an instant in a time zone, such as September 8, 2026 at 2:12 PM PDT. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { MailSettings } from '../mail/mail-server.ts';
 import type { PaymentSettings } from '../payments/open-processor.ts';
 import type { S3Settings } from '../storage/s3-storage.ts';
 import type { StoreOptions } from '../store/store.ts';
@@ -54,6 +55,8 @@ export interface Config {
   readonly compressResponses: boolean;
   /** The payment processor of payment links; undefined if payments are disabled. */
   readonly payments: PaymentSettings | undefined;
+  /** Undefined if the service sends no mails. */
+  readonly mail: MailSettings | undefined;
 }
 
 /** The URL at which this machine reaches a server that listens on an address. */

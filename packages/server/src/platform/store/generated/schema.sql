@@ -170,6 +170,7 @@ create table client (
   unbilled_wip numeric(16,2) default 0 not null,
   unapplied_credit numeric(16,2) default 0 not null,
   metadata jsonb default '{}'::jsonb not null,
+  document_language text collate "C" default 'en'::text not null,
   constraint client_biller_id_reference FOREIGN KEY (tenant_id, biller_id) REFERENCES staff(tenant_id, id),
   constraint client_billing_address_id_reference FOREIGN KEY (tenant_id, billing_address_id) REFERENCES contact_info(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint client_billing_contact_id_reference FOREIGN KEY (tenant_id, billing_contact_id) REFERENCES contact(tenant_id, id),
@@ -179,6 +180,7 @@ create table client (
   constraint client_client_ref_unique UNIQUE (tenant_id, client_ref),
   constraint client_client_type_id_reference FOREIGN KEY (tenant_id, client_type_id) REFERENCES client_type(tenant_id, id),
   constraint client_department_id_reference FOREIGN KEY (tenant_id, department_id) REFERENCES department(tenant_id, id),
+  constraint client_document_language_enum CHECK (document_language = ANY (ARRAY['en'::text, 'de'::text, 'fr'::text, 'es'::text])),
   constraint client_entity_type_enum CHECK (entity_type = ANY (ARRAY['INDIVIDUAL'::text, 'SOLE_PROPRIETOR'::text, 'PARTNERSHIP'::text, 'LLC'::text, 'C_CORP'::text, 'S_CORP'::text, 'TRUST'::text, 'ESTATE'::text, 'NONPROFIT'::text, 'GOVERNMENT'::text, 'OTHER'::text])),
   constraint client_fiscal_year_end_day_range CHECK (fiscal_year_end_day >= 1 AND fiscal_year_end_day <=
 CASE
@@ -1804,6 +1806,92 @@ grant insert, select on ledger_entry to financial_automation_service;
 CREATE CONSTRAINT TRIGGER ledger_entry_agrees AFTER INSERT ON ledger_entry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_ledger_of_entry();
 CREATE TRIGGER ledger_entry_immutable BEFORE DELETE OR UPDATE ON ledger_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_entry_period_open AFTER INSERT ON ledger_entry REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_open_period();
+
+create table mail (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
+  active boolean default true not null,
+  created_at timestamp(3) with time zone default tenant_now() not null,
+  updated_at timestamp(3) with time zone default tenant_now() not null,
+  version integer default 1 not null,
+  kind text collate "C" not null,
+  status text collate "C" not null,
+  org_id uuid not null,
+  client_id uuid not null,
+  invoice_ids uuid[] not null,
+  to_addresses text[] not null,
+  cc_addresses text[] not null,
+  template text collate "C" not null,
+  language text collate "C" not null,
+  subject text collate "C",
+  message text collate "C",
+  quick_payment_link_id uuid,
+  reminder_date date,
+  attempts integer default 0 not null,
+  accepted_addresses text[] default '{}'::text[] not null,
+  bounced_addresses text[] default '{}'::text[] not null,
+  failure text collate "C",
+  sent_at timestamp(3) with time zone,
+  addresses text[] generated always as (to_addresses || cc_addresses) stored not null,
+  constraint mail_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
+  constraint mail_kind_enum CHECK (kind = ANY (ARRAY['INVOICE'::text, 'REMINDER'::text])),
+  constraint mail_language_enum CHECK (language = ANY (ARRAY['en'::text, 'de'::text, 'fr'::text, 'es'::text])),
+  constraint mail_org_id_reference FOREIGN KEY (tenant_id, org_id) REFERENCES org(tenant_id, id),
+  constraint mail_pkey PRIMARY KEY (tenant_id, id),
+  constraint mail_quick_payment_link_id_reference FOREIGN KEY (tenant_id, quick_payment_link_id) REFERENCES quick_payment_link(tenant_id, id),
+  constraint mail_reminder_date_agrees CHECK ((kind = 'REMINDER'::text) = (reminder_date IS NOT NULL)),
+  constraint mail_sent_at_agrees CHECK ((status = 'SENT'::text) = (sent_at IS NOT NULL)),
+  constraint mail_status_enum CHECK (status = ANY (ARRAY['QUEUED'::text, 'SENDING'::text, 'SENT'::text, 'BOUNCED'::text, 'FAILED'::text, 'UNKNOWN'::text])),
+  constraint mail_system_ref_unique UNIQUE (tenant_id, system_ref)
+);
+CREATE INDEX mail_addresses_index ON mail USING gin (tenant_id, addresses);
+CREATE INDEX mail_attempts_index ON mail USING btree (tenant_id, attempts, id);
+CREATE INDEX mail_client_id_index ON mail USING btree (tenant_id, client_id, id);
+CREATE INDEX mail_created_at_index ON mail USING btree (tenant_id, created_at, id);
+CREATE INDEX mail_invoice_ids_index ON mail USING gin (tenant_id, invoice_ids);
+CREATE INDEX mail_kind_index ON mail USING btree (tenant_id, kind, id);
+CREATE INDEX mail_metadata_index ON mail USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
+CREATE INDEX mail_org_id_index ON mail USING btree (tenant_id, org_id, id);
+CREATE UNIQUE INDEX mail_reminder_date_unique ON mail USING btree (tenant_id, client_id, reminder_date) WHERE reminder_date IS NOT NULL;
+CREATE INDEX mail_sent_at_index ON mail USING btree (tenant_id, sent_at, id);
+CREATE INDEX mail_status_index ON mail USING btree (tenant_id, status, id);
+CREATE INDEX mail_template_index ON mail USING btree (tenant_id, template, id);
+CREATE INDEX mail_updated_at_index ON mail USING btree (tenant_id, updated_at, id);
+alter table mail enable row level security, force row level security;
+create policy tenant_isolation on mail for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant insert, select, update on mail to financial_automation_service;
+
+create table mail_template (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
+  active boolean default true not null,
+  created_at timestamp(3) with time zone default tenant_now() not null,
+  updated_at timestamp(3) with time zone default tenant_now() not null,
+  version integer default 1 not null,
+  org_id uuid not null,
+  name text collate "C" not null,
+  language text collate "C" not null,
+  subject text collate "C" not null,
+  text text collate "C" not null,
+  html text collate "C",
+  reply_to text collate "C",
+  constraint mail_template_language_enum CHECK (language = ANY (ARRAY['en'::text, 'de'::text, 'fr'::text, 'es'::text])),
+  constraint mail_template_org_id_reference FOREIGN KEY (tenant_id, org_id) REFERENCES org(tenant_id, id),
+  constraint mail_template_pkey PRIMARY KEY (tenant_id, id),
+  constraint mail_template_system_ref_unique UNIQUE (tenant_id, system_ref)
+);
+CREATE INDEX mail_template_metadata_index ON mail_template USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
+CREATE UNIQUE INDEX mail_template_name_unique ON mail_template USING btree (tenant_id, org_id, name, language) WHERE active;
+CREATE INDEX mail_template_updated_at_index ON mail_template USING btree (tenant_id, updated_at, id);
+alter table mail_template enable row level security, force row level security;
+create policy tenant_isolation on mail_template for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant insert, select, update on mail_template to financial_automation_service;
 
 create table moved_row (
   tenant integer not null,

@@ -1,0 +1,86 @@
+-- Mails to clients, and the texts of their templates.
+-- locks: access exclusive on client, share row exclusive on org, share row exclusive on quick_payment_link
+
+create table mail_template (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  metadata jsonb not null default '{}',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  org_id uuid not null,
+  name text collate "C" not null,
+  language text collate "C" not null,
+  subject text collate "C" not null,
+  text text collate "C" not null,
+  html text collate "C",
+  reply_to text collate "C",
+  constraint mail_template_language_enum check (language in ('en', 'de', 'fr', 'es')),
+  primary key (tenant_id, id),
+  constraint mail_template_system_ref_unique unique (tenant_id, system_ref),
+  constraint mail_template_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id)
+);
+call protect_entity_table('mail_template');
+create index mail_template_metadata_index on mail_template using gin (tenant_id, metadata jsonb_path_ops) where metadata <> '{}';
+create unique index mail_template_name_unique on mail_template (tenant_id, org_id, name, language) where (active);
+
+create table mail (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  metadata jsonb not null default '{}',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  kind text collate "C" not null,
+  status text collate "C" not null,
+  org_id uuid not null,
+  client_id uuid not null,
+  invoice_ids uuid[] not null,
+  to_addresses text[] not null,
+  cc_addresses text[] not null,
+  template text collate "C" not null,
+  language text collate "C" not null,
+  subject text collate "C",
+  message text collate "C",
+  quick_payment_link_id uuid,
+  reminder_date date,
+  attempts integer not null default 0,
+  accepted_addresses text[] not null default '{}',
+  bounced_addresses text[] not null default '{}',
+  failure text collate "C",
+  sent_at timestamptz(3),
+  addresses text[] not null generated always as (to_addresses || cc_addresses) stored,
+  constraint mail_kind_enum check (kind in ('INVOICE', 'REMINDER')),
+  constraint mail_language_enum check (language in ('en', 'de', 'fr', 'es')),
+  constraint mail_status_enum check (status in ('QUEUED', 'SENDING', 'SENT', 'BOUNCED', 'FAILED', 'UNKNOWN')),
+  constraint mail_sent_at_agrees check ((status = 'SENT') = (sent_at is not null)),
+  constraint mail_reminder_date_agrees check ((kind = 'REMINDER') = (reminder_date is not null)),
+  primary key (tenant_id, id),
+  constraint mail_system_ref_unique unique (tenant_id, system_ref),
+  constraint mail_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
+  constraint mail_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
+  constraint mail_quick_payment_link_id_reference foreign key (tenant_id, quick_payment_link_id) references quick_payment_link (tenant_id, id)
+);
+call protect_entity_table('mail');
+create index mail_metadata_index on mail using gin (tenant_id, metadata jsonb_path_ops) where metadata <> '{}';
+-- A client gets at most one reminder a day.
+create unique index mail_reminder_date_unique on mail (tenant_id, client_id, reminder_date) where (reminder_date is not null);
+create index mail_client_id_index on mail (tenant_id, client_id, id);
+create index mail_status_index on mail (tenant_id, status, id);
+create index mail_kind_index on mail (tenant_id, kind, id);
+create index mail_org_id_index on mail (tenant_id, org_id, id);
+create index mail_template_index on mail (tenant_id, template, id);
+create index mail_attempts_index on mail (tenant_id, attempts, id);
+create index mail_sent_at_index on mail (tenant_id, sent_at, id);
+create index mail_created_at_index on mail (tenant_id, created_at, id);
+create index mail_invoice_ids_index on mail using gin (tenant_id, invoice_ids);
+create index mail_addresses_index on mail using gin (tenant_id, addresses);
+
+alter table client add column document_language text collate "C" not null default 'en';
+alter table client add constraint client_document_language_enum check (document_language in ('en', 'de', 'fr', 'es')) not valid;
