@@ -26,6 +26,8 @@ export interface DataList {
   /** Fields by which the list can be sorted. */
   readonly sortable: ReadonlySet<string>;
   readonly filters: readonly FilterField[];
+  /** The types of related rows that conditions can be on, by the name of the relation. */
+  readonly relations: ReadonlyMap<string, string>;
   /** Reads one row; undefined if there is only the list. */
   readonly byId: Operation | undefined;
   /** Roles of which one is required to write rows. */
@@ -96,11 +98,13 @@ export function isNumber(schema: Schema | undefined): boolean {
   return schema?.format === 'decimal' || types.includes('integer') || types.includes('number');
 }
 
-const labels = ['displayName', 'fullName', 'name', 'fileName', 'code', 'subject', 'title', 'email', 'label'];
+const labels = ['displayName', 'fullName', 'name', 'fileName', 'subject', 'title', 'email', 'label'];
 
-/** The field that names a row: its number, or its name. */
+/** The field that names a row: its name, or its number, which every row has. */
 function labelOf(properties: ReadonlyMap<string, Schema>): string | undefined {
-  return labels.find((name) => properties.has(name)) ?? [...properties.keys()].find((name) => /Number$/.test(name));
+  const numbers = [...properties].filter(([name, { format }]) => /Number$/.test(name) && format !== 'int32');
+  const [number] = numbers.find(([, { type }]) => type === 'string') ?? numbers[0] ?? [];
+  return labels.find((name) => properties.has(name)) ?? number;
 }
 
 /** What people compare: the name, whose it is, days, the state, and amounts at the right. */
@@ -112,14 +116,16 @@ export function columnsOf(properties: ReadonlyMap<string, Schema>): string[] {
     if (name === label) return 6;
     if (baseFields.has(name) || types.includes('array') || types.includes('object') || schema.oneOf !== undefined)
       return 0;
-    if (schema['x-references'] !== undefined) return isOptional || name === 'orgId' ? 1 : 4;
+    const reference = schema['x-references'];
+    if (reference !== undefined && isOptional) return reference === 'Job' ? 3 : reference === 'Staff' ? 1.6 : 1;
+    if (reference !== undefined) return name === 'orgId' ? 1 : 4;
     const [, subject] = /^(\w+)(?:Name|Ref)$/.exec(name) ?? [];
     if (properties.has(`${subject}Id`) || /^(pms|processor)|Id$|Reason$|^is[A-Z]/.test(name)) return 0;
     if (name === 'status' || name === 'outcome') return 5;
     if (/^(total|amount|amountDue|hours|outstanding\w+|unbilledWip|overdueBalance|unappliedAmount)$/.test(name))
       return 4;
     if (/^(account|kind|description|documentNumber)$/.test(name)) return 3.5;
-    if (schema.format === 'date') return isOptional ? 1.5 : 3;
+    if (schema.format === 'date') return isOptional ? 1.1 : 3;
     if (/^\w+Ref$/.test(name)) return 2.5;
     return schema.enum !== undefined || types.includes('boolean') ? 2 : isNumber(schema) ? 1.4 : 1.2;
   };
@@ -141,11 +147,25 @@ function sortableOf(operation: Operation): Set<string> {
   return new Set(Object.keys((order === undefined ? undefined : merged(order).properties) ?? {}));
 }
 
-function filtersOf(operation: Operation): FilterField[] {
-  const { body, query } = schemasOf(operation);
+function conditionsOf({ body }: OperationSchemas): [name: string, condition: Schema][] | undefined {
   const where = body === undefined ? undefined : merged(body).properties?.where;
-  if (where !== undefined) {
-    return Object.entries(merged(where).properties ?? {}).flatMap(([name, condition]) => {
+  return where === undefined ? undefined : Object.entries(merged(where).properties ?? {});
+}
+
+function relationsOf(operation: Operation): Map<string, string> {
+  const found = (conditionsOf(schemasOf(operation)) ?? []).flatMap(([name, condition]): [string, string][] => {
+    const [, type] = /^(\w+)RelationWhere$/.exec(nameOf(condition) ?? '') ?? [];
+    return type === undefined ? [] : [[name, type]];
+  });
+  return new Map(found);
+}
+
+function filtersOf(operation: Operation): FilterField[] {
+  const schemas = schemasOf(operation);
+  const { query } = schemas;
+  const conditions = conditionsOf(schemas);
+  if (conditions !== undefined) {
+    return conditions.flatMap(([name, condition]) => {
       const operators = Object.entries(merged(condition).properties ?? {}).filter(([operator]) => /^_/.test(operator));
       const own = operators.map(([operator, schema]): [string, Schema] => [operator, merged(schema)]);
       return name.startsWith('_') || own.length === 0 ? [] : [{ name, operators: new Map(own) }];
@@ -182,6 +202,7 @@ function describeList(schema: string, operation: Operation, path: DataList['path
     label: labelOf(properties),
     sortable: sortableOf(operation),
     filters: filtersOf(operation),
+    relations: relationsOf(operation),
     byId,
     writeRoles: (interfaces['x-record'] ?? interfaces['x-entry-type'])?.writeRoles ?? [],
   };
@@ -240,6 +261,7 @@ export function customList(definition: Readonly<Record<string, unknown>>): DataL
     label: 'systemRef',
     sortable: new Set(),
     filters: [],
+    relations: new Map(),
     byId: undefined,
     writeRoles: [],
   };

@@ -197,6 +197,64 @@ describe('pages', () => {
     expect(clients.indexOf('Amber Ltd')).toBeLessThan(clients.indexOf('Zinc &amp; Sons'));
   });
 
+  test('show the overview as of any day, of an office, in pictures that are no scripts, with a link to the rows of each figure', async () => {
+    const { id } = await newClient({ name: 'Pictured <b> & Co' });
+    await invoiceOf(id, '7654321.00');
+    const admin = await visitor();
+    const { text } = await admin.get('');
+    expect(text.match(/<svg /g)?.length).toBeGreaterThan(2);
+    expect(text.match(/<style/g)?.length).toBe(1);
+    expect(text).not.toMatch(/ style="|<script|Pictured <b>/);
+    expect(text).toContain('Pictured &lt;b&gt;');
+    const [, row = ''] =
+      /Pictured &lt;b&gt; &amp; Co<\/th>.*?href="\/console([^"]+)"[^>]*>7,654,321\.00/s.exec(text) ?? [];
+    const rows = await admin.get(row.replaceAll('&amp;', '&').replaceAll('&quot;', '"'));
+    expect(rows.text).toMatch(/Account is <strong>Receivable<\/strong>/);
+    expect(rows.text).toMatch(/Client is <strong><a [^>]+>Pictured &lt;b&gt; &amp; Co<\/a>/);
+    expect(rows.text).toContain('7,654,321.00');
+    expect((await admin.get('?asOf=2020-01-31')).text).not.toContain('7,654,321.00');
+    expect((await admin.get(`?office=${id}`)).text).not.toContain('7,654,321.00');
+    for (const query of ['?asOf=soon', '?office=x', '/data/Invoice?where=x', '/data/Invoice?where=[]'])
+      expect([query, (await admin.get(query)).text.includes('role="alert"')]).toEqual([query, true]);
+  });
+
+  test('filter lists by names and words, and save them as files for spreadsheets', async () => {
+    const { id } = await newClient({ name: '=Formula Ltd' });
+    const invoiceId = await invoiceOf(id, '15.00');
+    await invoiceOf((await newClient({ name: 'Unasked Ltd' })).id, '16.00');
+    const admin = await visitor();
+    const where = encodeURIComponent(JSON.stringify({ clientId: { _eq: id } }));
+    const list = async (query: string) => (await admin.get(`/data/Invoice?where=${where}&${query}`)).text;
+    const named = (await admin.get('/data/Invoice?filter=clientId&op=is&value=formula+ltd')).text;
+    expect(named).toContain(invoiceId);
+    expect(named).not.toContain('Unasked');
+    expect(named).toMatch(/Client is <strong><a [^>]+>=Formula Ltd/);
+    expect(await list('filter=clientId&op=is&value=Nobody')).toContain('None of the clients is called “Nobody”.');
+    expect(await list('filter=status&op=is&value=posted')).toContain(invoiceId);
+    expect(await list('filter=status&op=is&value=paid')).not.toContain(invoiceId);
+    expect(await list('filter=total&op=least&value=1,000.00')).not.toContain(invoiceId);
+    expect(await list('filter=total&op=has&value=15')).toContain(invoiceId);
+    expect(await list('filter=isOverdue&op=is&value=yes')).toContain(invoiceId);
+    expect(await list('filter=sentAt&op=empty&value=')).toContain(invoiceId);
+    const file = await admin.get(`/data/Invoice.csv?where=${where}`);
+    expect(file.headers['content-type']).toBe('text/csv; charset=utf-8; header=present');
+    const [head = '', ...lines] = file.text.trim().split('\r\n');
+    expect(head).toContain('Client,');
+    expect(lines).toEqual([expect.stringMatching(/,'=Formula Ltd,.*,15\.00/)]);
+  });
+
+  test('show the statement of a client, also as a file', async () => {
+    const { id } = await newClient({ name: 'Stated & Co' });
+    await invoiceOf(id, '321.00');
+    const admin = await visitor();
+    expect((await admin.get(`/data/Client/${id}`)).text).toContain(`href="/console/statements/${id}"`);
+    const { text } = await admin.get(`/statements/${id}`);
+    expect(text).toContain('Statement of account: Stated &amp; Co');
+    expect(text).toMatch(/Balance at the end<\/h2><p class="figure"><span class="amount">321\.00/);
+    expect((await admin.get(`/statements/${id}.csv`)).text).toContain(',321.00');
+    expect(await admin.get('/statements/x')).toMatchObject({ status: 400 });
+  });
+
   test('find rows of every kind by a part of a name or number, in any case', async () => {
     const { id } = await newClient({ name: 'Quill 100% & Reed' });
     await newClient({ name: 'Quill 1000 Ltd' });
@@ -307,7 +365,7 @@ describe('pages', () => {
     expect(await one.submit('/keys', '/keys/%00/revoke')).toMatchObject({ status: 404 });
     for (const path of ['/data/Client/x', '/subscriptions/x', '/data/Client?page=x'])
       expect([path, (await one.get(path)).status]).toEqual([path, path.includes('page') ? 200 : 400]);
-    expect((await one.get('/data/File?filter=fileName+%3D&value=%00a')).text).toContain('role="alert"');
+    expect((await one.get('/data/File?filter=fileName&value=%00a')).text).toContain('role="alert"');
     expect(await one.submit('', '/subscriptions/x/retry', { deliveryId: '\u0000' })).toMatchObject({ status: 400 });
     expect(await one.submit('', '/clock', { advanceBy: '\u0000' })).toMatchObject({ status: 400 });
   });
@@ -403,8 +461,8 @@ describe.each(shown)('in a browser, on a %s', (name, viewport) => {
     await menu.getByRole('link', { name: 'Data' }).click();
     await check(page, 'data');
     await page.getByRole('link', { name: 'Invoices', exact: true }).click();
-    await page.getByLabel('Show rows where').selectOption('clientId _eq');
-    await page.getByLabel('Value').fill(client.id);
+    await page.getByLabel('Show rows where').selectOption({ label: 'Client' });
+    await page.getByLabel('With').fill('harbor & pine ON A');
     await page.getByRole('button', { name: 'Filter' }).click();
     await page.getByRole('table').waitFor();
     await check(page, 'list');
@@ -421,7 +479,7 @@ describe.each(shown)('in a browser, on a %s', (name, viewport) => {
     await page.getByRole('link', { name: 'Cancel' }).click();
     await page.locator(`a[href="/console/data/Client/${client.id}"]`).first().click();
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain(`Harbor & Pine on a ${name}`);
-    await page.goto(`${address}/console/data/Invoice?filter=total+_gt&value=much`);
+    await page.goto(`${address}/console/data/Invoice?filter=total&op=least&value=much`);
     expect(await page.getByRole('alert').textContent()).toContain('VALIDATION_ERROR');
     await check(page, 'list-rejected');
 

@@ -1,40 +1,20 @@
-import { hasRole } from '@financial-automation/spec/roles';
+import type { Schema } from '../../contract/contract.ts';
+import { CsvFile } from '../../contract/csv.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import { eventsOfRow } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { act, actionForms } from './action-pages.ts';
-import { customList, type DataList, dataLists, referencesTo } from './catalog.ts';
-import {
-  type EnteredFilter,
-  type EnteredOrder,
-  enteredFilter,
-  enteredOrder,
-  listInput,
-  newestFirst,
-} from './filter.ts';
-import { when } from './formats.ts';
-import { alert, type Frame, framed, type Head, table } from './layout.ts';
+import type { PageResult } from '../../wire/result.ts';
+import { customList, type DataList, dataLists } from './catalog.ts';
+import { shownConditions } from './conditions.ts';
+import { type EnteredOrder, enteredOrder, listInput, type Where, whereIn, withEntered } from './filter.ts';
+import { alert, framed, type Head, table } from './layout.ts';
 import { namesIn } from './names.ts';
-import {
-  currencyOf,
-  embeddedLists,
-  embeddedTable,
-  fields,
-  flatRow,
-  headOf,
-  rowCells,
-  type ShownRow,
-} from './values.ts';
-import { type ConsoleVisit, callOperation, contextIn, operationOf, rowsIn } from './visit.ts';
-import { fieldInWords, operatorInWords, typeInWords, valueInWords } from './words.ts';
+import { flatRow, headOf, rowCells, type ShownRow } from './values.ts';
+import { type ConsoleVisit, callOperation, operationOf, rowsIn } from './visit.ts';
+import { comparisons, fieldInWords } from './words.ts';
 
 const pageSize = 25;
-/** A list without a filter is read up to here to find one row. */
-const maxScanned = 1_000;
-const maxEvents = 20;
-const maxEntries = 50;
-/** Rows of each other list on the page of a row. */
-const maxRelated = 5;
+/** Rows of a file for spreadsheets. */
+const maxExported = 10_000;
 
 /** All lists: those of the contract, and those of the tenant's own types. */
 export async function dataPage(visit: ConsoleVisit): Promise<string> {
@@ -57,7 +37,7 @@ ${custom.length > 0 && html`<section class="card"><h2>Custom record types</h2><u
 }
 
 /** @throws Rejection `NOT_FOUND` */
-async function listNamed(visit: ConsoleVisit, type: string): Promise<DataList> {
+export async function listNamed(visit: ConsoleVisit, type: string): Promise<DataList> {
   const standard = dataLists.get(type);
   if (standard !== undefined) return standard;
   try {
@@ -72,13 +52,15 @@ async function listNamed(visit: ConsoleVisit, type: string): Promise<DataList> {
 export async function listPage(visit: ConsoleVisit, type: string): Promise<string> {
   const list = await listNamed(visit, type);
   const { base } = visit.frame;
-  const filter = enteredFilter(visit.query);
   const order = enteredOrder(list, visit.query);
   const page = visit.query.get('page') ?? undefined;
+  let where: Where = {};
   let body: Record<string, unknown> = {};
   let rejection: Rejection | undefined;
   try {
-    const input = listInput(list, filter, page, pageSize, order);
+    where = whereIn(visit.query);
+    where = await withEntered(visit, list, where);
+    const input = listInput(list, where, page, pageSize, order);
     body = await callOperation(visit, list.operation, { path: list.path, ...input });
   } catch (error) {
     if (!(error instanceof Rejection) || error.status !== 400) throw error;
@@ -86,22 +68,26 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<strin
   }
   const rows = rowsIn(body).map(flatRow);
   const next = nextPage(body);
+  const file = listUrl(base, list, { where, order }).replace(`/data/${type}`, `/data/${type}.csv`);
   return framed(visit.frame, {
     title: list.title,
     part: '/data',
     notice: rejection !== undefined && rejected(rejection),
-    body: html`${list.filters.length > 0 && filterForm(base, list, filter)}
+    body: html`${list.filters.length > 0 && filterForm(visit, list, where)}${await shownConditions(visit, list, where, (others) => listUrl(base, list, { where: others, order }))}
 <section class="card">${
       rows.length === 0
         ? html`<p>${rejection === undefined ? 'No rows.' : 'The list was not read.'}</p>`
-        : await rowTable(visit, list, rows, { filter, order })
+        : html`${await rowTable(visit, list, rows, { where, order })}<p><a href="${file}">All rows as a file for spreadsheets (CSV)</a></p>`
     }
-${(page !== undefined || next !== undefined) && html`<div class="row">${page !== undefined && html`<a class="button plain" href="${listUrl(base, list, { filter, order })}">First page</a>`}${next !== undefined && html`<a class="button plain" href="${listUrl(base, list, { filter, order, page: next })}">Next page</a>`}</div>`}</section>`,
+${(page !== undefined || next !== undefined) && html`<div class="row">${page !== undefined && html`<a class="button plain" href="${listUrl(base, list, { where, order })}">First page</a>`}${next !== undefined && html`<a class="button plain" href="${listUrl(base, list, { where, order, page: next })}">Next page</a>`}</div>`}</section>`,
   });
 }
 
+/** Fields that only integrators read. */
+export const technical = new Set(['id', 'systemRef', 'sysRefs', 'active', 'createdAt', 'updatedAt', 'version', 'type']);
+
 interface ListState {
-  readonly filter?: EnteredFilter | undefined;
+  readonly where?: Where;
   readonly order?: EnteredOrder | undefined;
   readonly page?: string;
 }
@@ -142,30 +128,36 @@ function columnsIn(row: ShownRow = {}): string[] {
     .slice(0, 6);
 }
 
-function nextPage({ nextCursor }: Record<string, unknown>): string | undefined {
+export function nextPage({ nextCursor }: Record<string, unknown>): string | undefined {
   return typeof nextCursor === 'string' ? nextCursor : undefined;
 }
 
-function listUrl(base: string, { type }: DataList, { filter, order, page }: ListState): string {
+export function listUrl(base: string, { type }: DataList, { where = {}, order, page }: ListState): string {
   const query = new URLSearchParams({
-    ...(filter === undefined ? {} : { filter: `${filter.field} ${filter.operator}`, value: filter.value }),
+    ...(Object.keys(where).length === 0 ? {} : { where: JSON.stringify(where) }),
     ...(order === undefined ? {} : { sort: `${order.isDescending ? '-' : ''}${order.column}` }),
     ...(page === undefined ? {} : { page }),
   });
   return `${base}/data/${type}${query.size === 0 ? '' : `?${query}`}`;
 }
 
-function filterForm(base: string, list: DataList, filter: EnteredFilter | undefined): HtmlContent {
-  const selected = filter === undefined ? undefined : `${filter.field} ${filter.operator}`;
-  const option = (field: string, operator: string) =>
-    html`<option value="${field} ${operator}"${`${field} ${operator}` === selected && html` selected`}>${fieldInWords(field)} ${operatorInWords(operator)}</option>`;
-  return html`<form class="card filter" method="get" action="${base}/data/${list.type}">
-<div><label for="filter">Show rows where</label><select id="filter" name="filter">${list.filters.map(
-    ({ name, operators }) =>
-      html`<optgroup label="${fieldInWords(name)}">${[...operators.keys()].map((operator) => option(name, operator))}</optgroup>`,
-  )}</select></div>
-<div><label for="value">Value</label><input id="value" name="value" value="${filter?.value ?? ''}" autocomplete="off"></div>
-<button>Filter</button>${filter !== undefined && html`<a class="button plain" href="${base}/data/${list.type}">Show all</a>`}</form>`;
+/** A form that adds a condition. The fields that people compare come first. */
+function filterForm({ frame, query }: ConsoleVisit, list: DataList, where: Where): HtmlContent {
+  const { label, columns } = list;
+  const names = list.filters.map(({ name }) => name).filter((name) => !technical.has(name));
+  const first = [label, ...columns].filter((name) => name !== undefined && names.includes(name));
+  const others = names.filter((name) => !first.includes(name));
+  const option = (value: string, text: string, selected: string | null) =>
+    html`<option value="${value}"${value === selected && html` selected`}>${text}</option>`;
+  const fieldOptions = [...new Set([...first, ...others.sort()])].map((name = '') =>
+    option(name, fieldInWords(name), query.get('filter')),
+  );
+  const words = Object.entries(comparisons).map(([value, text]) => option(value, text, query.get('op')));
+  return html`<form class="card filter" method="get" action="${frame.base}/data/${list.type}">${Object.keys(where).length > 0 && html`<input type="hidden" name="where" value="${JSON.stringify(where)}">`}
+<div><label for="filter">Show rows where</label><select id="filter" name="filter">${fieldOptions}</select></div>
+<div><label for="op">Compared</label><select id="op" name="op">${words}</select></div>
+<div><label for="value">With</label><input id="value" name="value" autocomplete="off"></div>
+<button>Filter</button></form>`;
 }
 
 function rejected({ code, message, errors = [] }: Rejection): HtmlContent {
@@ -176,108 +168,35 @@ function rejected({ code, message, errors = [] }: Rejection): HtmlContent {
   );
 }
 
-/** Fields that only integrators read. */
-const technical = new Set(['id', 'systemRef', 'sysRefs', 'active', 'createdAt', 'updatedAt', 'version', 'type']);
-
-/** One row: its fields and lists, what refers to it, and its events. */
-export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<string> {
+/** A list as a file for spreadsheets: its conditions and order, all fields with a single value, and names instead of references. */
+export async function listFile(visit: ConsoleVisit, type: string): Promise<PageResult> {
   const list = await listNamed(visit, type);
-  const row = await readRow(visit, list, id);
-  const { frame } = visit;
-  const events = await eventsOfRow(contextIn(visit, operationOf('listEvents')), type, id, maxEvents);
-  const view = { frame, names: await namesIn(visit, [row], list.properties) };
-  const embedded = embeddedLists(row, list.properties);
-  const isOwn = ([name]: [string, unknown]) => !technical.has(name) && !embedded.includes(name);
-  const inEntries = (keep: (entry: [string, unknown]) => boolean) =>
-    Object.fromEntries(Object.entries(row).filter(keep));
-  const one = typeInWords(type);
-  const label = row[list.label ?? 'systemRef'] ?? row.systemRef;
-  return framed(frame, {
-    title: `${dataLists.has(type) ? one : list.title}: ${String(label ?? id)}`,
-    part: '/data',
-    lead: html`<a href="${frame.base}/data/${type}">${list.title}</a>`,
-    notice: visit.query.get('done') === 'yes' && alert('good', html`<p>Done.</p>`),
-    body: html`${actionForms(visit, list, row)}<section class="card"><h2>${one}</h2>${fields(view, inEntries(isOwn), list.properties, currencyOf(row))}
-<details><summary>For integrators</summary>${fields(
-      view,
-      inEntries(([name]) => technical.has(name)),
-      list.properties,
-    )}</details></section>
-${embedded.map((name) => html`<section class="card"><h2>${fieldInWords(name)}</h2>${embeddedTable(view, row, name, list.properties.get(name))}</section>`)}
-${await relatedLists(visit, type, id)}
-<section class="card"><h2>Events</h2>${shownEvents(frame, events)}</section>`,
-  });
-}
-
-/**
- * Handles the form of what can be done with a row.
- *
- * @returns the page of its rehearsal, or where the browser goes next
- */
-export async function actOnRow(visit: ConsoleVisit, type: string, id: string, to: string) {
-  const list = await listNamed(visit, type);
-  const row = await readRow(visit, list, id);
-  const page = await act(visit, list, { ...row, version: Number(row.version) }, to);
-  return page === undefined ? `/data/${type}/${encodeURIComponent(id)}?done=yes` : { page };
-}
-
-/** The latest rows that refer to a row, by list; the others as links. */
-async function relatedLists(visit: ConsoleVisit, type: string, id: string): Promise<HtmlContent> {
-  const { base } = visit.frame;
-  const shown: HtmlContent[] = [];
-  const links: HtmlContent[] = [];
-  for (const reference of referencesTo(type)) {
-    const { list, field, operator } = reference;
-    const filter = { field, operator, value: id };
-    const link = html`<a href="${listUrl(base, list, { filter })}">`;
-    const isOwn =
-      newestFirst(list) !== undefined && /^(\w+)Ids?$/.exec(field)?.[1]?.toLowerCase() === type.toLowerCase();
-    if (!isOwn || !hasRole(visit.caller.roles, list.operation.roles)) {
-      links.push(html`<li>${link}${list.title}, by ${fieldInWords(field).toLowerCase()}</a></li>`);
-      continue;
-    }
-    const limit = list.type === 'LedgerEntry' ? maxEntries : maxRelated;
-    const body = await callOperation(visit, list.operation, listInput(list, filter, undefined, limit));
-    const rows = rowsIn(body).map(flatRow);
-    if (rows.length === 0) continue;
-    shown.push(
-      html`<section class="card"><h2>${list.title}</h2>${await rowTable(visit, list, rows, undefined, field)}${nextPage(body) !== undefined && html`<p>${link}All ${list.title.toLowerCase()}</a></p>`}</section>`,
-    );
-  }
-  return html`${shown}${links.length > 0 && html`<section class="card"><h2>Other lists</h2><ul class="links">${links}</ul></section>`}`;
-}
-
-function shownEvents(frame: Frame, events: Awaited<ReturnType<typeof eventsOfRow>>): HtmlContent {
-  if (events === undefined) return html`<p>Your API user does not have the roles to read all events of this type.</p>`;
-  if (events.length === 0) return html`<p>No events are kept for this row.</p>`;
-  const rows = events.map(({ id, operation, occurredAt, changedFields }) => [
-    when(frame, occurredAt),
-    valueInWords(operation),
-    changedFields === null ? 'all fields' : changedFields.map(fieldInWords).join(', '),
-    html`<code>${id}</code>`,
-  ]);
-  return table('Events', ['Time', 'Event', 'Changed', 'Event ID'], rows);
-}
-
-/** @throws Rejection `NOT_FOUND` */
-async function readRow(visit: ConsoleVisit, list: DataList, id: string): Promise<ShownRow> {
-  const { byId, operation, filters } = list;
-  if (byId !== undefined) {
-    const [, parameter = 'id'] = /\{(\w+)\}$/.exec(byId.path) ?? [];
-    return callOperation(visit, byId, { path: { [parameter]: id } });
-  }
-  const canFilter = filters.find(({ name }) => name === 'id')?.operators.has('_eq') === true;
-  const filter = canFilter ? { field: 'id', operator: '_eq', value: id } : undefined;
-  let scanned = 0;
+  const where = whereIn(visit.query);
+  const order = enteredOrder(list, visit.query);
+  const most = list.operation.method === 'GET' ? 100 : 1000;
+  const rows: ShownRow[] = [];
   let cursor: string | undefined;
   do {
-    const input = { path: list.path, ...listInput(list, filter, cursor, 100) };
-    const body = await callOperation(visit, operation, input);
-    const rows = rowsIn(body).map(flatRow);
-    const row = rows.find((one) => one.id === id);
-    if (row !== undefined) return row;
-    scanned += rows.length;
+    const body = await callOperation(visit, list.operation, {
+      path: list.path,
+      ...listInput(list, where, cursor, most, order),
+    });
+    rows.push(...rowsIn(body).map(flatRow));
     cursor = nextPage(body);
-  } while (cursor !== undefined && scanned < maxScanned);
-  throw new Rejection('NOT_FOUND', `There is no ${list.type} with this ID among the first ${scanned} rows.`);
+    if (cursor !== undefined && rows.length >= maxExported)
+      throw new Rejection('VALIDATION_ERROR', `A file has at most ${maxExported} rows. Filter the list first.`);
+  } while (cursor !== undefined);
+  const isSingle = (schema: Schema) => schema.properties === undefined && ![schema.type].flat().includes('array');
+  const names = await namesIn(visit, rows, list.properties);
+  const columns = [...list.properties].flatMap(([name, schema]) =>
+    isSingle(schema) && !technical.has(name) ? [name] : [],
+  );
+  const cellOf = (value: unknown) =>
+    value === null || value === undefined ? null : (names.get(String(value)) ?? String(value));
+  const { text } = new CsvFile([
+    columns.map(fieldInWords),
+    ...rows.map((row) => columns.map((column) => cellOf(row[column]))),
+  ]);
+  const headers = { 'Content-Disposition': `attachment; filename="${list.type}.csv"` };
+  return { kind: 'page', status: 200, text, headers, type: 'text/csv; charset=utf-8; header=present' };
 }

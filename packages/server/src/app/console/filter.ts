@@ -1,18 +1,101 @@
 import type { Schema } from '../../contract/contract.ts';
-import type { DataList } from './catalog.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import { type DataList, dataLists, type FilterField } from './catalog.ts';
+import { type ConsoleVisit, callOperation, rowsIn } from './visit.ts';
+import { type Comparison, fieldInWords, valueInWords } from './words.ts';
 
-/** A condition as it was entered. */
-export interface EnteredFilter {
-  readonly field: string;
-  readonly operator: string;
-  readonly value: string;
+/** Conditions in the grammar of searches. Where a list has parameters instead, their operator is `=`. */
+export type Where = Readonly<Record<string, unknown>>;
+
+/** @throws Rejection `VALIDATION_ERROR` if the address has conditions that cannot be read */
+export function whereIn(query: URLSearchParams): Where {
+  const parsed = parsedOf(query.get('where') ?? '{}');
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
+  throw new Rejection('VALIDATION_ERROR', 'The address of this page is incomplete. Open the list again.');
 }
 
-/** @returns undefined if none was entered */
-export function enteredFilter(query: URLSearchParams): EnteredFilter | undefined {
-  const [field = '', operator] = (query.get('filter') ?? '').split(' ');
-  const value = query.get('value')?.trim() ?? '';
-  return field === '' || value === '' ? undefined : { field, operator: operator ?? '', value };
+function parsedOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The operators that a comparison stands for, the first that the field has. */
+const operatorsOf: Readonly<Record<Comparison, readonly string[]>> = {
+  is: ['_eq', '=', '_contains'],
+  not: ['_neq'],
+  has: ['_ilike', '_eq', '=', '_contains'],
+  least: ['_gte'],
+  most: ['_lte'],
+  empty: ['_is_null'],
+};
+
+/**
+ * The conditions with the one that was entered, in the words of people: names of rows instead of IDs, words instead of codes.
+ *
+ * @throws Rejection `VALIDATION_ERROR` if the field has no such comparison, or no row has the name
+ */
+export async function withEntered(visit: ConsoleVisit, list: DataList, where: Where): Promise<Where> {
+  const name = visit.query.get('filter') ?? '';
+  const text = visit.query.get('value')?.trim() ?? '';
+  const comparison = visit.query.get('op') ?? 'is';
+  const field = list.filters.find((one) => one.name === name);
+  if (field === undefined || !isComparison(comparison) || (text === '' && comparison !== 'empty')) return where;
+  const condition = await conditionOf(visit, list, field, comparison, text);
+  return { ...where, [name]: { ...Object(where[name]), ...condition } };
+}
+
+function isComparison(text: string): text is Comparison {
+  return Object.hasOwn(operatorsOf, text);
+}
+
+async function conditionOf(
+  visit: ConsoleVisit,
+  list: DataList,
+  { name, operators }: FilterField,
+  comparison: Comparison,
+  text: string,
+): Promise<Where> {
+  const operator = operatorsOf[comparison].find((one) => operators.has(one));
+  const schema = operator === undefined ? undefined : operators.get(operator);
+  if (operator === undefined || schema === undefined)
+    throw new Rejection('VALIDATION_ERROR', `${fieldInWords(name)} has no such comparison. Choose another one.`);
+  if (comparison === 'empty') return { [operator]: true };
+  if (operator === '_ilike') return containing(text);
+  const target = dataLists.get(list.properties.get(name)?.['x-references'] ?? '');
+  if (target === undefined || isId(text)) return { [operator]: typedValue(schema, text) };
+  const ids = await idsNamed(visit, target, text);
+  if (ids.length === 0)
+    throw new Rejection('VALIDATION_ERROR', `None of the ${target.title.toLowerCase()} is called “${text}”.`);
+  const several = comparison === 'not' ? '_nin' : '_in';
+  return ids.length > 1 && operators.has(several) ? { [several]: ids } : { [operator]: ids[0] };
+}
+
+/** The condition that a text has this part, in any case. */
+export function containing(text: string): { readonly _ilike: string } {
+  return { _ilike: `%${text.replaceAll(/[\\%_]/g, '\\$&')}%` };
+}
+
+function isId(text: string): boolean {
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
+}
+
+/** How many rows with the name are looked up. */
+const maxNamed = 100;
+
+/** The rows of a list whose name has the text. */
+async function idsNamed(visit: ConsoleVisit, list: DataList, text: string): Promise<string[]> {
+  const { label = '', operation, path } = list;
+  const canSearch = list.filters.some(({ name, operators }) => name === label && operators.has('_ilike'));
+  const where = canSearch ? { [label]: containing(text) } : {};
+  const body = await callOperation(visit, operation, { path, ...listInput(list, where, undefined, maxNamed) });
+  const isNamed = (row: Record<string, unknown>) =>
+    String(row[label] ?? '')
+      .toLowerCase()
+      .includes(text.toLowerCase());
+  return rowsIn(body).flatMap((row) => (isNamed(row) ? [String(row.id)] : []));
 }
 
 /** The column that a list is sorted by. */
@@ -36,37 +119,32 @@ export function newestFirst({ properties, sortable }: DataList): EnteredOrder | 
 }
 
 /**
- * The input of a list with a filter. Nothing is checked here: the operation does that, and its rejection says what is wrong.
+ * The input of a list with conditions. Nothing is checked here: the operation does that, and its rejection says what is wrong.
  *
  * @param cursor `nextCursor` of the page before, or undefined for the first page
  */
 export function listInput(
   list: DataList,
-  filter: EnteredFilter | undefined,
+  where: Where,
   cursor: string | undefined,
   pageSize: number,
   order = newestFirst(list),
 ) {
-  const { method } = list.operation;
   const sorted = order && { orderBy: [{ [order.column]: order.isDescending ? 'desc' : 'asc' }] };
   const paged = { pageSize, ...(cursor === undefined ? {} : { cursor }), ...sorted };
-  if (filter === undefined)
-    return method === 'GET' ? { query: texts(paged), body: undefined } : { query: {}, body: paged };
-  const { field, operator, value } = filter;
-  const schema = list.filters.find(({ name }) => name === field)?.operators.get(operator);
-  if (operator === '=') return { query: texts({ ...paged, [field]: value }), body: undefined };
-  return { query: {}, body: { ...paged, where: { [field]: { [operator]: typedValue(schema ?? {}, value) } } } };
+  if (list.operation.method !== 'GET')
+    return { query: {}, body: Object.keys(where).length === 0 ? paged : { ...paged, where } };
+  const parameters = Object.entries(where).map(([name, condition]) => [name, Object(condition)['=']]);
+  const all = [...Object.entries(paged), ...parameters].map(([name, value]) => [name, String(value)]);
+  return { query: Object.fromEntries(all), body: undefined };
 }
 
 /** The text as a value of the schema; a text that is none stays one. */
 export function typedValue(schema: Schema, text: string): unknown {
   const types = [schema.type ?? 'string'].flat();
   if (types.includes('array')) return text.split(',').map((part) => typedValue(schema.items ?? {}, part.trim()));
-  if (types.includes('boolean') && /^(true|false)$/.test(text)) return text === 'true';
+  if (types.includes('boolean') && /^(true|false|yes|no)$/i.test(text)) return /^(true|yes)$/i.test(text);
   if ((types.includes('integer') || types.includes('number')) && /^-?\d+$/.test(text)) return Number(text);
-  return text;
-}
-
-function texts(values: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
+  if (/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return text.replaceAll(',', '');
+  return schema.enum?.find((value) => valueInWords(String(value)).toLowerCase() === text.toLowerCase()) ?? text;
 }

@@ -32,6 +32,13 @@ export function day(date: string): Html {
   return html`<time class="when" datetime="${date}">${Number.isNaN(time) ? date : dayFormat.format(time)}</time>`;
 }
 
+const monthFormat = new Intl.DateTimeFormat('en', { month: 'short', year: '2-digit', timeZone: 'UTC' });
+
+/** The month of a calendar day. */
+export function monthOf(date: string): string {
+  return monthFormat.format(Date.parse(date));
+}
+
 /** A decimal number with separators and all of its places. */
 export function decimal(number: string): string {
   const { sign = '', whole = '', rest = '' } = /^(?<sign>-?)(?<whole>\d+)(?<rest>\.\d+)?$/.exec(number)?.groups ?? {};

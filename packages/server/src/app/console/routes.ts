@@ -10,20 +10,23 @@ import { privatePageHeaders } from '../../wire/page-style.ts';
 import type { PageResult } from '../../wire/result.ts';
 import type { Route } from '../../wire/route.ts';
 import { toRejection } from '../failure.ts';
-import { actOnRow, dataPage, listPage, rowPage } from './data-pages.ts';
+import { dataPage, listFile, listPage } from './data-pages.ts';
 import { endSession } from './ended-sessions.ts';
 import type { Frame } from './layout.ts';
+import { overviewPage } from './overview-page.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
 import { ConsoleResults, shown } from './results.ts';
+import { actOnRow, fileUrl, rowPage } from './row-page.ts';
 import { searchPage } from './search-page.ts';
 import { type ConsoleSession, consoleRole, formKeyOf, isFormKey, readSession } from './session.ts';
 import { callerOf, signIn } from './sign-in.ts';
+import { statementFile, statementPage } from './statement-page.ts';
 import { contentPolicy } from './style.ts';
 import { changeSubscription, sentEventPage, subscriptionPage, subscriptionsPage } from './subscription-pages.ts';
-import { advanceClock, clockPage, keysPage, limitsPage, overviewPage, revoke, settingsPage } from './tenant-pages.ts';
+import { advanceClock, clockPage, keysPage, limitsPage, revoke, settingsPage } from './tenant-pages.ts';
 import { type ConsoleVisit, operationOf } from './visit.ts';
 
-type Show = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string> | string;
+type Show = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | PageResult> | string;
 /** @returns where the browser goes next, below the console, or a page that asks for more; undefined if there is no such form. */
 type Change = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | { readonly page: string } | undefined>;
 
@@ -36,8 +39,15 @@ const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
   [/^\/subscriptions\/([^/]+)\/events\/([^/]+)$/, sentEventPage],
   [/^\/search$/, searchPage],
   [/^\/data$/, dataPage],
+  [/^\/data\/([^/]+)\.csv$/, listFile],
   [/^\/data\/([^/]+)$/, listPage],
   [/^\/data\/([^/]+)\/([^/]+)$/, rowPage],
+  [/^\/statements\/([^/]+)\.csv$/, statementFile],
+  [/^\/statements\/([^/]+)$/, statementPage],
+  [
+    /^\/files\/([^/]+)$/,
+    async (visit, id = '') => ({ ...shown('', 303), headers: { Location: await fileUrl(visit, id) } }),
+  ],
   [/^\/keys$/, keysPage],
   [/^\/limits$/, limitsPage],
   [/^\/settings$/, settingsPage],
@@ -139,7 +149,9 @@ function frameOf(
 async function page(visit: ConsoleVisit, path: string): Promise<PageResult | undefined> {
   for (const [pattern, show] of pages) {
     const [match, ...parameters] = pattern.exec(path) ?? [];
-    if (match !== undefined) return shown(await show(visit, ...parameters));
+    if (match === undefined) continue;
+    const result = await show(visit, ...parameters);
+    return typeof result === 'string' ? shown(result) : result;
   }
   return undefined;
 }

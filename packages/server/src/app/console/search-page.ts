@@ -2,7 +2,7 @@ import { hasRole } from '@financial-automation/spec/roles';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { type DataList, dataLists } from './catalog.ts';
 import { rowTable } from './data-pages.ts';
-import { newestFirst } from './filter.ts';
+import { containing, newestFirst } from './filter.ts';
 import { framed } from './layout.ts';
 import { flatRow } from './values.ts';
 import { type ConsoleVisit, callOperation, rowsIn } from './visit.ts';
@@ -23,11 +23,10 @@ function findIn(list: DataList, text: string) {
   if (filters.some(({ name, operators }) => name === label && operators.has('=')))
     return { query: { pageSize: String(pageSize), [label]: text }, body: undefined };
   const names = filters.filter(({ name, operators }) => known.test(name) && operators.has('_ilike'));
-  const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
   if (names.length === 0) return undefined;
   const order = newestFirst(list);
   const orderBy = order === undefined ? {} : { orderBy: [{ [order.column]: 'desc' }] };
-  const where = { _or: names.map(({ name }) => ({ [name]: { _ilike: pattern } })) };
+  const where = { _or: names.map(({ name }) => ({ [name]: containing(text) })) };
   return { query: {}, body: { pageSize, where, ...orderBy } };
 }
 

@@ -29,6 +29,7 @@ p{margin:.5rem 0;overflow-wrap:anywhere}
 .card{background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.25rem 1.5rem;margin:0 0 1rem}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:1rem}
 .cards .card{margin:0}
+.balances{margin-bottom:1rem}
 .after{margin-top:1rem}
 .figure{font-size:1.75rem;font-weight:600;line-height:1.2;margin:.25rem 0;font-variant-numeric:tabular-nums}
 .scroll{overflow-x:auto;margin:0 -1.5rem;padding:0 1.5rem}
@@ -64,16 +65,26 @@ button.plain,.button.plain{background:transparent;color:var(--accent)}
 button.plain:hover,.button.plain:hover{background:var(--info-bg)}
 button.danger{background:transparent;border-color:var(--error);color:var(--error)}
 button.danger:hover{background:var(--error-bg)}
-.filter{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,2fr) auto auto;gap:.75rem;align-items:end}
+.filter{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,1fr) minmax(0,2fr) auto;gap:.75rem;align-items:end}
 .row{display:flex;flex-wrap:wrap;gap:.75rem;align-items:end;margin-top:1rem}
 .row form{margin:0}
 summary{cursor:pointer;color:var(--accent);min-height:2.75rem;display:flex;align-items:center;font-weight:600}
 .alert{border-radius:.5rem;padding:.75rem 1rem;margin:0 0 1rem;background:var(--info-bg);border-left:.25rem solid var(--accent)}
-h1+.alert{margin-top:1rem}
+h1+*{margin-top:1rem}
 .alert.bad{background:var(--error-bg);border-color:var(--error)}
 .alert.good{background:var(--good-bg);border-color:var(--good)}
 .alert p{margin:0}
 .alert ul{margin:.25rem 0 0;padding-left:1.25rem}
+.scope{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(10rem,100%),1fr));gap:.75rem;align-items:end}
+.chips{list-style:none;display:flex;flex-wrap:wrap;gap:.5rem;margin:0 0 1rem;padding:0}
+.chips li{background:var(--info-bg);border-radius:1rem;padding:.25rem .25rem .25rem .75rem;overflow-wrap:anywhere}
+.chips li>a:last-child{display:inline-block;padding:0 .5rem;text-decoration:none;font-weight:700}
+.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(24rem,100%),1fr));gap:1rem;margin-bottom:1rem}
+.charts>*{margin:0}
+.chart svg{display:block;width:100%;height:auto;overflow:visible;font:11px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+.legend{display:flex;gap:1rem;font-size:.8125rem;margin:0 0 .25rem}
+.key::before{content:"";display:inline-block;width:.75rem;height:.75rem;border-radius:.125rem;margin-right:.375rem;background:var(--accent)}
+.key.second::before{background:var(--field)}
 .links{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(13rem,1fr));gap:.25rem 1rem}
 .links a{display:block;padding:.375rem 0}
 @media (min-width:75rem){.card>dl{grid-template-columns:repeat(2,minmax(8rem,12rem) minmax(0,1fr))}}

@@ -9,15 +9,13 @@ import { badge, none, when } from './formats.ts';
 import { alert, framed, keyField, table } from './layout.ts';
 import { type ConsoleVisit, call } from './visit.ts';
 
-/** The first page: what needs attention. */
-export async function overviewPage(visit: ConsoleVisit): Promise<string> {
+/** What integrators look at: requests, subscriptions and keys. */
+export async function integratorCards(visit: ConsoleVisit): Promise<HtmlContent> {
   const { frame, tenant, service } = visit;
   const { base } = frame;
   const requests = service.recentRequests.of(tenant.name);
   const failed = requests.filter(({ status }) => status >= 400);
-  const { data } = await call(visit, 'listEventSubscriptions', { query: { pageSize: '100' } });
-  const subscriptions = data.filter(({ active }) => active);
-  const failing = subscriptions.filter(({ consecutiveFailures }) => consecutiveFailures > 0).length;
+  const { active, failing } = await receivers(visit);
   const keys = (await service.store.read(tenant.id, (session) => listKeys(session, tenant.id))).filter(isUsable);
   const figure = (path: string, title: string, value: string, text: string) =>
     html`<section class="card"><h2><a href="${base}${path}">${title}</a></h2><p class="figure">${value}</p><p class="soft">${text}</p></section>`;
@@ -30,26 +28,28 @@ export async function overviewPage(visit: ConsoleVisit): Promise<string> {
       problem?.code ?? '',
       problem?.detail ?? '',
     ]);
-  return framed(frame, {
-    title: 'Overview',
-    part: '',
-    lead: `Business days in ${tenant.timeZone}, amounts in ${tenant.currency}.`,
-    body: html`${await failedJobs(visit)}<div class="cards">
+  return html`<h2>For integrators</h2><div class="cards">
 ${figure('/requests', 'Requests', String(requests.length), `latest ones of this server, ${failed.length} of them failed`)}
-${figure('/subscriptions', 'Subscriptions', String(subscriptions.length), failing === 0 ? 'none is failing' : `${failing} failing`)}
+${figure('/subscriptions', 'Subscriptions', String(active), failing === 0 ? 'none is failing' : `${failing} failing`)}
 ${figure('/keys', 'API keys', String(keys.length), 'can be used')}
 ${tenant.isSandbox && figure('/clock', 'Clock', 'Sandbox', 'has a clock of its own')}
 </div>
 <section class="card after"><h2>Latest failed requests</h2>${
-      latest.length === 0
-        ? html`<p>None.</p>`
-        : table('Latest failed requests', ['Time', 'Status', 'Operation', 'Problem', 'Detail'], latest)
-    }</section>`,
-  });
+    latest.length === 0
+      ? html`<p>None.</p>`
+      : table('Latest failed requests', ['Time', 'Status', 'Operation', 'Problem', 'Detail'], latest)
+  }</section>`;
+}
+
+/** How many subscriptions are active, and how many of them fail. */
+export async function receivers(visit: ConsoleVisit): Promise<{ readonly active: number; readonly failing: number }> {
+  const { data } = await call(visit, 'listEventSubscriptions', { query: { pageSize: '100' } });
+  const active = data.filter((one) => one.active);
+  return { active: active.length, failing: active.filter((one) => one.consecutiveFailures > 0).length };
 }
 
 /** What the service has given up, of the last 30 days: documents without a file, and other work. */
-async function failedJobs({ service: { store }, tenant, frame }: ConsoleVisit): Promise<HtmlContent> {
+export async function failedJobs({ service: { store }, tenant, frame }: ConsoleVisit): Promise<HtmlContent> {
   const jobs = await store.read(tenant.id, (session) =>
     session.all<{ name: string; data: { invoiceId?: string }; at: string; failure: string | null }>(sql`
       select name, data, ended_at as at, failure from background_job

@@ -56,7 +56,7 @@ export function shownValue(
   return schema?.format === 'uuid' ? html`<code>${text}</code>` : text;
 }
 
-function isMoney(schema: Schema | undefined): boolean {
+export function isMoney(schema: Schema | undefined): boolean {
   return /Money$/.test(schema?.$ref ?? '');
 }
 
@@ -137,7 +137,8 @@ export function rowCells(view: View, list: DataList, row: ShownRow, columns: rea
   const schema = list.properties.get(first);
   const isPlain = schema === undefined || (schema['x-references'] === undefined && typeof label === 'string');
   const text = isPlain && schema?.format === undefined ? String(label) : undefined;
-  const shown = text ?? (schema?.format === 'date' ? day(String(label)) : typeInWords(list.type));
+  const named = view.names.get(String(label)) ?? typeInWords(list.type);
+  const shown = text ?? (schema?.format === 'date' ? day(String(label)) : named);
   const link = html`<a href="${view.frame.base}/data/${list.type}/${encodeURIComponent(String(row.id))}">${shown}</a>`;
   return [link, ...others.map((name) => shownValue(view, row[name], list.properties.get(name), currencyOf(row)))];
 }

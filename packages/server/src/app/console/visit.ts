@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Admitted } from '../../admission/admission.ts';
 import { allOperations, type Operation } from '../../contract/contract.ts';
 import type { CsvFile } from '../../contract/csv.ts';
@@ -93,4 +94,12 @@ export async function call<Id extends OperationId>(visit: ConsoleVisit, id: Id, 
 /** The rows of a list that was called. */
 export function rowsIn(body: Record<string, unknown>): readonly Record<string, unknown>[] {
   return Array.isArray(body.data) ? body.data : [];
+}
+
+/** The day at the firm, `YYYY-MM-DD`; that of a sandbox is its own. */
+export async function todayOf({ service: { store }, tenant }: ConsoleVisit): Promise<string> {
+  const row = await store.read(tenant.id, (session) =>
+    session.first<{ day: string }>(sql`select today()::text as day`),
+  );
+  return row?.day ?? '';
 }

@@ -37,21 +37,29 @@ const fieldNames: Readonly<Record<string, string>> = {
   orgId: 'Organization',
 };
 
+/** How a filter compares. */
+export const comparisons = {
+  has: 'contains',
+  is: 'is',
+  not: 'is not',
+  least: 'is at least',
+  most: 'is at most',
+  empty: 'is empty',
+} as const;
+export type Comparison = keyof typeof comparisons;
+
 const operators: Readonly<Record<string, string>> = {
   '=': 'is',
   _eq: 'is',
   _neq: 'is not',
-  _in: 'is one of (with commas)',
-  _nin: 'is none of (with commas)',
-  _is_null: 'is empty (true or false)',
+  _in: 'is one of',
+  _nin: 'is none of',
+  _is_null: 'is empty:',
   _gt: 'is more than',
   _gte: 'is at least',
   _lt: 'is less than',
   _lte: 'is at most',
-  _like: 'matches (% for any text)',
-  _nlike: 'does not match (% for any text)',
-  _ilike: 'matches in any case (% for any text)',
-  _nilike: 'does not match in any case (% for any text)',
+  _ilike: 'contains',
   _contains: 'contains',
 };
 

@@ -1,0 +1,93 @@
+import type { Data, PlotOptions } from '@observablehq/plot';
+import { Html, type HtmlContent, html } from '../../wire/html.ts';
+
+/** A bar: exact figures are in the table behind the chart, so a floating-point number is enough to draw it. */
+export interface Bar {
+  readonly name: string;
+  readonly value: number;
+  /** The figure in words, shown where the pointer rests. */
+  readonly text: string;
+  /** Of two bars with one name, the one that is compared with. */
+  readonly isSecond?: boolean;
+}
+
+const width = 400;
+const maxNameLength = 24;
+const fillOf = ({ isSecond }: Bar) => (isSecond === true ? 'var(--field)' : 'var(--accent)');
+
+/** Vertical bars in their order; two bars with one name are drawn beside each other. */
+export function columnChart(title: string, bars: readonly Bar[]): Promise<HtmlContent> {
+  const names = [...new Set(bars.map(({ name }) => name))];
+  const isPaired = bars.some(({ isSecond }) => isSecond);
+  return chart(title, ({ barY, ruleY, axisFx }) => ({
+    height: 220,
+    marginLeft: 48,
+    marginRight: 4,
+    x: { axis: null, padding: 0.1, domain: isPaired ? [true, false] : [false] },
+    fx: { domain: names, padding: 0.2 },
+    y: { label: null, grid: true, ticks: 5, tickFormat: '~s' },
+    marks: [
+      axisFx({ label: null, anchor: 'bottom' }),
+      barY(bars as Data, {
+        fx: 'name',
+        x: ({ isSecond = false }: Bar) => isSecond,
+        y: 'value',
+        fill: fillOf,
+        title: ({ name, text }: Bar) => `${name}: ${text}`,
+      }),
+      ruleY([0]),
+    ],
+  }));
+}
+
+/** Horizontal bars, for names that need room. */
+export function rowChart(title: string, bars: readonly Bar[]): Promise<HtmlContent> {
+  // Two clients can have one name.
+  const positions = bars.map((_bar, index) => index);
+  const nameAt = (index: number) => {
+    const name = [...(bars[index]?.name ?? '')];
+    return name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1).join('')}…` : name.join('');
+  };
+  return chart(title, ({ barX, ruleX, text }) => ({
+    height: 28 * bars.length + 8,
+    marginTop: 4,
+    marginBottom: 4,
+    marginLeft: 156,
+    marginRight: 84,
+    x: { axis: null },
+    y: { domain: positions, label: null, tickFormat: nameAt, tickSize: 0, padding: 0.3 },
+    marks: [
+      barX(bars as Data, {
+        x: 'value',
+        y: positions,
+        fill: fillOf,
+        title: ({ name, text: words }: Bar) => `${name}: ${words}`,
+      }),
+      text(bars as Data, { x: 'value', y: positions, text: 'text', textAnchor: 'start', dx: 6 }),
+      ruleX([0]),
+    ],
+  }));
+}
+
+/** Draws a chart. Its libraries are loaded with the first one: together they need 47 MB. */
+async function chart(
+  title: string,
+  optionsFor: (plot: typeof import('@observablehq/plot')) => PlotOptions,
+): Promise<HtmlContent> {
+  const [plot, { DOMImplementation, XMLSerializer }] = await Promise.all([
+    import('@observablehq/plot'),
+    import('@xmldom/xmldom'),
+  ]);
+  const document = new DOMImplementation().createDocument('http://www.w3.org/1999/xhtml', 'html');
+  const svg = plot.plot({
+    ...optionsFor(plot),
+    // Its types are not those of a browser; Plot uses only what it has.
+    document: Object(document),
+    width,
+  });
+  // The page allows no styles but its own, and the whole chart has one label.
+  for (const style of [...svg.getElementsByTagName('style')]) style.parentNode?.removeChild(style);
+  for (const group of [...svg.getElementsByTagName('g')]) group.removeAttribute('aria-label');
+  const drawn = new Html(new XMLSerializer().serializeToString(Object(svg)));
+  return html`<div class="chart" role="img" aria-label="Chart: ${title}. The table below has its figures.">${drawn}</div>`;
+}

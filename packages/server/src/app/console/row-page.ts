@@ -1,0 +1,176 @@
+import { hasRole } from '@financial-automation/spec/roles';
+import type { Schema } from '../../contract/contract.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import { eventsOfRow } from '../../modules/events/index.ts';
+import { type HtmlContent, html } from '../../wire/html.ts';
+import { act, actionForms } from './action-pages.ts';
+import { type DataList, dataLists, referencesTo } from './catalog.ts';
+import { listNamed, listUrl, nextPage, rowTable, technical } from './data-pages.ts';
+import { listInput, type Where } from './filter.ts';
+import { when } from './formats.ts';
+import { alert, type Frame, framed, table } from './layout.ts';
+import { namesIn } from './names.ts';
+import {
+  currencyOf,
+  embeddedLists,
+  embeddedTable,
+  fields,
+  flatRow,
+  isMoney,
+  type ShownRow,
+  shownValue,
+  type View,
+} from './values.ts';
+import { type ConsoleVisit, call, callOperation, contextIn, operationOf, rowsIn } from './visit.ts';
+import { fieldInWords, typeInWords, valueInWords } from './words.ts';
+
+/** A list without a filter is read up to here to find one row. */
+const maxScanned = 1_000;
+const maxEvents = 20;
+const maxEntries = 50;
+/** Rows of each other list on the page of a row. */
+const maxRelated = 5;
+const maxBalances = 6;
+
+/** One row: its fields and lists, what refers to it, and its events. */
+export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<string> {
+  const list = await listNamed(visit, type);
+  const row = await readRow(visit, list, id);
+  const { frame } = visit;
+  const events = await eventsOfRow(contextIn(visit, operationOf('listEvents')), type, id, maxEvents);
+  const view = { frame, names: await namesIn(visit, [row], list.properties) };
+  const embedded = embeddedLists(row, list.properties);
+  const isOwn = ([name]: [string, unknown]) => !technical.has(name) && !embedded.includes(name);
+  const inEntries = (keep: (entry: [string, unknown]) => boolean) =>
+    Object.fromEntries(Object.entries(row).filter(keep));
+  const one = typeInWords(type);
+  const label = row[list.label ?? 'systemRef'] ?? row.systemRef;
+  return framed(frame, {
+    title: `${dataLists.has(type) ? one : list.title}: ${String(label ?? id)}`,
+    part: '/data',
+    lead: html`<a href="${frame.base}/data/${type}">${list.title}</a>`,
+    notice: visit.query.get('done') === 'yes' && alert('good', html`<p>Done.</p>`),
+    body: html`${balances(view, row, list.properties)}${links(frame, list, row)}${actionForms(visit, list, row)}<section class="card"><h2>${one}</h2>${fields(view, inEntries(isOwn), list.properties, currencyOf(row))}
+<details><summary>For integrators</summary>${fields(
+      view,
+      inEntries(([name]) => technical.has(name)),
+      list.properties,
+    )}</details></section>
+${embedded.map((name) => html`<section class="card"><h2>${fieldInWords(name)}</h2>${embeddedTable(view, row, name, list.properties.get(name))}</section>`)}
+${await relatedLists(visit, type, id)}
+<section class="card"><h2>Events</h2>${shownEvents(frame, events)}</section>`,
+  });
+}
+
+/** The amounts of a row that are not zero, as figures. */
+function balances(view: View, row: ShownRow, properties: ReadonlyMap<string, Schema>): HtmlContent {
+  const amounts = [...properties].flatMap(([name, schema]) =>
+    isMoney(schema) && typeof row[name] === 'string' && /[1-9]/.test(row[name])
+      ? [[name, schema, row[name]] as const]
+      : [],
+  );
+  if (amounts.length === 0) return false;
+  return html`<div class="cards balances">${amounts
+    .slice(0, maxBalances)
+    .map(
+      ([name, schema, amount]) =>
+        html`<section class="card"><h2>${fieldInWords(name)}</h2><p class="figure">${shownValue(view, amount, schema, currencyOf(row))}</p></section>`,
+    )}</div>`;
+}
+
+/** The documents of a row, and of a client its statement. */
+function links({ base }: Frame, { type, properties }: DataList, row: ShownRow): HtmlContent {
+  const button = (url: string, text: string) => html`<a class="button plain" href="${base}${url}">${text}</a>`;
+  const documents = [...properties].flatMap(([name, schema]) =>
+    schema['x-references'] === 'File' && typeof row[name] === 'string'
+      ? [button(`/files/${row[name]}`, `Open the ${fieldInWords(name)}`)]
+      : [],
+  );
+  const own = [
+    type === 'File' && row.status === 'AVAILABLE' && button(`/files/${String(row.id)}`, 'Open the document'),
+    type === 'Client' && button(`/statements/${String(row.id)}`, 'Statement of account'),
+  ].filter((link) => link !== false);
+  return documents.length + own.length > 0 && html`<p class="row">${documents}${own}</p>`;
+}
+
+/** @returns where the content of a file is downloaded */
+export async function fileUrl(visit: ConsoleVisit, id: string): Promise<string> {
+  const { downloadUrl } = await call(visit, 'getFile', { path: { id }, query: { includeDownloadUrl: 'true' } });
+  if (typeof downloadUrl !== 'string') throw new Rejection('INVALID_STATE', 'The document has no content yet.');
+  return downloadUrl;
+}
+
+/**
+ * Handles the form of what can be done with a row.
+ *
+ * @returns the page of its rehearsal, or where the browser goes next
+ */
+export async function actOnRow(visit: ConsoleVisit, type: string, id: string, to: string) {
+  const list = await listNamed(visit, type);
+  const row = await readRow(visit, list, id);
+  const page = await act(visit, list, { ...row, version: Number(row.version) }, to);
+  return page === undefined ? `/data/${type}/${encodeURIComponent(id)}?done=yes` : { page };
+}
+
+/** The latest rows that refer to a row, by list, those with a state first; the others as links. */
+async function relatedLists(visit: ConsoleVisit, type: string, id: string): Promise<HtmlContent> {
+  const { base } = visit.frame;
+  const shown: HtmlContent[] = [];
+  const others: HtmlContent[] = [];
+  const hasNoState = ({ list }: { readonly list: DataList }) =>
+    list.properties.has('status') && list.type !== 'BilledLine' ? 0 : 1;
+  for (const { list, field, operator } of referencesTo(type).sort(
+    (one, other) => hasNoState(one) - hasNoState(other),
+  )) {
+    const where = { [field]: { [operator]: id } };
+    const link = html`<a href="${listUrl(base, list, { where })}">`;
+    const isOwn = /^(\w+)Ids?$/.exec(field)?.[1]?.toLowerCase() === type.toLowerCase();
+    if (!isOwn || !hasRole(visit.caller.roles, list.operation.roles)) {
+      others.push(html`<li>${link}${list.title}, by ${fieldInWords(field).toLowerCase()}</a></li>`);
+      continue;
+    }
+    const limit = list.type === 'LedgerEntry' && type !== 'Client' ? maxEntries : maxRelated;
+    const body = await callOperation(visit, list.operation, listInput(list, where, undefined, limit));
+    const rows = rowsIn(body).map(flatRow);
+    if (rows.length === 0) continue;
+    shown.push(
+      html`<section class="card"><h2>${list.title}</h2>${await rowTable(visit, list, rows, undefined, field)}${nextPage(body) !== undefined && html`<p>${link}All ${list.title.toLowerCase()}</a></p>`}</section>`,
+    );
+  }
+  return html`${shown}${others.length > 0 && html`<section class="card"><h2>Other lists</h2><ul class="links">${others}</ul></section>`}`;
+}
+
+function shownEvents(frame: Frame, events: Awaited<ReturnType<typeof eventsOfRow>>): HtmlContent {
+  if (events === undefined) return html`<p>Your API user does not have the roles to read all events of this type.</p>`;
+  if (events.length === 0) return html`<p>No events are kept for this row.</p>`;
+  const rows = events.map(({ id, operation, occurredAt, changedFields }) => [
+    when(frame, occurredAt),
+    valueInWords(operation),
+    changedFields === null ? 'all fields' : changedFields.map(fieldInWords).join(', '),
+    html`<code>${id}</code>`,
+  ]);
+  return table('Events', ['Time', 'Event', 'Changed', 'Event ID'], rows);
+}
+
+/** @throws Rejection `NOT_FOUND` */
+async function readRow(visit: ConsoleVisit, list: DataList, id: string): Promise<ShownRow> {
+  const { byId, operation, filters } = list;
+  if (byId !== undefined) {
+    const [, parameter = 'id'] = /\{(\w+)\}$/.exec(byId.path) ?? [];
+    return callOperation(visit, byId, { path: { [parameter]: id } });
+  }
+  const canFilter = filters.find(({ name }) => name === 'id')?.operators.has('_eq') === true;
+  const where: Where = canFilter ? { id: { _eq: id } } : {};
+  let scanned = 0;
+  let cursor: string | undefined;
+  do {
+    const input = { path: list.path, ...listInput(list, where, cursor, 100) };
+    const body = await callOperation(visit, operation, input);
+    const rows = rowsIn(body).map(flatRow);
+    const row = rows.find((one) => one.id === id);
+    if (row !== undefined) return row;
+    scanned += rows.length;
+    cursor = nextPage(body);
+  } while (cursor !== undefined && scanned < maxScanned);
+  throw new Rejection('NOT_FOUND', `There is no ${list.type} with this ID among the first ${scanned} rows.`);
+}
