@@ -1,8 +1,10 @@
-/** Measures receivables and work by age as of a past day, which sum up entries of the ledger; see README.md beside this file. */
+/** Measures figures of the ledger: receivables and work by age as of a past day, months, and the number of entries; see README.md beside this file. */
 import { millisecondsOf } from '@financial-automation/server/contract/durations';
 import { ledgerEntry } from '@financial-automation/server/modules/billing';
+import type { Session } from '@financial-automation/server/platform/store/session';
 import { aggregateReader } from '@financial-automation/server/query/aggregate';
 import type { AggregateRequest } from '@financial-automation/server/query/aggregate-request';
+import { anyPageReader } from '@financial-automation/server/query/read';
 import { runOn } from '@financial-automation/server/test/postgres-server';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
@@ -48,15 +50,26 @@ const questions: Readonly<Record<string, AggregateRequest>> = {
     groupBy: [{ column: 'clientId' }],
     ...ofClients,
   },
+  'movements by account and month': {
+    groupBy: [{ column: 'account' }, { column: 'businessDate', by: 'MONTH' }],
+    measures: open,
+  },
   'balances of all accounts': { where: asOf, groupBy: [{ column: 'account' }, { column: 'currency' }], measures: open },
 };
 
 await using firm = await openFirm();
 const { store, scope } = firm;
 const figures: Record<string, object> = {};
-for (const [name, request] of Object.entries(questions)) {
-  const aggregate = aggregateReader({ ...scope, name }, ledgerEntry, request);
-  const [times = []] = await inTurns(Number(values.rounds), 2, () => store.read(scope.tenantId, aggregate));
+const reads: Record<string, (session: Session) => Promise<unknown>> = Object.fromEntries(
+  Object.entries(questions).map(([name, request]) => [name, aggregateReader({ ...scope, name }, ledgerEntry, request)]),
+);
+reads['a page of entries and the number of all'] = anyPageReader(
+  { ...scope, name: 'entries', paging: 'offset', location: 'body' },
+  ledgerEntry,
+  { includeTotal: true },
+).run;
+for (const [name, read] of Object.entries(reads)) {
+  const [times = []] = await inTurns(Number(values.rounds), 2, () => store.read(scope.tenantId, read));
   const share = median(times) / millisecondsOf('read');
   if (share > 1) process.exitCode = 1;
   figures[name] = { ms: median(times).toFixed(0), 'of the read budget': `${(share * 100).toFixed(0)} %` };
@@ -78,7 +91,7 @@ async function openFirm(): Promise<Firm> {
   const { id: tenantId } = await addTenant(service, 'bench');
   await fillLedger(service.store, tenantId, Number(values.rows));
   // As autovacuum does.
-  await runOn(database.url, 'vacuum analyze ledger_entry');
+  await runOn(database.url, 'vacuum analyze ledger_entry, ledger_month');
   return {
     store: service.store,
     scope: { tenantId, vault: service.vault, holds: () => true },

@@ -88,6 +88,13 @@ export async function fillLedger(store: Store, tenantId: number, rows: number): 
           k (account, kind, sign)
       where kind = 'INVOICE' or n % 20 <> 0`),
   ]);
+  // As the trigger of the table does.
+  await store.write(tenantId, (transaction) =>
+    transaction.all(sql`
+      insert into ledger_month (tenant_id, account, client_id, currency, business_date, amount, entries)
+      select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
+      from ledger_entry where tenant_id = ${tenantId} group by 1, 2, 3, 4, 5`),
+  );
 }
 
 function numberedId(group: string, number: string): string {

@@ -23,6 +23,7 @@ const copied = [
     'payment',
     'payment_allocation',
     'ledger_entry',
+    'ledger_month',
     'file',
     'custom_record',
     'entity_ref',

@@ -49,6 +49,8 @@ export interface AnyEntity {
   readonly uniqueFields: readonly Field[];
   /** Other tables that the database aggregates in these rows. */
   readonly sumsUp: readonly string[];
+  /** Sums of the rows that the database keeps, if it does. */
+  readonly monthly: MonthlySums | undefined;
   /** What responses include besides the row's own columns: nothing, declared embeds, or any calculated values. */
   readonly showsBesides: 'nothing' | 'embeds' | 'anything';
   /** Returns the field that rows are in the order of if they are sorted by this one; undefined if the value is the same in all rows. */
@@ -57,6 +59,18 @@ export interface AnyEntity {
   isStored(field: Field): boolean;
   /** SQL of a field of the row with the alias. */
   value(row: string, field: string): RawBuilder<unknown>;
+}
+
+/**
+ * A table with the sum and the number (`entries`) of rows of each month. Its columns have the names of those of the rows; the one of
+ * the day has the first day of the month.
+ */
+export interface MonthlySums {
+  readonly table: string;
+  /** The fields whose values have sums of their own. */
+  readonly by: readonly string[];
+  readonly day: string;
+  readonly amount: string;
 }
 
 /** A target of searches: rows of an entity, or of a table that belongs to entities. */

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { firm } from '../../test/modules/billing.ts';
@@ -5,7 +6,8 @@ import { testService } from '../../test/service.ts';
 import { checkBooks, describeBooks } from './books.ts';
 
 const service = await testService();
-const { balances, client, draftOf, invoice, jobId, pay, payment, post, wip, workFor } = await firm(service);
+const { balances, client, draftOf, invoice, jobId, newClient, newJob, pay, payment, post, wip, workFor } =
+  await firm(service);
 const { id: tenantId, name: tenant } = service.tenant;
 const check = (repair = false) => checkBooks(service, { tenant, repair });
 
@@ -75,6 +77,42 @@ test('books check › finds every damaged sum, and repairs it with an audit row'
   );
   expect(audited.map(({ type }) => type)).toEqual(['Client', 'Job', 'Invoice', 'Payment']);
   expect(audited[2]).toMatchObject({ before: { amountPaid: '90.00' }, after: { amountPaid: '100.00' } });
+});
+
+test('books check › compares the months of the ledger with their entries, and repairs them', async () => {
+  await damage({ ledger_month: `amount = amount + 1, entries = entries + 1 where account = 'CREDIT'` });
+  const { differences } = await check();
+  expect(differences).toMatchObject([
+    { type: 'LedgerMonth', id: client.id, kept: '51.00 in 3 entries', actual: '50.00 in 2 entries' },
+  ]);
+  expect(differences[0]?.field).toMatch(/^CREDIT USD \d{4}-\d\d$/);
+  expect((await check(true)).differences).toEqual(differences);
+  expect(await check()).toEqual({ differences: [], breaches: [] });
+});
+
+test('the months of entries from before they were kept are added up, also for a client that gets an entry meanwhile', async () => {
+  const migration = async (name: string) =>
+    await readFile(new URL(`../platform/store/migrations/${name}.sql`, import.meta.url), 'utf8');
+  const [before, after] = [await migration('0435_ledger_months'), await migration('0436_filled_ledger_months')];
+  const [whileFilling] = /create function sum_ledger[\s\S]*?\n\$\$;/.exec(before) ?? [];
+  const { id: otherId } = await newClient();
+  await workFor('1.00', await newJob(otherId));
+  await service.store.ownerStatements(
+    `call lift_protection('ledger_month'); delete from ledger_month; call restore_protection('ledger_month');
+     ${whileFilling?.replace('create function', 'create or replace function')}`,
+  );
+  await pay('10.00', []);
+  await pay('10.00', []);
+  const months = () =>
+    service.store.read(tenantId, (session) =>
+      session.all<{ client: string }>(
+        sql`select distinct client_id as client from ledger_month where tenant_id = ${tenantId}`,
+      ),
+    );
+  expect(await months()).toEqual([{ client: client.id }]);
+  await service.store.ownerStatements(after);
+  expect((await months()).map((row) => row.client)).toContain(otherId);
+  expect(await check()).toEqual({ differences: [], breaches: [] });
 });
 
 test('books check › corrects the status of an invoice from its payments', async () => {

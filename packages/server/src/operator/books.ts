@@ -10,6 +10,7 @@ import {
   type KeptSums,
   keptSums,
   payment,
+  writeMonths,
 } from '../modules/billing/index.ts';
 import { client } from '../modules/clients/index.ts';
 import { job, task } from '../modules/projects/index.ts';
@@ -46,7 +47,7 @@ const entities: Readonly<Record<KeptSums['type'], AnyEntity>> = {
 type BooksOperator = { readonly service: Pick<Operator['service'], 'store' | 'directory'> };
 
 /**
- * Recalculates the balances of clients, the sums of jobs and tasks and the amounts of invoices and payments, and compares
+ * Recalculates the balances of clients, the sums of jobs, tasks, months of the ledger, and the amounts of invoices and payments, and compares
  * them with the stored values.
  *
  * @throws Error with a sentence if a sum cannot be written because its sources contradict each other.
@@ -90,6 +91,7 @@ async function repairSums(
   // Every change of a source locks the row with its sum, so the sums do not change while the rows are locked.
   for (const { type, table } of keptSums) await lock(transaction, tenantId, table, idsOf(type));
   await lockClientsOf(transaction, tenantId, idsOf('Invoice'), idsOf('Payment'));
+  await lock(transaction, tenantId, 'client', idsOf('LedgerMonth'));
   const wrong = (await differencesOf(transaction, tenantId)).filter(({ type, id }) => idsOf(type).includes(id));
   // The balances of clients first, based on the stored invoices and payments: triggers then add the corrections of these.
   for (const sums of keptSums.toReversed()) {
@@ -97,6 +99,7 @@ async function repairSums(
     if (ids.length === 0) continue;
     await traced(transaction, tenantId, entities[sums.type], ids, () => writeSums(transaction, tenantId, sums, ids));
   }
+  await writeMonths(transaction, tenantId, idsOf('LedgerMonth'));
   return wrong;
 }
 

@@ -6,6 +6,7 @@ import { conditionsToSee } from '../entity/field-access.ts';
 import { plannedForValues, type Session } from '../platform/store/session.ts';
 import { type AggregateRequest, checkAggregate, type GroupBy } from './aggregate-request.ts';
 import { checkWhere } from './check-where.ts';
+import { countedRows } from './counted-rows.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { type Figure, figureOf, keyOf } from './figures.ts';
 import { afterClauses, type OrderKey, orderClause, orderKey } from './order.ts';
@@ -45,7 +46,8 @@ export function aggregateReader(
   checkAggregate(entity, holds, request);
   checkWhere(entity, where, holds);
   const query = { operation: name, tenantId, where, orderBy: [groupBy, measures, orderBy] };
-  const columns = columnsOf(entity, request);
+  const { rows: counted, count } = countedRows(entity, 'e', tenantId, request);
+  const columns = columnsOf(entity, request, count);
   const keys = orderOf(columns, orderBy);
   const outputs = [...columns.keys.values(), ...columns.figures.values()];
   const aliases = outputs.map(({ alias }) => alias);
@@ -69,7 +71,7 @@ export function aggregateReader(
     const statement = sql`
       select *, true as ${sql.id(fits)} from (
         select ${sql.join(outputs.map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}
-        from ${sql.table(entity.table)} ${sql.id('e')}${joined({ tenantId, holds }, entity, groupBy)} where ${matching}${grouped}
+        from ${counted}${joined({ tenantId, holds }, entity, groupBy)} where ${matching}${grouped}
       ) g${after}${order} limit ${pageSize + 1}`;
     // Aggregating costs more than planning.
     const rows = await session.all(plannedForValues(limited<Readonly<Record<string, unknown>>>(statement)));
@@ -109,13 +111,17 @@ function joined(
   );
 }
 
-function columnsOf(entity: AnyEntity, { groupBy = [], measures }: AggregateRequest): Columns {
+function columnsOf(
+  entity: AnyEntity,
+  { groupBy = [], measures }: AggregateRequest,
+  count: RawBuilder<unknown>,
+): Columns {
   return {
     keys: new Map(groupBy.map((one, index) => [one.column, { alias: `k${index}`, figure: keyOf(entity, 'e', one) }])),
     figures: new Map(
       Object.entries(measures).map(([name, one], index) => [
         name,
-        { alias: `m${index}`, figure: figureOf(entity, 'e', one) },
+        { alias: `m${index}`, figure: figureOf(entity, 'e', one, count) },
       ]),
     ),
   };

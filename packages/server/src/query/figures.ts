@@ -46,10 +46,19 @@ export function keyOf(entity: AnyEntity, row: string, groupBy: GroupBy): Figure<
   };
 }
 
-/** A figure over the rows of a group. */
-export function figureOf(entity: AnyEntity, row: string, measure: Measure): Figure<string | null> {
+/**
+ * A figure over the rows of a group.
+ *
+ * @param count SQL of how many there are.
+ */
+export function figureOf(
+  entity: AnyEntity,
+  row: string,
+  measure: Measure,
+  count: RawBuilder<unknown>,
+): Figure<string | null> {
   const { column } = measure;
-  if (column === undefined) return { sql: sql`count(*)`, nullable: false, read: textOrNull };
+  if (column === undefined) return { sql: count, nullable: false, read: textOrNull };
   const field = fieldOf(entity, column);
   const value = entity.value(row, column);
   const isNumber = field.kind === 'decimal' || field.kind === 'integer';

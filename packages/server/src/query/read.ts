@@ -140,6 +140,6 @@ function pageRun<Row extends Identified>(
     // After a cursor, the number of a page does not say how many rows come before it.
     const offset = after === undefined ? skipped : paging === 'offset' ? page.page : 0;
     const known = { offset, length: data.length, hasMore: page.hasMore, isCounted: after === undefined };
-    return { ...read, ...(await totalOf(session, entity, 'e', matching, known)) };
+    return { ...read, ...(await totalOf(session, entity, { tenantId, row: 'e', where, matching }, known)) };
   };
 }

@@ -1,7 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Searchable } from '../entity/entity.ts';
+import type { AnyEntity } from '../entity/entity.ts';
 import { TimeBudgetExceeded } from '../platform/store/errors.ts';
 import { plannedForValues, type Session } from '../platform/store/session.ts';
+import type { Where } from './clause.ts';
+import { countedRows } from './counted-rows.ts';
 
 export interface Total {
   readonly total: number;
@@ -20,26 +22,33 @@ interface Known {
   readonly isCounted: boolean;
 }
 
+interface Matching {
+  readonly tenantId: number;
+  /** The alias of the row in `matching`. */
+  readonly row: string;
+  readonly where: Where;
+  /** SQL of the where clause, and of what else restricts the rows: only by columns of the where clause. */
+  readonly matching: RawBuilder<unknown>;
+}
+
 /**
  * Returns the number of matching rows. The last page determines it without counting; if the time of the read is not
  * sufficient to count, it is the number of rows that the page shows to exist.
- *
- * @param row the alias of the row in `matching`.
  */
 export async function totalOf(
   session: Session,
-  entity: Searchable,
-  row: string,
-  matching: RawBuilder<unknown>,
+  entity: AnyEntity,
+  { tenantId, row, where, matching }: Matching,
   { offset, length, hasMore, isCounted }: Known,
 ): Promise<Total> {
   const shown = length === 0 ? 0 : offset + length;
   if (isCounted && !hasMore && (length > 0 || offset === 0)) return { total: shown, totalIsExact: true };
   try {
-    const count = sql<{ total: string }>`
-      select count(*) as total from ${sql.table(entity.table)} ${sql.id(row)} where ${matching}`;
+    const { rows, count } = countedRows(entity, row, tenantId, { where });
     // Counting costs more than planning.
-    const counted = await session.first(plannedForValues(count));
+    const counted = await session.first(
+      plannedForValues(sql<{ total: string }>`select ${count} as total from ${rows} where ${matching}`),
+    );
     return { total: Number(counted?.total ?? 0), totalIsExact: true };
   } catch (error) {
     if (!(error instanceof TimeBudgetExceeded)) throw error;

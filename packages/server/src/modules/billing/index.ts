@@ -52,7 +52,7 @@ export { markOverdue } from './invoice/mark-overdue.ts';
 export type { Breach } from './ledger/invariants.ts';
 export { findBreaches } from './ledger/invariants.ts';
 export type { Difference, KeptSums } from './ledger/kept-sums.ts';
-export { differencesOf, keptSums } from './ledger/kept-sums.ts';
+export { differencesOf, keptSums, writeMonths } from './ledger/kept-sums.ts';
 export { ledgerEntry } from './ledger/ledger-entry.ts';
 export { createLink } from './link/createQuickPaymentLink.ts';
 export { expireLinks } from './link/expire-links.ts';

@@ -1,12 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Session } from '../../../platform/store/session.ts';
+import type { Session, Transaction } from '../../../platform/store/session.ts';
 
 /** The types whose rows store sums, in the lock order. */
 type SummingType = 'Payment' | 'Invoice' | 'Task' | 'Job' | 'Client';
 
 /** A stored sum that differs from its sources. */
 export interface Difference {
-  readonly type: SummingType;
+  /** `LedgerMonth`: the entries of a client in a month. */
+  readonly type: SummingType | 'LedgerMonth';
+  /** Of the row, or of the client. */
   readonly id: string;
   readonly field: string;
   readonly kept: string;
@@ -125,5 +127,39 @@ export async function differencesOf(session: Pick<Session, 'all'>, tenantId: num
       with sums as (${sums(tenantId)}) ${sql.join(compared, sql` union all `)} order by 1, 2`);
     for (const row of rows) differences.push({ type, ...row });
   }
+  for (const row of await session.all(wrongMonths(tenantId))) differences.push({ type: 'LedgerMonth', ...row });
   return differences;
+}
+
+/** Query of the sums of the ledger by month. */
+function monthsOf(tenantId: number): RawBuilder<unknown> {
+  return sql`
+    select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date as business_date,
+      sum(amount) as amount, count(*)::integer as entries
+    from ledger_entry where tenant_id = ${tenantId} group by 1, 2, 3, 4, 5`;
+}
+
+function wrongMonths(tenantId: number) {
+  const shown = (row: string) =>
+    sql`concat(coalesce(${sql.ref(`${row}.amount`)}, 0)::numeric(18, 2), ' in ', coalesce(${sql.ref(`${row}.entries`)}, 0), ' entries')`;
+  return sql<Omit<Difference, 'type'>>`
+    select client_id::text as id, concat_ws(' ', account, currency, to_char(business_date, 'YYYY-MM')) as field,
+      ${shown('k')} as kept, ${shown('s')} as actual
+    from (select * from ledger_month where tenant_id = ${tenantId}) k
+    full join (${monthsOf(tenantId)}) s using (account, client_id, currency, business_date)
+    where (k.amount, k.entries) is distinct from (s.amount, s.entries) order by 1, 2`;
+}
+
+/** Writes the sums of the ledger of clients, who are locked. */
+export async function writeMonths(
+  transaction: Transaction,
+  tenantId: number,
+  clientIds: readonly string[],
+): Promise<void> {
+  await transaction.all(
+    sql`delete from ledger_month where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[])`,
+  );
+  await transaction.all(sql`
+    insert into ledger_month (tenant_id, account, client_id, currency, business_date, amount, entries)
+    select * from (${monthsOf(tenantId)}) m where client_id = any(${clientIds}::uuid[])`);
 }

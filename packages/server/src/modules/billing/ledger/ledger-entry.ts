@@ -19,6 +19,12 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
     version: () => sql`1`,
     documentNumber,
   },
+  monthly: {
+    table: 'ledger_month',
+    by: ['account', 'clientId', 'currency'],
+    day: 'businessDate',
+    amount: 'amount',
+  },
   sortedBy: { systemRef: 'id', active: null, createdAt: 'recordedAt', updatedAt: 'recordedAt' },
   rules: {
     constraints: {

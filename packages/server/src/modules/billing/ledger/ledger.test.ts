@@ -1,5 +1,6 @@
 /** Every balance is the sum of entries that never change, and that read as of any day. */
 import type { components } from '@financial-automation/spec';
+import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
@@ -208,6 +209,70 @@ describe('the day of an entry', () => {
     const { error } = item;
     expect(error).toMatchObject({ code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/changeDate' });
     expect(await payment(id)).toMatchObject({ status: 'COMPLETED' });
+  });
+});
+
+describe('figures that monthly sums are sufficient for', () => {
+  const days = fc.constantFrom(
+    '2025-12-31',
+    '2026-01-01',
+    '2026-01-10',
+    '2026-01-31',
+    '2026-02-01',
+    '2026-02-20',
+    '2026-03-31',
+    today,
+  );
+  const businessDate = fc.record({ _gte: days, _gt: days, _lte: days, _lt: days }, { requiredKeys: [] });
+  const others = fc.record(
+    {
+      account: fc.constantFrom({ _eq: 'WIP' }, { _in: ['CREDIT', 'RECEIVABLE'] }, { _neq: 'WIP' }),
+      client: fc.constantFrom({ name: { _like: '%' } }, { name: { _eq: 'nobody' } }),
+      _or: fc.constant([{ currency: { _eq: 'USD' } }, { clientId: { _eq: client.id } }]),
+    },
+    { requiredKeys: [] },
+  );
+  const groupBy = fc.subarray([
+    { column: 'account' },
+    { column: 'client.name' },
+    { column: 'businessDate', by: 'MONTH' },
+    { column: 'currency' },
+  ]);
+  const measures = { entries: { function: 'COUNT' }, sum: { function: 'SUM', column: 'amount' } };
+
+  test('aggregateLedgerEntries and searchLedgerEntries › are the figures of the entries, as of any day', async () => {
+    const figures = async (where: object, groups: object) => {
+      const aggregate = await preparer.call<{ data: unknown }>('POST', '/gql/v1/ledger_entries/aggregate', {
+        where,
+        measures,
+        ...(Array.isArray(groups) && groups.length > 0 && { groupBy: groups }),
+      });
+      const search = { where, pageSize: 1, includeTotal: true };
+      const found = await preparer.call<{ total: number }>('POST', '/gql/v1/ledger_entries/search', search);
+      return [aggregate.status, aggregate.body.data, found.body.total];
+    };
+    const property = fc.asyncProperty(businessDate, others, groupBy, async (day, other, groups) => {
+      const where = { ...other, ...(Object.keys(day).length > 0 && { businessDate: day }) };
+      const read = await figures(where, groups);
+      // The sums have no amounts of single entries, so these are read. All entries match.
+      expect(read).toEqual(await figures({ ...where, amount: { _neq: '0.00' } }, groups));
+    });
+    await fc.assert(property, { numRuns: 60, seed: 45 });
+  });
+
+  test('aggregateLedgerEntries › reads whole months from their sums', async () => {
+    const entries = () =>
+      preparer.call<{ data: { values: { entries: string } }[] }>('POST', '/gql/v1/ledger_entries/aggregate', {
+        where: { businessDate: { _lte: today } },
+        measures: { entries: { function: 'COUNT' } },
+      });
+    const before = await entries();
+    await store.ownerStatements(`
+      alter table ledger_month no force row level security;
+      update ledger_month set entries = entries + 1000 where ctid = (select min(ctid) from ledger_month);
+      alter table ledger_month force row level security`);
+    const count = Number(before.body.data[0]?.values.entries);
+    expect((await entries()).body.data).toEqual([{ key: {}, values: { entries: String(count + 1000) } }]);
   });
 });
 
