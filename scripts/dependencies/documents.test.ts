@@ -42,6 +42,9 @@ describe.each(documents)('%s', (path) => {
   it('names commands that exist', () => {
     const commands = [...text.matchAll(/\bpnpm(?:@12)? ([a-z][a-z:-]*)/g)].map(([, name = '']) => name);
     expect(commands.filter((name) => name !== 'exec' && !(name in scripts))).toEqual([]);
+    // Only the Node that pnpm brings runs TypeScript.
+    const programs = [...text.matchAll(/(exec )?node [\w./-]+\.ts\b/g)];
+    expect(programs.filter(([, brought]) => brought === undefined).map(([call]) => call)).toEqual([]);
     const words = [...text.matchAll(/(?:`|^|\bpnpm(?:@12)? )operator ((?:[a-z][a-z-]* ?){1,2})/gm)].map(
       ([, all = '']) => all,
     );

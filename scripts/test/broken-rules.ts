@@ -1,5 +1,5 @@
 /**
- * Changes rules of the books one after the other, each in a copy of the sources: `node scripts/test/broken-rules.ts [words of names]`.
+ * Changes rules of the books one after the other, each in a copy of the sources: `pnpm exec node scripts/test/broken-rules.ts [words of names]`.
  *
  * - A rule that is broken must be noticed by a test: prints which one.
  * - A rule that is changed in its home, in `modules/billing/rules`, must be followed: by `books check`, the reads, the ledger, the model

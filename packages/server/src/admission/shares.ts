@@ -14,7 +14,8 @@ export interface ShareLimits {
   readonly boundOf?: (tenantName: string) => number;
 }
 
-export type Limit = 'user' | 'tenant' | 'service';
+export const limitNames = ['user', 'tenant', 'service'] as const;
+export type Limit = (typeof limitNames)[number];
 
 export interface ShareObserver {
   /** Called when a request starts, with the time it waited and the units of its tenant, including its own. */
@@ -206,14 +207,12 @@ export class Shares {
   }
 
   #rejection(tenant: Holder, user: Holder, weight: Weight): Rejection {
-    const headers = { 'Retry-After': '1' };
     const limit = this.#limitOf(tenant, user, weight) ?? 'service';
     this.#observer.rejected(limit);
-    if (limit === 'service')
-      return new Rejection('SERVICE_UNAVAILABLE', 'The service is busy. Try again in 1 second.', { headers });
+    if (limit === 'service') return new Rejection('SERVICE_UNAVAILABLE', 'The service is busy. Try again in 1 second.');
     const holder = limit === 'user' ? 'API user' : 'tenant';
     const subject = weight === 'light' ? 'requests' : 'costly searches, bulk writes or large bodies';
     const detail = `Your ${holder} has too many ${subject} in progress. Send fewer at the same time, and try again in 1 second.`;
-    return new Rejection('CONCURRENCY_LIMITED', detail, { headers });
+    return new Rejection('CONCURRENCY_LIMITED', detail);
   }
 }

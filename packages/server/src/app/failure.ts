@@ -21,7 +21,7 @@ export function toRejection(error: unknown, log: Logger, hasWritten = false): Re
   const isUnavailable = error instanceof DatabaseUnavailable || error instanceof TransactionConflict;
   if (error instanceof OutcomeUnknown || (isUnavailable && hasWritten)) {
     log.warn({ err: error }, 'Outcome of a write is unknown.');
-    return new Rejection('OUTCOME_UNKNOWN', outcomeUnknown, { headers: { 'Retry-After': '1' } });
+    return new Rejection('OUTCOME_UNKNOWN', outcomeUnknown);
   }
   if (error instanceof TimeBudgetExceeded) return readTimeout(error.budget / 1000);
   if (isUnavailable) {

@@ -26,7 +26,7 @@ export function unauthenticated(detail: string, cause?: unknown): Rejection {
 
 /** Rejects a request because another one must end first. */
 export function inProgress(detail: string): Rejection {
-  return new Rejection('REQUEST_IN_PROGRESS', detail, { headers: { 'Retry-After': '1' } });
+  return new Rejection('REQUEST_IN_PROGRESS', detail);
 }
 
 /** Creates the body of a problem response (RFC 9457). */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { schemaOf } from './contract.ts';
 import { problemDocument } from './problem.ts';
-import { isItemRejection, Rejection, together } from './rejection.ts';
+import { isItemRejection, type ProblemCode, Rejection, together } from './rejection.ts';
 
 const name = new Rejection('VALIDATION_ERROR', 'The name is invalid.', '/name');
 
@@ -21,6 +22,15 @@ test('a rejection without a place has no errors, also under a prefix', () => {
     undefined,
     expect.not.objectContaining({ errors: expect.anything() }),
   ]);
+});
+
+test('each problem that the contract says to repeat after Retry-After has it, and no other', () => {
+  const { description = '', enum: codes = [] } = schemaOf('ProblemCode');
+  const repeated = [...description.matchAll(/^\| `(\w+)` \|.*\brepeat after `Retry-After`/gm)].map(([, code]) => code);
+  expect(repeated).toContain('REQUEST_IN_PROGRESS');
+  const timed = codes.filter((code) => 'Retry-After' in new Rejection(code as ProblemCode, 'x').headers);
+  // Whoever can repeat these should not do so at once, either.
+  expect(timed.sort()).toEqual([...repeated, 'OUTCOME_UNKNOWN', 'READ_TIMEOUT'].sort());
 });
 
 test('a request is rejected with the code of items, except for a row that does not exist', () => {

@@ -64,7 +64,8 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
     this.pointer = pointer;
     this.errorCode = errorCode;
     this.others = others;
-    this.headers = headers;
+    // Whoever may try again is told when: in a second, if nothing else is known.
+    this.headers = this.#isTemporary ? { 'Retry-After': '1', ...headers } : headers;
     this.#errors = errors;
   }
 
@@ -86,6 +87,11 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
     const code: RejectionCode = this.code;
     if (code === 'RECORD_NOT_FOUND') return 'NOT_FOUND';
     return code === 'STALE_VERSION' ? 'PRECONDITION_FAILED' : code;
+  }
+
+  /** Whether the same request can succeed later without a change of anything else. */
+  get #isTemporary(): boolean {
+    return this.status === 429 || this.status === 503 || this.code === 'REQUEST_IN_PROGRESS';
   }
 
   get status(): number {

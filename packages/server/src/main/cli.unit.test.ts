@@ -30,6 +30,16 @@ test.each([
   expect({ stdout, stderr }).toEqual({ stdout: program.helpInformation(), stderr: '' });
 });
 
+test('the command says which version of Node it requires', async () => {
+  const old = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })`;
+  const env = { ...process.env, NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(old)}"` };
+  const path = fileURLToPath(new URL('../cli.ts', import.meta.url));
+  await expect(promisify(execFile)(process.execPath, [path, '--help'], { env })).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^The service requires Node \d+ or later, and this is Node 20\.20\.2\. .*\n$/),
+  });
+});
+
 test('every command has a help text with its purpose and its arguments', () => {
   // A test of the acts of operators has their names.
   expect(commandsOf(server).length).toBeGreaterThan(30);

@@ -138,9 +138,8 @@ async function rejectWhileStarting(response: ServerResponse, corsOrigins: readon
     import('../contract/rejection.ts'),
     import('../wire/send-problem.ts'),
   ]);
-  const headers = { 'Retry-After': '1' };
   const detail = 'The service is starting. Try again in a second.';
-  sendProblem(response, new Rejection('SERVICE_UNAVAILABLE', detail, { headers }), corsOrigins);
+  sendProblem(response, new Rejection('SERVICE_UNAVAILABLE', detail), corsOrigins);
 }
 
 /** Waits until a server has no connections, but no longer than this time in milliseconds. */

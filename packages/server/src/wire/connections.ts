@@ -123,7 +123,7 @@ async function reject(response: ServerResponse, corsOrigins: readonly string[]):
     import('../contract/rejection.ts'),
     import('./send-problem.ts'),
   ]);
-  const headers = { 'Retry-After': '1', Connection: 'close' };
+  const headers = { Connection: 'close' };
   const detail = 'All connections are busy. Try again in 1 second.';
   sendProblem(response, new Rejection('SERVICE_UNAVAILABLE', detail, { headers }), corsOrigins);
 }

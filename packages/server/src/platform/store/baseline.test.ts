@@ -17,9 +17,10 @@ test('schema.sql describes a database with all migrations', async () => {
   const pool = await emptyDatabase();
   await migrate(pool, migrations);
   const described = await readFile(file('generated/schema.sql'), 'utf8');
-  expect(differences(described, await describeSchema(pool)), 'Run "node packages/server/scripts/schema.ts".').toEqual(
-    [],
-  );
+  expect(
+    differences(described, await describeSchema(pool)),
+    'Run "pnpm exec node packages/server/scripts/schema.ts".',
+  ).toEqual([]);
 });
 
 test('a database with all migrations from before the baseline is adopted, and then has its schema', async () => {
