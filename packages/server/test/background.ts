@@ -30,7 +30,7 @@ export function backgroundService(store: Store): BackgroundService {
     log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
     vault: new Vault(Buffer.alloc(32, 7)),
     directory: new Directory(store),
-    metrics: createMetrics('v1.0.0'),
+    metrics: createMetrics('v1.0.0', []),
     processor: undefined,
     mailServers: new MailServers(undefined),
   };

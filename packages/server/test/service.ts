@@ -155,10 +155,16 @@ function secondJudged(validator: Service['validator'], { isJudgedNightly }: Test
   return judge.validator;
 }
 
-/** Responses whose rows exceed a bound are sent. @throws Error if the service has sent any */
-export async function checkBoundsOfResponses({ metrics }: Pick<Service, 'metrics'>): Promise<void> {
+/** The responses that violated the contract, by operation and whether they were sent. */
+export async function violationsOf({ metrics }: Pick<Service, 'metrics'>) {
   const { values } = await metrics.invalidResponses.get();
-  const sent = values.filter(({ labels }) => labels.outcome === 'sent').map(({ labels }) => labels.operation);
+  return values.filter(({ value }) => value > 0).map(({ labels, value }) => ({ labels, value }));
+}
+
+/** Responses whose rows exceed a bound are sent. @throws Error if the service has sent any */
+export async function checkBoundsOfResponses(service: Pick<Service, 'metrics'>): Promise<void> {
+  const violations = await violationsOf(service);
+  const sent = violations.filter(({ labels }) => labels.outcome === 'sent').map(({ labels }) => labels.operation);
   if (sent.length > 0) throw new Error(`Rows in responses exceeded a bound of the contract: ${sent.join(', ')}.`);
 }
 

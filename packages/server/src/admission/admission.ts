@@ -5,7 +5,7 @@ import { Rejection } from '../contract/rejection.ts';
 import type { Counters } from '../platform/counters.ts';
 import { FailureLimit } from './failure-limit.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
-import { type ShareLimits, Shares, type Slot, shareLimits } from './shares.ts';
+import { limitNames, type ShareLimits, Shares, type Slot, shareLimits } from './shares.ts';
 
 /** How long a request waits for its turn. */
 export const standardWaitMs: ShareLimits['waitMs'] = {
@@ -147,6 +147,7 @@ function measuredShares(limits: ShareLimits, registry: Registry): Shares {
     labelNames: ['limit'],
     registers,
   });
+  for (const limit of limitNames) rejections.inc({ limit }, 0);
   const shares = new Shares(limits, {
     started(waitedSeconds, unitsOfTenant) {
       waits.observe(waitedSeconds);

@@ -213,7 +213,7 @@ function checkResult(
   if (findings.length === 0) return withoutKnown(operation, inPart(result), exchange);
   const rows = isProblem ? undefined : rowsBeyondBounds(findings, body);
   const outcome = rows === undefined ? 'withheld' : 'sent';
-  metrics.invalidResponses.inc({ operation: operation.id, status, outcome });
+  metrics.invalidResponses.inc({ operation: operation.id, outcome });
   if (rows !== undefined) {
     for (const row of rows)
       exchange.log.error({ operation: operation.id, ...row }, 'Row exceeds a bound of the contract; sent as stored.');

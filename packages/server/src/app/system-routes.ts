@@ -62,6 +62,7 @@ export function healthRoutes({ store, log, lifetime }: Pick<Service, 'store' | '
       const cells = others.map(({ name, isReady }) => [name, isReady ? 'ready' : 'unavailable']);
       const more = {
         ...(standbys === undefined ? {} : { standbys }),
+        ...(lifetime.isDrill ? { drill: true } : {}),
         // Whoever is in the others is served, so the process is ready.
         ...(cells.length === 0 ? {} : { cells: Object.fromEntries(cells) }),
       };

@@ -51,12 +51,19 @@ export async function startBackground(
     };
     return new Worker(table, job, actions, observer);
   });
+  service.metrics.backgroundStarted(
+    names,
+    clockTasks.map(({ name }) => name),
+  );
   const clock = new Clock(service, clockTasks, now);
   const stopping = new AbortController();
   let ticking: Promise<void> | undefined;
   const tick = (minute: number) => {
     // A tick ends before the next minute. One that does not is followed by the next one after it.
-    ticking ??= leaseClock(store, minute, stopping.signal, (lease) => clock.tick(lease))
+    ticking ??= leaseClock(store, minute, stopping.signal, (lease) => {
+      service.metrics.clockTicked();
+      return clock.tick(lease);
+    })
       .catch((error: unknown) => log.warn({ err: error }, 'Clock tick failed; retrying in a minute.'))
       .finally(() => {
         ticking = undefined;

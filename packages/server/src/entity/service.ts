@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Admission, type AdmissionOptions } from '../admission/admission.ts';
 import { Directory } from '../admission/directory.ts';
 import { Tokens } from '../admission/tokens.ts';
-import { contract } from '../contract/contract.ts';
+import { allOperations, contract } from '../contract/contract.ts';
 import { type ContractValidator, contractValidator } from '../contract/validator.ts';
 import { DeliveryAddresses } from '../platform/addresses.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
@@ -12,7 +12,7 @@ import { MailServers } from '../platform/mail/mail-server.ts';
 import { openProcessor } from '../platform/payments/open-processor.ts';
 import type { PaymentProcessor } from '../platform/payments/processor.ts';
 import type { Config } from '../platform/process/config.ts';
-import { createMetrics, type Metrics } from '../platform/process/metrics.ts';
+import { createMetrics, type Metrics, measureState } from '../platform/process/metrics.ts';
 import { RecentRequests } from '../platform/process/recent-requests.ts';
 import { measureStandbys } from '../platform/process/standby-metrics.ts';
 import { sharedCounters } from '../platform/shared-counters.ts';
@@ -49,8 +49,11 @@ export interface Service {
   readonly mailServers: MailServers;
   /** Undefined if payment links cannot be paid. */
   readonly processor: PaymentProcessor | undefined;
-  /** A process that was asked to stop is not ready any more, while it still serves. */
-  readonly lifetime: { isStopping: boolean };
+  /**
+   * A process that was asked to stop is not ready any more, while it still serves. In a drill, its database is a copy that nobody has
+   * adopted.
+   */
+  readonly lifetime: { isStopping: boolean; isDrill: boolean };
 }
 
 /** Number of requests that use PGlite concurrently, as if it had this many connections. */
@@ -65,7 +68,12 @@ export async function createService(
 ): Promise<Service> {
   const vault = new Vault(config.masterKey);
   const keys = await KeyRing.open(store, vault);
-  const metrics = createMetrics(contract['x-release']);
+  const metrics = createMetrics(
+    contract['x-release'],
+    allOperations.map(({ id }) => id),
+  );
+  const lifetime = { isStopping: false, isDrill: false };
+  measureState(store, lifetime, metrics.registry);
   const counters = sharedCounters(store);
   const tenantBound = new TenantBound(config.tenantConcurrency);
   if (store.standbys !== undefined) measureStandbys(store.standbys, metrics.registry);
@@ -98,6 +106,6 @@ export async function createService(
     deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),
     mailServers: new MailServers(config.mail),
     processor: await openProcessor(config.payments, store, log),
-    lifetime: { isStopping: false },
+    lifetime,
   };
 }

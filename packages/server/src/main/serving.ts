@@ -64,6 +64,7 @@ export async function prepareServing(
     opened.defer(() => store.close());
   }
   const service = await createService(config, store, log);
+  service.lifetime.isDrill = isDrill;
   if (config.databaseUrl === undefined) {
     const commands = await listenForCommands(config.dataDir, { service });
     opened.defer(() => void commands.close());

@@ -82,7 +82,7 @@ export async function onDatabase<Result>(
     const isDrill = await isRestored(home);
     const processor = await openProcessor(isDrill ? undefined : config.payments, store, log);
     const mailServers = new MailServers(isDrill ? undefined : config.mail);
-    const clock = { log, metrics: createMetrics(contract['x-release']), processor, mailServers };
+    const clock = { log, metrics: createMetrics(contract['x-release'], []), processor, mailServers };
     return await work({ service: { store, storage, vault, keys, tokens, directory, ...clock } });
   } finally {
     if (store !== home) await store.close();

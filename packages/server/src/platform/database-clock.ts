@@ -23,6 +23,11 @@ export class DatabaseClock {
     return this.#origin === undefined ? Date.now() : Math.floor(this.#origin + performance.now());
   }
 
+  /** By how much the clock of this machine is ahead of that of the database, in milliseconds. */
+  machineAhead(): number {
+    return Date.now() - this.now();
+  }
+
   instant(): Temporal.Instant {
     return Temporal.Instant.fromEpochMilliseconds(this.now());
   }

@@ -10,7 +10,7 @@ export interface PoolLimits {
   readonly memory?: number;
 }
 
-const limitNames = { cpu: 'processor time', elapsed: 'elapsed time', memory: 'memory' };
+export const limitNames = { cpu: 'processor time', elapsed: 'elapsed time', memory: 'memory' };
 
 /** A task exceeded a limit, and its worker was terminated. */
 export class OverBudget extends Error {

@@ -5,7 +5,7 @@ import type { OperationId } from '../contract/handler.ts';
 import type { ProblemCode, ProblemDetail } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { sourceFile } from '../platform/source-file.ts';
-import { OverBudget, WorkerPool } from '../platform/worker-pool.ts';
+import { limitNames, OverBudget, WorkerPool } from '../platform/worker-pool.ts';
 import { type TransferredBody, unpackBody } from './body-transfer.ts';
 import type { CheckedRequest, RawRequest } from './check-request.ts';
 
@@ -57,6 +57,7 @@ export class LargeBodyChecks {
       labelNames: ['limit'],
       registers,
     });
+    for (const limit of Object.keys(limitNames)) this.#stopped.inc({ limit }, 0);
   }
 
   /**
@@ -98,8 +99,5 @@ export function memoryOf(bytes: Uint8Array | undefined): ArrayBuffer[] {
 /** @param subject what takes too long, with the verb. */
 export function budgetRejection(limit: OverBudget['limit'], subject: string): Rejection {
   if (limit === 'cpu') return new Rejection('PAYLOAD_TOO_LARGE', `${subject} too long to check. Split the request.`);
-  const headers = { 'Retry-After': '1' };
-  return new Rejection('SERVICE_UNAVAILABLE', 'The service is too busy to check the body. Try again in 1 second.', {
-    headers,
-  });
+  return new Rejection('SERVICE_UNAVAILABLE', 'The service is too busy to check the body. Try again in 1 second.');
 }

@@ -42,6 +42,7 @@ export class Unsent {
       labelNames: ['reason'],
       registers,
     });
+    for (const reason of ['time', 'room']) this.#closed.inc({ reason }, 0);
     new Gauge({
       name: 'response_bytes_unsent',
       help: 'Bytes of responses that wait because their callers do not read.',

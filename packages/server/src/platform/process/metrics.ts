@@ -1,4 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { databaseClock } from '../database-clock.ts';
+import type { Store } from '../store/store.ts';
+
+const jobOutcomes = ['completed', 'retried', 'dead', 'returned', 'lost', 'unsettled'] as const;
+const deliveryOutcomes = ['SUCCESS', 'FAILED', 'TIMEOUT', 'BLOCKED'] as const;
+type JobOutcome = (typeof jobOutcomes)[number];
+type DeliveryOutcome = (typeof deliveryOutcomes)[number];
 
 export interface Metrics {
   readonly registry: Registry;
@@ -8,32 +15,87 @@ export interface Metrics {
    * Responses that violated the contract; each one is a defect of the service. Those with rows that only exceed a bound
    * were sent, all others were withheld.
    */
-  readonly invalidResponses: Counter<'operation' | 'status' | 'outcome'>;
+  readonly invalidResponses: Counter<'operation' | 'outcome'>;
+  /** Names the jobs and tasks of the clock that this process runs. */
+  backgroundStarted(jobs: readonly string[], tasks: readonly string[]): void;
   /** Counts a job as running, and records the delay between its due time and its start. */
   jobStarted(job: string, lagSeconds: number): void;
   /** Counts the end of a job. */
-  jobEnded(job: string, outcome: string): void;
+  jobEnded(job: string, outcome: JobOutcome): void;
+  /** Notes that the clock of this process ticks. */
+  clockTicked(): void;
   /** Counts a run of a clock task for one tenant. */
   clockTaskRan(task: string, outcome: 'completed' | 'failed'): void;
   /** Counts an attempt to deliver an event, and records its duration. */
-  deliveryAttempted(outcome: string, seconds: number): void;
+  deliveryAttempted(outcome: DeliveryOutcome, seconds: number): void;
   /** Records the time from the transaction of an event to the end of the first attempt to deliver it. */
   eventArrived(seconds: number): void;
   /** Records how long deliveries have been due without a process that sends them. */
   deliveriesWait(seconds: number): void;
 }
 
-/** @param release that the process runs */
-export function createMetrics(release: string): Metrics {
+/**
+ * Series whose labels are known exist from the start, with 0: Prometheus does not see the increase of one that begins with 1.
+ *
+ * @param release that the process runs
+ * @param operations the IDs of all operations
+ */
+export function createMetrics(release: string, operations: readonly string[]): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const help = 'Release that the process runs; the value is always 1.';
   new Gauge({ name: 'service_release_info', help, labelNames: ['release'], registers }).set({ release }, 1);
-  return { registry, ...responseMetrics(registers), ...jobMetrics(registers), ...deliveryMetrics(registers) };
+  new Gauge({
+    name: 'clock_ahead_seconds',
+    help: 'By how much the clock of this machine is ahead of that of the database, in seconds.',
+    registers,
+    collect() {
+      this.set(databaseClock.machineAhead() / 1000);
+    },
+  });
+  return {
+    registry,
+    ...responseMetrics(registers, operations),
+    ...jobMetrics(registers),
+    ...deliveryMetrics(registers),
+  };
 }
 
-function responseMetrics(registers: Registry[]): Pick<Metrics, 'responded' | 'invalidResponses'> {
+/** Reports whether the process can serve, and whether its database waits to be adopted. */
+export function measureState(
+  store: Pick<Store, 'ready'>,
+  lifetime: { readonly isDrill: boolean },
+  registry: Registry,
+): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'service_ready',
+    help: '1 if the process can serve, as /readyz says.',
+    registers,
+    async collect() {
+      this.set(
+        await store.ready().then(
+          () => 1,
+          () => 0,
+        ),
+      );
+    },
+  });
+  new Gauge({
+    name: 'service_drill',
+    help: '1 if the database was restored, or its standby promoted, and waits until it is adopted.',
+    registers,
+    collect() {
+      this.set(lifetime.isDrill ? 1 : 0);
+    },
+  });
+}
+
+function responseMetrics(
+  registers: Registry[],
+  operations: readonly string[],
+): Pick<Metrics, 'responded' | 'invalidResponses'> {
   const durations = new Histogram({
     name: 'http_server_request_duration_seconds',
     help: 'Response time, in seconds.',
@@ -44,9 +106,11 @@ function responseMetrics(registers: Registry[]): Pick<Metrics, 'responded' | 'in
   const invalidResponses = new Counter({
     name: 'contract_violations_total',
     help: 'Responses that violated the contract, by whether they were sent or withheld.',
-    labelNames: ['operation', 'status', 'outcome'],
+    labelNames: ['operation', 'outcome'],
     registers,
   });
+  for (const operation of operations)
+    for (const outcome of ['sent', 'withheld']) invalidResponses.inc({ operation, outcome }, 0);
   // Looking up the series of two labels costs more than counting; operations and statuses are few.
   const series = new Map<string, Map<number, ReturnType<typeof durations.labels>>>();
   return {
@@ -67,7 +131,9 @@ function responseMetrics(registers: Registry[]): Pick<Metrics, 'responded' | 'in
   };
 }
 
-function jobMetrics(registers: Registry[]): Pick<Metrics, 'jobStarted' | 'jobEnded' | 'clockTaskRan'> {
+function jobMetrics(
+  registers: Registry[],
+): Pick<Metrics, 'backgroundStarted' | 'jobStarted' | 'jobEnded' | 'clockTicked' | 'clockTaskRan'> {
   const running = new Gauge({
     name: 'background_jobs_running',
     help: 'Jobs that this process runs now.',
@@ -93,7 +159,21 @@ function jobMetrics(registers: Registry[]): Pick<Metrics, 'jobStarted' | 'jobEnd
     labelNames: ['task', 'outcome'],
     registers,
   });
+  const ticked = new Gauge({
+    name: 'clock_last_tick_timestamp_seconds',
+    help: 'When the clock of this process last ticked, in seconds since 1970; 0 before. One process at a time has the clock.',
+    registers,
+  });
   return {
+    backgroundStarted(jobs, tasks) {
+      for (const job of jobs) {
+        running.inc({ job }, 0);
+        lag.zero({ job });
+        for (const outcome of jobOutcomes) runs.inc({ job, outcome }, 0);
+      }
+      for (const task of tasks) for (const outcome of ['completed', 'failed']) clockTasks.inc({ task, outcome }, 0);
+    },
+    clockTicked: () => ticked.set(databaseClock.now() / 1000),
     jobStarted(job, lagSeconds) {
       running.inc({ job });
       lag.observe({ job }, lagSeconds);
@@ -127,6 +207,7 @@ function deliveryMetrics(
     help: 'For how long the deliveries of a subscription have been due that no process has begun, in seconds.',
     registers,
   });
+  for (const outcome of deliveryOutcomes) attempts.zero({ outcome });
   return {
     deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),
     eventArrived: (seconds) => lag.observe(seconds),

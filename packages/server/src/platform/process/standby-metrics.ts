@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { standbyOutcomes } from '../store/standbys/index.ts';
 import type { Store } from '../store/store.ts';
 
 /** Reports which standbys are used, how far they are behind, and where reads ran. */
@@ -10,6 +11,7 @@ export function measureStandbys(standbys: NonNullable<Store['standbys']>, regist
     labelNames: ['outcome'],
     registers,
   });
+  for (const outcome of standbyOutcomes) reads.inc({ outcome }, 0);
   standbys.observe((outcome) => reads.inc({ outcome }));
   new Gauge({
     name: 'standby_available',

@@ -1806,6 +1806,22 @@ grant insert, select on ledger_entry to financial_automation_service;
 CREATE CONSTRAINT TRIGGER ledger_entry_agrees AFTER INSERT ON ledger_entry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_ledger_of_entry();
 CREATE TRIGGER ledger_entry_immutable BEFORE DELETE OR UPDATE ON ledger_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_entry_period_open AFTER INSERT ON ledger_entry REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_open_period();
+CREATE TRIGGER ledger_entry_sum AFTER INSERT ON ledger_entry REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION sum_ledger();
+
+create table ledger_month (
+  tenant_id integer not null,
+  account text collate "C" not null,
+  client_id uuid not null,
+  currency text collate "C" not null,
+  business_date date not null,
+  amount numeric(18,2) not null,
+  entries integer not null,
+  constraint ledger_month_business_date_agrees CHECK (EXTRACT(day FROM business_date) = 1::numeric),
+  constraint ledger_month_pkey PRIMARY KEY (tenant_id, account, client_id, currency, business_date)
+) with (fillfactor=80);
+alter table ledger_month enable row level security, force row level security;
+create policy tenant_isolation on ledger_month for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant delete, insert, select, update on ledger_month to financial_automation_service;
 
 create table mail (
   tenant_id integer not null,
@@ -3709,6 +3725,17 @@ begin
       select (tenant_id, client_id, currency, -outstanding(status, amount_due), 0)::balance_change from old_rows) all_rows;
   end if;
   call add_balances(changes);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.sum_ledger() RETURNS trigger LANGUAGE plpgsql AS $function$
+begin
+  insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries)
+  select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
+  from new_rows group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict (tenant_id, account, client_id, currency, business_date)
+    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries;
   return null;
 end
 $function$;

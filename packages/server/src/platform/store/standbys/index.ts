@@ -1,2 +1,2 @@
 /** Reads on standby servers of PostgreSQL. Without `READ_DATABASE_URL`, nothing of this is used. */
-export { Standbys } from './standbys.ts';
+export { Standbys, standbyOutcomes } from './standbys.ts';

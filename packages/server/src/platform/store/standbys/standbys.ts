@@ -6,7 +6,8 @@ import type { StoreLog } from '../limits.ts';
 import { positionOf, Standby, type StandbyPools, type StandbyState, type WalPosition } from './standby.ts';
 
 /** Where a read ran that may run on a standby: all but `served` ran on the primary. */
-type StandbyOutcome = 'served' | 'behind' | 'failed' | 'left out';
+export const standbyOutcomes = ['served', 'behind', 'failed', 'left out'] as const;
+type StandbyOutcome = (typeof standbyOutcomes)[number];
 
 /** Receives what happens to reads, for metrics. */
 type OnStandbyRead = (outcome: StandbyOutcome) => void;
