@@ -16,7 +16,7 @@ const expressions: Arithmetic<string, string> = {
   times: (amount, other) => `${amount} * ${other}`,
   percentOf: (amount, percent) => `${amount} * ${percent} / 100`,
   // With so many places that no quotient is taken for half a unit.
-  percentIn: (amount, percent) => `${amount} * ${percent} * 1.00000000000000000000 / (100 + ${percent})`,
+  percentIn: (amount, percent, all) => `${amount} * ${percent} * 1.00000000000000000000 / (100 + ${all})`,
   round: (amount) => `round(${amount}, places)`,
   when: (text, listed, amount, otherwise) => `case when ${isOneOf(text, listed)} then ${amount} else ${otherwise} end`,
 };
@@ -79,8 +79,10 @@ const returned: Readonly<Record<string, string>> = {
     expressions,
     { amount: 'amount', taxable: 'taxable::text', ratePercent: 'rate_percent' },
   ),
-  'included_tax(amount numeric, taxable boolean, rate_percent numeric, places integer) returns numeric':
-    document.includedTax(expressions, { amount: 'amount', taxable: 'taxable::text', ratePercent: 'rate_percent' }),
+  'included_part(amount numeric, rate_percent numeric, all_percent numeric) returns numeric': document.includedPart(
+    expressions,
+    { amount: 'amount', ratePercent: 'rate_percent', allPercent: 'all_percent' },
+  ),
   'work_amount(hours numeric, billing_rate numeric, places integer) returns numeric': workAmount(expressions, {
     hours: 'hours',
     billingRate: 'billing_rate',

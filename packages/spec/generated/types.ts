@@ -1914,8 +1914,9 @@ export interface paths {
         /**
          * Aggregate the lines of invoices
          * @description Returns figures over the lines that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums. `where` is that of
-         *     `searchBilledLines`. The example is a tax report: the taxed amounts and the tax of a quarter by region and rate, with credit notes, and
-         *     without documents that are pending or were voided until the end of the quarter.
+         *     `searchBilledLines`. The example is a tax report: the taxed amounts and the tax of a quarter by region, name, category and rate, with
+         *     credit notes, and without documents that are pending or were voided until the end of the quarter. `taxableAmount` is the base of each tax,
+         *     `amount` counts each line once.
          *
          *     Aggregates count as costly searches: few of them run at the same time.
          *
@@ -9742,7 +9743,7 @@ export interface components {
          * @description Where the tax of a document is rounded, half up to the minor unit of its currency.
          *
          *     - `LINE`: on each line.
-         *     - `DOCUMENT`: on the sum of the lines of each rate. The cents that rounding adds go to the lines with the largest fractions.
+         *     - `DOCUMENT`: on the sum of the lines of each tax. The cents that rounding adds go to the lines with the largest fractions.
          *
          *     Values can be added in any release.
          * @example LINE
@@ -14663,6 +14664,57 @@ export interface components {
          */
         InvoiceLineRelief: "FULL" | "PART";
         /**
+         * Tax category
+         * @description Category of a tax in electronic invoices, as EN 16931 has it.
+         *
+         *     - `S`: standard or reduced rate.
+         *     - `Z`: zero rate.
+         *     - `E`: exempt.
+         *     - `AE`: reverse charge: the client owes the tax.
+         *     - `K`: supply within the European Union.
+         *     - `G`: export.
+         *     - `O`: outside the scope of tax.
+         *
+         *     Values can be added in any release.
+         * @example S
+         * @enum {string}
+         */
+        TaxCategory: "S" | "Z" | "E" | "AE" | "K" | "G" | "O";
+        /**
+         * Line tax
+         * @description Tax of a line.
+         */
+        LineTax: {
+            /**
+             * @description Name on the document.
+             * @example GST
+             */
+            name: string;
+            /**
+             * Percentage
+             * Format: decimal
+             * @description Rate, in percent of the amount of the line. The rates of a line are together at most 100.
+             * @example 62.5
+             */
+            ratePercent: DecimalString;
+            /** @description Category in electronic invoices, or null. */
+            category: components["schemas"]["TaxCategory"] | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Region that levies the tax, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            regionId: string | null;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount of the tax, in the currency of the document.
+             * @example 1250.00
+             */
+            amount: DecimalString;
+        };
+        /**
          * Invoice line
          * @description Line of a draft invoice or an invoice. The amount is quantity times unit amount, rounded half up to the minor unit of the currency, less the tax that it includes.
          */
@@ -14698,12 +14750,12 @@ export interface components {
              * @example 275.00
              */
             unitAmount: DecimalString;
-            /** @description Whether sales tax is added. */
+            /** @description Whether the line has taxes. To write one tax, send `true` with `taxRatePercent` instead of `taxes`. Default on creation: whether `taxes` has any. */
             taxable: boolean;
             /**
              * Percentage
              * Format: decimal
-             * @description Rate of sales tax, in percent. It applies only to taxable lines. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0.
+             * @description Sum of the rates of `taxes`, in percent. It applies only to taxable lines. Sent without `taxes`, it is the rate of the only tax. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0.
              * @example 62.5
              */
             taxRatePercent: DecimalString;
@@ -14727,10 +14779,12 @@ export interface components {
              * @example 1250.00
              */
             amount: DecimalString;
+            /** @description Taxes of the line; empty if it is not taxable. They are rounded as `taxRounding` of the document has it. */
+            taxes: components["schemas"]["LineTax"][];
             /**
              * Signed money
              * Format: decimal
-             * @description Tax of the line; 0.00 if it is not taxable. It is rounded as `taxRounding` of the document has it.
+             * @description Sum of the amounts of `taxes`.
              * @example 1250.00
              */
             taxAmount: DecimalString;
@@ -15281,6 +15335,33 @@ export interface components {
             with?: components["schemas"]["DraftInvoiceRelation"][];
         };
         /**
+         * Line tax input
+         * @description Tax of a line to write.
+         */
+        LineTaxInput: {
+            /**
+             * @description Name on the document.
+             * @example GST
+             */
+            name: string;
+            /**
+             * Percentage
+             * Format: decimal
+             * @description Rate, in percent of the amount of the line. The rates of a line are together at most 100.
+             * @example 62.5
+             */
+            ratePercent: DecimalString;
+            /** @description Category in electronic invoices, or null. */
+            category?: components["schemas"]["TaxCategory"] | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Region that levies the tax, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            regionId?: string | null;
+        };
+        /**
          * Invoice line input
          * @description Line of a draft invoice or an invoice to write.
          */
@@ -15319,12 +15400,12 @@ export interface components {
              * @example 275.00
              */
             unitAmount: DecimalString;
-            /** @description Whether sales tax is added. */
-            taxable: boolean;
+            /** @description Whether the line has taxes. To write one tax, send `true` with `taxRatePercent` instead of `taxes`. Default on creation: whether `taxes` has any. */
+            taxable?: boolean;
             /**
              * Percentage
              * Format: decimal
-             * @description Rate of sales tax, in percent. It applies only to taxable lines. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0.
+             * @description Sum of the rates of `taxes`, in percent. It applies only to taxable lines. Sent without `taxes`, it is the rate of the only tax. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0.
              * @example 62.5
              */
             taxRatePercent?: DecimalString;
@@ -15346,6 +15427,11 @@ export interface components {
              *     ]
              */
             wipIds?: string[];
+            /**
+             * @description Taxes of the line, in the order of the document. `taxable` and `taxRatePercent` are the short form of one tax, which is named after the
+             *     tax region of the client. If you send both forms, they must agree. Default on creation: those of the line with this ID, or the one of `taxable` and `taxRatePercent`.
+             */
+            taxes?: components["schemas"]["LineTaxInput"][];
         };
         /**
          * Draft invoice fields
@@ -17071,7 +17157,8 @@ export interface components {
         };
         /**
          * Billed line
-         * @description Line of an invoice or a credit note, as a row of its own with the facts of its document: the rows of a tax report. Amounts of credit notes are negative.
+         * @description Line of an invoice or a credit note, as a row of its own with the facts of its document: the rows of a tax report. A line with several
+         *     taxes has a row for each of them. Amounts of credit notes are negative.
          */
         BilledLine: {
             /**
@@ -17118,6 +17205,13 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Line. The rows of its taxes share it; the first one has it as its `id`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            lineId: string;
             /** @description Its number. */
             documentNumber: string;
             documentType: components["schemas"]["InvoiceDocumentType"];
@@ -17161,7 +17255,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Region whose sales tax applies to the document, or null.
+             * @description Region that levies the tax, otherwise the region of the document, or null.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId: string | null;
@@ -17205,23 +17299,37 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Amount of the line without tax.
+             * @description Amount of the line without tax. 0.00 in the rows of its second and further taxes, so that sums have each line once.
              * @example 1250.00
              */
             amount: DecimalString;
-            /** @description Whether sales tax is added or included. */
+            /** @description Whether the row has a tax. */
             taxable: boolean;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount that the tax of the row is calculated from, in each row of a line; 0.00 without tax.
+             * @example 1250.00
+             */
+            taxableAmount: DecimalString;
+            /**
+             * @description Name of the tax, or null without tax.
+             * @example GST
+             */
+            taxName: string | null;
+            /** @description Category of the tax, or null. */
+            taxCategory: components["schemas"]["TaxCategory"] | null;
             /**
              * Percentage
              * Format: decimal
-             * @description Rate of sales tax, in percent. It applies only to taxable lines.
+             * @description Rate of the tax, in percent. It applies only to taxable lines.
              * @example 62.5
              */
             taxRatePercent: DecimalString;
             /**
              * Signed money
              * Format: decimal
-             * @description Tax of the line.
+             * @description Amount of the tax.
              * @example 1250.00
              */
             taxAmount: DecimalString;
@@ -17280,6 +17388,17 @@ export interface components {
             _is_null?: boolean;
         };
         /**
+         * Tax category condition
+         * @description Condition on the category of a tax. Operators are combined with AND.
+         */
+        TaxCategoryFilter: {
+            _eq?: components["schemas"]["TaxCategory"];
+            _neq?: components["schemas"]["TaxCategory"];
+            _in?: components["schemas"]["TaxCategory"][];
+            _nin?: components["schemas"]["TaxCategory"][];
+            _is_null?: boolean;
+        };
+        /**
          * Billed line filter
          * @description Billed line filter. Sibling conditions are combined with AND.
          */
@@ -17293,6 +17412,7 @@ export interface components {
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
             invoiceId?: components["schemas"]["UuidFilter"];
+            lineId?: components["schemas"]["UuidFilter"];
             documentNumber?: components["schemas"]["TextFilter"];
             documentType?: components["schemas"]["InvoiceDocumentTypeFilter"];
             status?: components["schemas"]["InvoiceStatusFilter"];
@@ -17311,6 +17431,9 @@ export interface components {
             unitAmount?: components["schemas"]["DecimalFilter"];
             amount?: components["schemas"]["DecimalFilter"];
             taxable?: components["schemas"]["BooleanFilter"];
+            taxableAmount?: components["schemas"]["DecimalFilter"];
+            taxName?: components["schemas"]["TextFilter"];
+            taxCategory?: components["schemas"]["TaxCategoryFilter"];
             taxRatePercent?: components["schemas"]["DecimalFilter"];
             taxAmount?: components["schemas"]["DecimalFilter"];
             /** @description Filters combined with AND. */
@@ -17370,7 +17493,7 @@ export interface components {
              * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
              * @example [
              *       "invoiceId",
-             *       "documentNumber"
+             *       "lineId"
              *     ]
              */
             fields?: components["schemas"]["BilledLineField"][];
@@ -32999,7 +33122,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        BilledLineNumberColumn: "quantity" | "unitAmount" | "amount" | "taxRatePercent" | "taxAmount";
+        BilledLineNumberColumn: "quantity" | "unitAmount" | "amount" | "taxableAmount" | "taxRatePercent" | "taxAmount";
         /**
          * Billed line group by number
          * @description A column to group by, as a whole or in ranges.
@@ -33023,7 +33146,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        BilledLineValueColumn: "id" | "systemRef" | "active" | "invoiceId" | "documentNumber" | "documentType" | "status" | "orgId" | "clientId" | "officeId" | "taxRegionId" | "currency" | "lineType" | "jobId" | "serviceLineId" | "description" | "taxable";
+        BilledLineValueColumn: "id" | "systemRef" | "active" | "invoiceId" | "lineId" | "documentNumber" | "documentType" | "status" | "orgId" | "clientId" | "officeId" | "taxRegionId" | "currency" | "lineType" | "jobId" | "serviceLineId" | "description" | "taxable" | "taxName" | "taxCategory";
         /**
          * Billed line group by value
          * @description A column to group by, as a whole or in ranges.
@@ -33041,7 +33164,7 @@ export interface components {
          * @description Column to calculate the figure from.
          * @enum {string}
          */
-        BilledLineOrderedColumn: "createdAt" | "updatedAt" | "invoiceDate" | "voidedDate" | "quantity" | "unitAmount" | "amount" | "taxRatePercent" | "taxAmount";
+        BilledLineOrderedColumn: "createdAt" | "updatedAt" | "invoiceDate" | "voidedDate" | "quantity" | "unitAmount" | "amount" | "taxableAmount" | "taxRatePercent" | "taxAmount";
         /**
          * Billed line sum measure
          * @description A figure.
@@ -33077,7 +33200,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "invoiceId" | "documentNumber" | "documentType" | "status" | "invoiceDate" | "voidedDate" | "orgId" | "clientId" | "officeId" | "taxRegionId" | "currency" | "lineType" | "jobId" | "serviceLineId" | "description" | "quantity" | "unitAmount" | "amount" | "taxable" | "taxRatePercent" | "taxAmount";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "invoiceId" | "lineId" | "documentNumber" | "documentType" | "status" | "invoiceDate" | "voidedDate" | "orgId" | "clientId" | "officeId" | "taxRegionId" | "currency" | "lineType" | "jobId" | "serviceLineId" | "description" | "quantity" | "unitAmount" | "amount" | "taxable" | "taxableAmount" | "taxName" | "taxCategory" | "taxRatePercent" | "taxAmount";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -38837,7 +38960,7 @@ export interface components {
          * @description Name of a property of `BilledLine`.
          * @enum {string}
          */
-        BilledLineField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceId" | "documentNumber" | "documentType" | "status" | "invoiceDate" | "voidedDate" | "orgId" | "clientId" | "officeId" | "taxRegionId" | "currency" | "lineType" | "jobId" | "serviceLineId" | "description" | "quantity" | "unitAmount" | "amount" | "taxable" | "taxRatePercent" | "taxAmount";
+        BilledLineField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceId" | "lineId" | "documentNumber" | "documentType" | "status" | "invoiceDate" | "voidedDate" | "orgId" | "clientId" | "officeId" | "taxRegionId" | "currency" | "lineType" | "jobId" | "serviceLineId" | "description" | "quantity" | "unitAmount" | "amount" | "taxable" | "taxableAmount" | "taxName" | "taxCategory" | "taxRatePercent" | "taxAmount";
         /**
          * Billed line relation
          * @description Row that a `BilledLine` refers to: `invoice` requires `INVC_R`, `org` requires `REF_R`, `client` requires `CLNT_R`, `office` requires `REF_R`, `taxRegion` requires `REF_R`, `job` requires `JOB_R`, `serviceLine` requires `REF_R`.
@@ -38879,7 +39002,7 @@ export interface components {
              * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
              * @example [
              *       "invoiceId",
-             *       "documentNumber"
+             *       "lineId"
              *     ]
              */
             fields?: components["schemas"]["BilledLineField"][];

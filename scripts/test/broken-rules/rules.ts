@@ -24,15 +24,9 @@ const replaced = (from: string, to: string) => ({ changes: [{ from, to }] });
 export const brokenRules: readonly BrokenRule[] = [
   // The money model.
   {
-    name: 'tax is that of an amount that is not rounded',
+    name: 'the amount of a line is not rounded',
     file: `${billing}/rules/document.ts`,
-    changes: [
-      { from: 'const taxOf = ({ amount, taxable,', to: 'const taxOf = ({ quantity, unitAmount, taxable,' },
-      {
-        from: 'rule(arithmetic, { amount, taxable',
-        to: 'rule(arithmetic, { amount: quantity.times(unitAmount), taxable',
-      },
-    ],
+    ...replaced('const price = lineAmount(arithmetic, line);', 'const price = line.quantity.times(line.unitAmount);'),
     ...amounts,
   },
   {

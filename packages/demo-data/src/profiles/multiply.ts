@@ -17,6 +17,7 @@ const copied = [
     'invoice_billing',
     'invoice_line',
     'invoice_line_wip',
+    'invoice_line_tax',
   ],
   ...[
     'wip_relief',
@@ -32,7 +33,7 @@ const copied = [
 ];
 
 /** Columns without a foreign key that do not refer to copied rows. */
-const shared = /api_user_id$|^document_type_id$|^template_id$|^rate_card_id$|^transaction_id$/;
+const shared = /^taxes$|api_user_id$|^document_type_id$|^template_id$|^rate_card_id$|^transaction_id$/;
 /** Columns with references or numbers that are unique in a tenant. */
 const numbered = /^(system_|client_|pms_|engagement_|job_|staff_)?ref$|^(draft|invoice|payment)_number$/;
 const uuid = '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$';
@@ -146,7 +147,7 @@ function inCopy({ table, name, type, target }: Column, steps: string): RawBuilde
   if (type === 'uuid') return isShared ? column : sql`${copyOf(column)}::uuid`;
   if (type === 'uuid[]')
     return sql`(select coalesce(array_agg(${copyOf(sql`id`)}::uuid order by place), '{}') from unnest(${column}) with ordinality u (id, place))`;
-  if (type === 'jsonb')
+  if (type === 'jsonb' && !isShared)
     return sql`case when ${column} = '[]' then ${column} else pg_temp.text_in_copy(${column}::text, c.number)::jsonb end`;
   if (table === 'staff' && name === 'email') return sql`replace(${column}, '@', '.' || c.number || '@')`;
   if (table === 'client_group' && name === 'name') return sql`${column} || ' ' || c.number + 1`;
@@ -187,8 +188,8 @@ async function renameParties(
 }
 
 /**
- * Statements that remove what would take hours row by row, and those that restore it: foreign keys, the triggers that update sums and
- * check rows, by the names of their functions, and indexes without a constraint.
+ * Statements that remove what would take hours row by row, and those that restore it: foreign keys, the triggers that update sums,
+ * check rows and add those of reports, by the names of their functions, and indexes without a constraint.
  */
 function removedObjects(transaction: Transaction): Promise<{ remove: string; restore: string }[]> {
   return transaction.all(sql`
@@ -201,7 +202,7 @@ function removedObjects(transaction: Transaction): Promise<{ remove: string; res
       select 2, format('alter table %s disable trigger %I', t.tgrelid::regclass, t.tgname),
         format('alter table %s enable trigger %I', t.tgrelid::regclass, t.tgname)
       from pg_trigger t join pg_proc p on p.oid = t.tgfoid
-      where not t.tgisinternal and t.tgrelid = any (${copied}::regclass[]) and p.proname similar to '(sum|check)\\_%'
+      where not t.tgisinternal and t.tgrelid = any (${copied}::regclass[]) and p.proname similar to '(sum|check|report)\\_%'
       union all
       select 0, format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
       from pg_index where indrelid = any (${copied}::regclass[]) and not indisprimary

@@ -10,8 +10,8 @@ export interface Arithmetic<Amount, Text> {
   readonly minus: (amount: Amount, ...others: readonly Amount[]) => Amount;
   readonly times: (amount: Amount, other: Amount) => Amount;
   readonly percentOf: (amount: Amount, percent: Amount) => Amount;
-  /** The part of an amount with its percentage that is the percentage: 19 of 119. */
-  readonly percentIn: (amount: Amount, percent: Amount) => Amount;
+  /** The part of an amount that is a percentage, when it includes `all` percent: 19 of 119, or 9 of 119. */
+  readonly percentIn: (amount: Amount, percent: Amount, all: Amount) => Amount;
   /** Rounds half up to the minor unit of the currency. */
   readonly round: (amount: Amount) => Amount;
   /** The first amount if a text is one of those that are listed, such as a status. */
@@ -28,7 +28,7 @@ export function decimals(places = 2): Arithmetic<Decimal, string> {
     minus: (amount, ...others) => amount.minus(sum(others)),
     times: (amount, other) => amount.times(other),
     percentOf: (amount, percent) => amount.times(percent).div(hundred),
-    percentIn: (amount, percent) => amount.times(percent).div(hundred.plus(percent)),
+    percentIn: (amount, percent, all) => amount.times(percent).div(hundred.plus(all)),
     round: (amount) => round(amount, places),
     when: (text, listed, amount, otherwise) => (listed.includes(text) ? amount : otherwise),
   };

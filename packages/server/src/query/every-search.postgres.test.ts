@@ -8,6 +8,7 @@ import { propertiesOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { selection } from '../entity/select.ts';
 import { draftInvoiceHistory } from '../modules/billing/draft/draft-invoice-history.ts';
+import { billedLine } from '../modules/billing/invoice/billed-line.ts';
 import { invoice } from '../modules/billing/invoice/invoice.ts';
 import { ledgerEntry } from '../modules/billing/ledger/ledger-entry.ts';
 import { payment } from '../modules/billing/payment/payment.ts';
@@ -80,6 +81,7 @@ const searches = [
   ['TimeEntry', timeEntry],
   ['ExpenseEntry', expenseEntry],
   ['Invoice', invoice],
+  ['BilledLine', billedLine],
   ['Payment', payment],
   ['DraftInvoiceHistory', draftInvoiceHistory],
   ['LedgerEntry', ledgerEntry],
@@ -120,6 +122,10 @@ const conditions = [
   ['ExpenseEntry', expenseEntry, { receiptFileId: { _eq: id } }],
   ['Invoice', invoice, { clientId: { _eq: id } }],
   ['Invoice', invoice, { invoiceNumber: { _eq: 'INV-2026-00001' } }],
+  ['BilledLine', billedLine, { clientId: { _eq: id } }],
+  ['BilledLine', billedLine, { documentNumber: { _eq: 'INV-2026-00001' } }],
+  ['BilledLine', billedLine, { invoiceDate: { _gte: '2026-07-01', _lte: '2026-09-30' } }],
+  ['BilledLine', billedLine, { lineId: { _eq: id } }],
   ['Payment', payment, { clientId: { _eq: id } }],
   ['DraftInvoiceHistory', draftInvoiceHistory, { draftInvoiceId: { _eq: id } }],
   ['DraftInvoiceHistory', draftInvoiceHistory, { draftInvoice: { approvedAt: { _gte: '2026-09-30T00:00:00.000Z' } } }],

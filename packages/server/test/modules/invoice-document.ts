@@ -13,8 +13,7 @@ export const line: DocumentLine = {
   description: 'Preparation of the 2026 partnership return',
   quantity: '14.5000',
   unitAmount: '220.00',
-  taxable: false,
-  taxRatePercent: '0',
+  taxRates: [],
   includesTax: false,
   amount: '3190.00',
 };
@@ -23,8 +22,7 @@ const filing = {
   description: 'Filing fee',
   quantity: '1',
   unitAmount: '150.125',
-  taxable: true,
-  taxRatePercent: '8.2500',
+  taxRates: ['8.2500'],
 };
 export const invoiceDocument: InvoiceDocument = {
   face: {
@@ -46,8 +44,7 @@ export const invoiceDocument: InvoiceDocument = {
     billingAddress: { ...firmAddress, line1: '1180 NW Dockside Ave', line2: null, postalCode: '97209' },
     purchaseOrder: 'PO-7731',
     memo: 'Thank you.\nPlease quote the number.',
-    taxName: 'Services tax',
-    taxes: [{ ratePercent: '8.2500', amount: '150.13', tax: '12.39' }],
+    taxes: [{ name: 'Services tax', category: null, ratePercent: '8.2500', amount: '150.13', tax: '12.39' }],
     subtotal: '3340.13',
     discountTotal: '100.00',
     interestTotal: '5.00',

@@ -1,8 +1,13 @@
 /** Documents whose prices include tax, and whose tax is rounded as a whole. `rules/document.unit.test.ts` has the figures. */
+import { readFileSync } from 'node:fs';
+import type { components } from '@financial-automation/spec';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { cents, money, total } from '../../../test/books/cents.ts';
 import { firm } from '../../../test/modules/billing.ts';
 import { only } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
+import { parseMigration } from '../../platform/store/migration-file.ts';
 import { findBreaches } from './ledger/invariants.ts';
 
 const service = await testService();
@@ -161,5 +166,194 @@ test('aggregateBilledLines reports the tax of a period by rate, with credit note
       clientId,
     },
   ]);
+  await agrees();
+});
+
+type Invoice = components['schemas']['Invoice'];
+type Groups = { data: { key: Record<string, string | null>; values: Record<string, string> }[] };
+const gst = { name: 'GST', ratePercent: '5', category: 'S' as const };
+const qst = { name: 'QST', ratePercent: '9.975' };
+
+test('a line has several taxes, which a write keeps, and the report has a row for each', async () => {
+  const { id: clientId } = await newClient();
+  const line = { unitAmount: '100.00', description: 'Advice', taxes: [gst, qst] };
+  const untaxed = { unitAmount: '10.00', taxes: [] };
+  const draft = await draftOf([line, untaxed], { clientId });
+  const taxes = [
+    { ...gst, regionId: null, amount: '5.00' },
+    { ...qst, category: null, regionId: null, amount: '9.98' },
+  ];
+  expect(draft.attributes).toMatchObject({
+    lines: [
+      { taxable: true, taxRatePercent: '14.975', taxes, taxAmount: '14.98' },
+      { taxable: false, taxRatePercent: '0', taxes: [], taxAmount: '0.00' },
+    ],
+    taxTotal: '14.98',
+    total: '124.98',
+  });
+  const { systemRef } = draft;
+  const written = { lineType: 'OTHER', quantity: '1', description: 'Work' };
+  const write = async (lines: readonly object[]) =>
+    records.update([{ type: 'DraftInvoice', systemRef, attributes: { lines } }]);
+  // The short form of the taxes of a line keeps them.
+  const short = { ...written, unitAmount: '100.00', description: 'Advice', taxable: true };
+  for (const one of [{ ...written, ...line }, short, { ...short, taxRatePercent: '14.9750' }])
+    expect(await write([one, { ...written, ...untaxed }])).toMatchObject([{ status: 'UNCHANGED' }]);
+  const [single] = await write([
+    { ...short, taxRatePercent: '19' },
+    { ...written, ...untaxed },
+  ]);
+  expect(single?.attributes?.lines).toMatchObject([
+    { taxes: [{ name: 'Tax', ratePercent: '19', category: null, amount: '19.00' }] },
+    {},
+  ]);
+  await write([
+    { ...written, ...line },
+    { ...written, ...untaxed },
+  ]);
+
+  const bill = await invoice(await post(draft));
+  expect(bill.lines).toMatchObject([{ taxes }, { taxes: [] }]);
+  const { body: report } = await service.call<{ data: object[] }>('POST', '/gql/v1/invoice_lines/search', {
+    where: { clientId: { _eq: clientId } },
+    orderBy: [{ id: 'asc' }],
+  });
+  const [first, second] = bill.lines;
+  const rows = [
+    {
+      lineId: first?.id,
+      amount: '100.00',
+      taxableAmount: '100.00',
+      taxName: 'GST',
+      taxCategory: 'S',
+      taxAmount: '5.00',
+    },
+    {
+      lineId: first?.id,
+      amount: '0.00',
+      taxableAmount: '100.00',
+      taxName: 'QST',
+      taxRatePercent: '9.975',
+      taxAmount: '9.98',
+    },
+    { id: second?.id, lineId: second?.id, amount: '10.00', taxableAmount: '0.00', taxName: null, taxable: false },
+  ];
+  expect(report.data).toHaveLength(3);
+  for (const row of rows) expect(report.data).toContainEqual(expect.objectContaining(row));
+  await agrees();
+});
+
+test.each<[object, string]>([
+  [{ taxes: Array(4).fill({ name: 'All', ratePercent: '100' }) }, '/attributes/lines/0/taxes'],
+  [{ taxes: [gst], taxable: false }, '/attributes/lines/0/taxable'],
+  [{ taxes: [gst], taxRatePercent: '7' }, '/attributes/lines/0/taxRatePercent'],
+  [{ taxes: [{ ...gst, regionId: '0199a1c2-0a08-7c01-8a4f-5d2e9b60f1ff' }] }, '/attributes/lines/0/taxes/0/regionId'],
+  [{ taxes: [{ ...gst, amount: '5.00' }] }, '/attributes/lines/0/taxes/0'],
+])('DraftInvoice › rejects the taxes %j', async (taxes, pointer) => {
+  const line = { lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '10.00', ...taxes };
+  const days = { billThroughDate: '2026-12-31', proposedInvoiceDate: '2026-01-31', dueDate: '2026-03-02' };
+  const [failed] = await records.upsert([
+    { type: 'DraftInvoice', attributes: { clientId: client.id, ...days, lines: [line] } },
+  ]);
+  expect(failed).toMatchObject({ status: 'FAILED', error: { pointer: expect.stringContaining(pointer) } });
+});
+
+test('the report of random documents is the sum of their lines and the entries of the ledger', async () => {
+  const { id: clientId } = await newClient();
+  const tax = fc.constantFrom(
+    gst,
+    qst,
+    { name: 'VAT', ratePercent: '19' },
+    { name: 'VAT', ratePercent: '0', category: 'Z' as const },
+  );
+  const line = fc.record({
+    unitAmount: fc.integer({ min: 1, max: 99_999 }).map((amount) => (amount / 100).toFixed(2)),
+    quantity: fc.constantFrom('1', '0.3333', '7.5'),
+    taxes: fc.uniqueArray(tax, { maxLength: 4, selector: ({ name, ratePercent }) => name + ratePercent }),
+    isDiscount: fc.constantFrom(false, false, false, true),
+  });
+  const document = fc.record({
+    lines: fc.array(line, { minLength: 1, maxLength: 30 }),
+    pricesIncludeTax: fc.boolean(),
+    taxRounding: fc.constantFrom('LINE', 'DOCUMENT'),
+  });
+  const bills: Invoice[] = [];
+  for (const { lines, pricesIncludeTax, taxRounding } of fc.sample(document, { numRuns: 8, seed: 20_261_128 })) {
+    await roundBy(taxRounding);
+    const whole = { unitAmount: '100000.00', taxes: [gst] };
+    const sent = lines.map(({ isDiscount, unitAmount, ...rest }) =>
+      isDiscount ? { ...rest, lineType: 'DISCOUNT' as const, unitAmount: `-${unitAmount}` } : { ...rest, unitAmount },
+    );
+    bills.push(await invoice(await post(await draftOf([whole, ...sent], { clientId, pricesIncludeTax }))));
+  }
+  await roundBy('LINE');
+  const lines = bills.flatMap((bill) => bill.lines);
+  const expected = new Map<string, string>();
+  const taxed = lines.flatMap(({ amount, taxes }) => taxes.map((one) => ({ base: amount, ...one })));
+  for (const [key, of] of Map.groupBy(taxed, ({ name, ratePercent }) => `${name} ${ratePercent}`))
+    expected.set(
+      key,
+      [of.map(({ base }) => base), of.map(({ amount }) => amount)].map((all) => money(total(all.map(cents)))).join(' '),
+    );
+  const aggregate = async (list: string, body: object) =>
+    (await service.call<Groups>('POST', `/gql/v1/${list}/aggregate`, body)).body.data;
+  const where = { clientId: { _eq: clientId } };
+  const groups = await aggregate('invoice_lines', {
+    where: { ...where, taxable: { _eq: true } },
+    groupBy: [{ column: 'taxName' }, { column: 'taxRatePercent' }],
+    measures: { base: { function: 'SUM', column: 'taxableAmount' }, tax: { function: 'SUM', column: 'taxAmount' } },
+  });
+  expect(
+    new Map(groups.map(({ key, values }) => [`${key.taxName} ${key.taxRatePercent}`, `${values.base} ${values.tax}`])),
+  ).toEqual(expected);
+  const [sums] = await aggregate('invoice_lines', {
+    where,
+    measures: { amount: { function: 'SUM', column: 'amount' }, tax: { function: 'SUM', column: 'taxAmount' } },
+  });
+  const [ledger] = await aggregate('ledger_entries', {
+    where: { ...where, account: { _eq: 'RECEIVABLE' } },
+    measures: { total: { function: 'SUM', column: 'amount' } },
+  });
+  const whole = money(total(bills.map((bill) => cents(bill.total))));
+  expect(money(cents(sums?.values.amount ?? '') + cents(sums?.values.tax ?? ''))).toBe(whole);
+  expect(ledger?.values.total).toBe(whole);
+  await agrees();
+});
+
+test('lines from before they had taxes keep their figures, and get the tax of their short form', async () => {
+  const { id: taxRegionId } = await records.make('TaxRegion', {
+    ...{ name: 'Ohio services', code: 'US-OH', country: 'US', state: 'OH' },
+    ...{ ratePercent: '7.25', appliesToServices: true },
+  });
+  const { id: clientId } = await records.make('Client', { name: 'Ohio Works', taxRegionId });
+  const lines = [{ unitAmount: '80.00', taxable: true }, { unitAmount: '20.00' }];
+  const draft = await draftOf(lines, { clientId });
+  const id = await post(await draftOf(lines, { clientId }));
+  const read = async () => {
+    const where = { clientId: { _eq: clientId } };
+    const { body: rows } = await service.call('POST', '/gql/v1/invoice_lines/search', { where });
+    const { body: drafts } = await service.call('POST', '/gql/v1/draft_invoices/search', { where });
+    return { bill: await invoice(id), rows, drafts };
+  };
+  const before = await read();
+  expect(before.bill.lines).toMatchObject([
+    { taxRatePercent: '7.25', taxes: [{ name: 'Ohio services', regionId: taxRegionId, amount: '5.80' }] },
+    { taxes: [] },
+  ]);
+  const tables = ['draft_invoice', 'draft_invoice_line', 'invoice', 'invoice_line', 'invoice_line_tax'];
+  const each = (change: string) =>
+    tables.map((table) => `alter table ${table} ${change} row level security`).join('; ');
+  const of = (table: string) =>
+    `where tenant_id = ${service.tenant.id} and ${table}_id in (select id from ${table} where client_id = '${clientId}')`;
+  await service.store.ownerStatements(
+    `${each('no force')}; update draft_invoice_line set taxes = '[]' ${of('draft_invoice')}; delete from invoice_line_tax ${of('invoice')};
+      update invoice_line set taxes = '[]' ${of('invoice')}; ${each('force')}`,
+  );
+  expect(await read()).not.toEqual(before);
+  const file = new URL('../../platform/store/migrations/0401_taxes_of_old_lines.sql', import.meta.url);
+  for (const { text } of parseMigration(readFileSync(file, 'utf8')).statements)
+    await service.store.ownerStatements(text);
+  expect(await read()).toEqual(before);
+  expect(draft.attributes).toMatchObject({ total: '105.80' });
   await agrees();
 });

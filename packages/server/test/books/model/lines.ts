@@ -17,11 +17,11 @@ export function priced(
   const { rows } = books;
   const named = lines.flatMap(({ wipIds }) => wipIds);
   must(new Set(named).size === named.length);
-  const decimal = lines.map(({ quantity, unitAmount, taxRatePercent, ...rest }) => ({
+  const decimal = lines.map(({ quantity, unitAmount, taxable, taxRatePercent, ...rest }) => ({
     ...rest,
     quantity: parseDecimal(quantity),
     unitAmount: parseDecimal(unitAmount),
-    taxRatePercent: parseDecimal(taxRatePercent),
+    taxes: taxable ? [{ name: 'Tax', ratePercent: parseDecimal(taxRatePercent), category: null, regionId: null }] : [],
   }));
   const pricing = { currency: currencyOf(books, clientId), pricesIncludeTax: false, taxRounding: 'LINE' } as const;
   return calculateLines(decimal, pricing).map((line): Line => {

@@ -63,6 +63,14 @@ describe('the document of an invoice', () => {
         { quantity: '3.50', unitAmount: '180.00' },
         { description: 'Filing', unitAmount: '50.00', taxable: true, taxRatePercent: '8.25' },
         { lineType: 'DISCOUNT', description: 'Courtesy', unitAmount: '-30.00' },
+        {
+          description: 'Books',
+          unitAmount: '100.00',
+          taxes: [
+            { name: 'GST', ratePercent: '5' },
+            { name: 'QST', ratePercent: '9.975' },
+          ],
+        },
       ],
       { purchaseOrder: 'PO-7731', memo: 'Thank you.' },
     );
@@ -89,7 +97,10 @@ describe('the document of an invoice', () => {
       'PO-7731',
       '3.5 180.00',
       'Tax 8.25% of 50.00',
-      'Amount due USD 654.13',
+      '5% + 9.975% 100.00',
+      'GST 5% of 100.00',
+      'QST 9.975% of 100.00',
+      'Amount due USD 769.11',
       'Thank you.',
     ])
       expect(text).toContain(words);

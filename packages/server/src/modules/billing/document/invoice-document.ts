@@ -9,8 +9,8 @@ export interface DocumentLine {
   readonly description: string;
   readonly quantity: string;
   readonly unitAmount: string;
-  readonly taxable: boolean;
-  readonly taxRatePercent: string;
+  /** The rates of its taxes. */
+  readonly taxRates: readonly string[];
   /** Whether the unit amount includes tax; the amount does not. */
   readonly includesTax: boolean;
   readonly amount: string;
@@ -22,6 +22,14 @@ interface Parties {
   readonly firmAddress: StoredAddress | null;
   readonly clientName: string;
   readonly contactName: string | null;
+}
+
+interface TaxTotal {
+  readonly name: string;
+  readonly ratePercent: string;
+  readonly category: string | null;
+  readonly amount: string;
+  readonly tax: string;
 }
 
 /** What the document of an invoice shows besides its lines, which never change. It is stored with the document. */
@@ -41,9 +49,8 @@ export interface InvoiceFace {
   readonly billingAddress: StoredAddress;
   readonly purchaseOrder: string | null;
   readonly memo: string | null;
-  readonly taxName: string | null;
-  /** The taxed amount and the tax for each rate. */
-  readonly taxes: readonly { readonly ratePercent: string; readonly amount: string; readonly tax: string }[];
+  /** The taxed amount and the tax for each tax. */
+  readonly taxes: readonly TaxTotal[];
   readonly subtotal: string;
   readonly discountTotal: string;
   readonly interestTotal: string;
@@ -89,15 +96,17 @@ export async function readInvoice(
       i.document_type as "documentType", credited.invoice_number as "creditedNumber",
       i.invoice_number as "invoiceNumber", i.invoice_date as "invoiceDate", i.due_date as "dueDate",
       i.posted_at as "createdAt", tenant_day(i.voided_at) as "voidedOn", i.currency, ${address('i')} as "billingAddress",
-      i.purchase_order as "purchaseOrder", i.memo, t.name as "taxName",
-      (select coalesce(json_agg(json_build_object('ratePercent', rate::text, 'amount', amount::text, 'tax', tax::text)
-          order by rate), '[]')
-        from (select l.tax_rate_percent as rate, sum(l.amount) as amount, sum(l.tax_amount) as tax from invoice_line l
-          where l.tenant_id = i.tenant_id and l.invoice_id = i.id and l.taxable group by 1) rates) as taxes,
+      i.purchase_order as "purchaseOrder", i.memo,
+      (select coalesce(json_agg(json_build_object('name', name, 'ratePercent', rate::text, 'category', category, 'amount', amount::text,
+          'tax', tax::text) order by first, rate, name, category), '[]')
+        from (select t.name, t.rate_percent as rate, t.category, min(t.position) as first, sum(t.taxable_amount) as amount,
+            sum(t.tax_amount) as tax
+          from invoice_line_tax t where t.tenant_id = i.tenant_id and t.invoice_id = i.id and t.name is not null
+          group by 1, 2, 3) taxes) as taxes,
       i.subtotal::text as subtotal, i.discount_total::text as "discountTotal", i.interest_total::text as "interestTotal",
       i.total::text as total,
       (select coalesce(json_agg(json_build_object('description', l.description, 'quantity', l.quantity::text,
-          'unitAmount', l.unit_amount::text, 'taxable', l.taxable, 'taxRatePercent', l.tax_rate_percent::text,
+          'unitAmount', l.unit_amount::text, 'taxRates', jsonb_path_query_array(l.taxes, '$[*].ratePercent'),
           'includesTax', i.prices_include_tax, 'amount', l.amount::text) order by l.position), '[]')
         from invoice_line l where l.tenant_id = i.tenant_id and l.invoice_id = i.id) as lines
     from invoice i
@@ -107,7 +116,6 @@ export async function readInvoice(
     left join lateral (select * from office f where f.tenant_id = o.tenant_id and f.org_id = o.id and f.active
       order by f.id <> c.office_id, f.id limit 1) f on true
     left join contact k on k.tenant_id = i.tenant_id and k.id = i.billing_contact_id
-    left join tax_region t on t.tenant_id = i.tenant_id and t.id = i.tax_region_id
     where i.tenant_id = ${tenantId} and i.id = ${invoiceId} and i.draft_invoice_id is not null and i.posted_at is not null`);
   if (row === undefined) return undefined;
   const { clientId, engagementId, jobIds, lines, written, firmName, firmAddress, clientName, contactName, ...rest } =

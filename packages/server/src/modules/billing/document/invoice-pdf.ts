@@ -103,7 +103,7 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
   const places = placesOf(currency);
   const taxes: TableColumn = {
     name: 'Tax',
-    text: ({ taxable, taxRatePercent }) => (taxable ? `${formatNumber(taxRatePercent, 0, 4)}%` : ''),
+    text: ({ taxRates }) => taxRates.map((rate) => `${formatNumber(rate, 0, 4)}%`).join(' + '),
   };
   const columns: readonly TableColumn[] = [
     { name: 'Quantity', text: ({ quantity }) => formatNumber(quantity, 0, 4) },
@@ -111,7 +111,7 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
       name: lines.some(({ includesTax }) => includesTax) ? 'Rate with tax' : 'Rate',
       text: ({ unitAmount }) => formatNumber(unitAmount, places, 4),
     },
-    ...(lines.some(({ taxable }) => taxable) ? [taxes] : []),
+    ...(lines.some(({ taxRates }) => taxRates.length > 0) ? [taxes] : []),
     { name: `Amount (${currency})`, text: ({ amount }) => formatNumber(amount, places) },
   ];
   const rows = lines.map((line) => ({ description: line.description, texts: columns.map(({ text }) => text(line)) }));
@@ -181,10 +181,10 @@ function heightOfTotals(face: InvoiceFace): number {
 
 /** What makes up the total, with its name. */
 function sumsOf(face: InvoiceFace): readonly (readonly [string, string])[] {
-  const { currency, taxName, taxes, subtotal, discountTotal, interestTotal } = face;
-  const taxed = taxes.map(({ ratePercent, amount, tax }) => {
+  const { currency, taxes, subtotal, discountTotal, interestTotal } = face;
+  const taxed = taxes.map(({ name, ratePercent, amount, tax }) => {
     const base = formatNumber(amount, placesOf(currency));
-    return [`${taxName ?? 'Tax'} ${formatNumber(ratePercent, 0, 4)}% of ${base}`, tax] as const;
+    return [`${name} ${formatNumber(ratePercent, 0, 4)}% of ${base}`, tax] as const;
   });
   return [
     ['Subtotal', subtotal],

@@ -1,25 +1,34 @@
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
-import { type Decimal, zero } from '../../../platform/decimal.ts';
+import { type Decimal, parseDecimal, sum, zero } from '../../../platform/decimal.ts';
 import { job } from '../../projects/index.ts';
 import { org, taxRegion } from '../../reference/index.ts';
-import { calculateLines, type Pricing } from '../rules/document.ts';
+import { calculateLines, type Pricing, type Tax } from '../rules/document.ts';
 import { isFee } from '../rules/job-amounts.ts';
 
 /** A line of a draft invoice or an invoice. */
 export type InvoiceLine = Row<'Invoice'>['lines'][number];
 
 /** A line from a caller: fields that the service fills in may be missing. */
-type LineInput = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'relief' | 'amount' | 'taxAmount'> & {
+type LineInput = Omit<
+  InvoiceLine,
+  'id' | 'taxable' | 'taxRatePercent' | 'taxes' | 'relief' | 'amount' | 'taxAmount'
+> & {
   readonly id?: string | undefined;
+  readonly taxable?: boolean | undefined;
   readonly taxRatePercent?: Decimal | undefined;
+  readonly taxes?: readonly TaxInput[] | undefined;
   readonly relief?: InvoiceLine['relief'] | undefined;
 };
 
+type TaxInput = Pick<Tax, 'name' | 'ratePercent'> & {
+  readonly [Name in 'category' | 'regionId']?: Tax[Name] | undefined;
+};
+
 /**
- * Completes lines with their IDs, tax rates, relief and amounts. A line without an ID keeps that of the line at the same
- * position, and one without a tax rate or relief keeps its own, so that sending the same lines again changes nothing.
+ * Completes lines with their IDs, taxes, relief and amounts. A line without an ID keeps that of the line at the same
+ * position, and one without taxes or relief keeps its own, so that sending the same lines again changes nothing.
  *
  * @param previous the current lines of the document.
  * @throws Rejection if a line violates a rule, with a pointer relative to the lines.
@@ -57,13 +66,15 @@ export function completeLines(
     if (line.jobId !== null && owner !== undefined && plan.get(job, line.jobId)?.clientId !== owner.id)
       throw invalidLine(index, 'jobId', 'The job belongs to another client.');
     const id = line.id ?? idAt(index);
-    const before = previous.find((one) => one.id === id && one.taxable === line.taxable);
-    const taxRatePercent = line.taxRatePercent ?? before?.taxRatePercent ?? standardTaxRate(plan, owner, line.taxable);
+    const before = previous.find((one) => one.id === id);
+    const taxes = taxesOf(plan, owner, index, line, before);
+    const untaxedRate = line.taxRatePercent ?? (before?.taxable === false ? before.taxRatePercent : zero);
+    const taxRatePercent = rateOf(taxes) ?? untaxedRate;
     const relief =
       line.relief ??
-      previous.find((one) => one.id === id && one.lineType === line.lineType)?.relief ??
+      (before?.lineType === line.lineType ? before.relief : undefined) ??
       (isFee(line) ? 'PART' : 'FULL');
-    return { ...line, id, taxRatePercent, relief };
+    return { ...line, id, taxable: taxes.length > 0, taxRatePercent, taxes, relief };
   });
   return calculateLines(completed, document);
 }
@@ -90,9 +101,45 @@ export function invalidLine(index: number, pointer: string, detail: string): Rej
   return new Rejection('VALIDATION_ERROR', detail, `/lines/${index}/${pointer}`);
 }
 
-function standardTaxRate(plan: Plan, owner: Row<'Client'> | undefined, taxable: boolean): Decimal {
-  if (!taxable || owner === undefined || owner.taxRegionId === null) return zero;
-  return plan.get(taxRegion, owner.taxRegionId)?.ratePercent ?? zero;
+/** The rate that the taxes of a line have together; undefined without taxes. */
+function rateOf(taxes: readonly Tax[]): Decimal | undefined {
+  const [first, ...others] = taxes;
+  // The rate of the only tax keeps its decimal places.
+  return others.length === 0 ? first?.ratePercent : sum(taxes.map(({ ratePercent }) => ratePercent));
+}
+
+const hundred = parseDecimal('100');
+
+/** The taxes of a line: those that the caller lists, those that it has, or the one of its short form. */
+function taxesOf(
+  plan: Plan,
+  owner: Row<'Client'> | undefined,
+  index: number,
+  { taxes, taxable, taxRatePercent }: LineInput,
+  before: InvoiceLine | undefined,
+): readonly Tax[] {
+  if (taxes !== undefined) {
+    const listed = taxes.map(({ category = null, regionId = null, ...tax }): Tax => ({ ...tax, category, regionId }));
+    const rate = rateOf(listed);
+    if (rate?.gt(hundred) === true)
+      throw invalidLine(index, 'taxes', 'The rates of the taxes of a line are together at most 100 percent.');
+    if (taxable !== undefined && taxable !== listed.length > 0)
+      throw invalidLine(index, 'taxable', 'taxable and taxes disagree. Send one of them.');
+    if (rate !== undefined && taxRatePercent?.eq(rate) === false)
+      throw invalidLine(
+        index,
+        'taxRatePercent',
+        'taxRatePercent is not the sum of the rates of taxes. Send one of them.',
+      );
+    return listed;
+  }
+  const isTaxed = taxable ?? before?.taxable ?? false;
+  if (before?.taxable === isTaxed && taxRatePercent?.eq(before.taxRatePercent) !== false)
+    return before.taxes.map(({ amount: _, ...tax }) => tax);
+  if (!isTaxed) return [];
+  const region = owner?.taxRegionId == null ? undefined : plan.get(taxRegion, owner.taxRegionId);
+  const ratePercent = taxRatePercent ?? region?.ratePercent ?? zero;
+  return [{ name: region?.name ?? 'Tax', ratePercent, category: null, regionId: region?.id ?? null }];
 }
 
 /** Where the tax of new documents of a client is rounded. */

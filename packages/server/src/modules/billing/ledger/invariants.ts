@@ -92,24 +92,25 @@ const rules: readonly Rule[] = [
     },
   ]),
   ...documents.map((table) => ({
-    rule: `lines of ${table} are quantity times unit amount and their tax, rounded half up to the minor unit of the currency`,
+    rule: `lines of ${table} are quantity times unit amount and their taxes, rounded half up to the minor unit of the currency`,
     broken: (tenantId: number) => sql<{ id: string; detail: string }>`
-      select d.id::text, concat_ws(' ', quantity, unit_amount, amount, tax_rate_percent, tax_amount) as detail
+      select d.id::text, string_agg(concat_ws(' ', quantity, unit_amount, amount, tax_rate_percent, tax_amount), ', ') as detail
       from ${sql.table(`${table}_line`)} l
       join ${sql.table(table)} d on d.tenant_id = l.tenant_id and d.id = l.${sql.ref(`${table}_id`)}
-      where l.tenant_id = ${tenantId} and not is_priced(
-        quantity, unit_amount, amount, taxable, tax_rate_percent, tax_amount, prices_include_tax, tax_rounding, minor_units(currency))`,
+      where l.tenant_id = ${tenantId} group by d.tenant_id, d.id
+      having not are_priced(jsonb_agg(priced_line(
+        l.position, quantity, unit_amount, amount, taxable, tax_rate_percent, tax_amount, taxes)),
+        prices_include_tax, tax_rounding, minor_units(currency))`,
   })),
-  ...documents.map((table) => ({
-    rule: `lines of ${table} of one rate have its tax on their sum, where tax is rounded over the document`,
+  {
+    rule: 'the rows of the tax report of a line have its amount and its taxes',
     broken: (tenantId: number) => sql<{ id: string; detail: string }>`
-      select d.id::text, concat_ws(' ', tax_rate_percent, sum(amount), sum(tax_amount)) as detail
-      from ${sql.table(`${table}_line`)} l
-      join ${sql.table(table)} d on d.tenant_id = l.tenant_id and d.id = l.${sql.ref(`${table}_id`)}
-      where l.tenant_id = ${tenantId} and tax_rounding = 'DOCUMENT'
-      group by d.tenant_id, d.id, taxable, tax_rate_percent
-      having sum(tax_amount) <> tax_of(sum(amount), sum(tax_amount), taxable, tax_rate_percent, d.prices_include_tax, minor_units(d.currency))`,
-  })),
+      select l.id::text, concat_ws(' ', l.amount, l.tax_amount, t.amount, t.tax_amount) as detail
+      from invoice_line l cross join lateral (
+        select sum(t.amount) as amount, sum(t.tax_amount) as tax_amount, count(t.name) as taxes
+        from invoice_line_tax t where t.tenant_id = l.tenant_id and t.line_id = l.id) t
+      where l.tenant_id = ${tenantId} and (l.amount, l.tax_amount, jsonb_array_length(l.taxes)) is distinct from (t.amount, t.tax_amount, t.taxes)`,
+  },
   ...documents.map((table) => ({
     rule: `totals of ${table} are those of its lines`,
     broken: (tenantId: number) => sql<{ id: string; detail: string }>`

@@ -70,13 +70,20 @@ async function calculatedBySql(all: readonly (readonly Line[])[]) {
   });
 }
 
+const taxAt = (percent: string) => ({
+  name: 'Tax',
+  ratePercent: parseDecimal(percent),
+  category: null,
+  regionId: null,
+});
+
 function calculated(lines: readonly Line[]) {
   const priced = calculateLines(
-    lines.map(({ quantity: count, unitAmount, taxRatePercent, ...rest }) => ({
+    lines.map(({ quantity: count, unitAmount, taxable, taxRatePercent, ...rest }) => ({
       ...rest,
       quantity: parseDecimal(count),
       unitAmount: parseDecimal(unitAmount),
-      taxRatePercent: parseDecimal(taxRatePercent),
+      taxes: taxable ? [taxAt(taxRatePercent)] : [],
     })),
     priceOf('USD'),
   );
@@ -100,7 +107,7 @@ test('2,000 random documents have the totals that SQL calculates, rounded half u
 test('half a minor unit is rounded away from zero', () => {
   const amountsOf = (count: string, unitAmount: string, currency: string) => {
     const priced = { quantity: parseDecimal(count), unitAmount: parseDecimal(unitAmount) };
-    const lines = calculateLines([{ ...priced, taxable: true, taxRatePercent: parseDecimal('8') }], priceOf(currency));
+    const lines = calculateLines([{ ...priced, taxes: [taxAt('8')] }], priceOf(currency));
     return lines.flatMap(({ amount, taxAmount }) => [text(amount), text(taxAmount)]);
   };
   const amountOf = (count: string, unitAmount: string) => amountsOf(count, unitAmount, 'USD')[0];

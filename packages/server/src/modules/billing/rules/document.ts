@@ -1,7 +1,7 @@
 import { placesOf } from '../../../contract/currency.ts';
 import type { Row } from '../../../entity/row.ts';
 import { type Arithmetic, decimals } from '../../../platform/arithmetic.ts';
-import { type Decimal, roundDown, sum, unitOf, zero } from '../../../platform/decimal.ts';
+import { type Decimal, parseDecimal, roundDown, sum, unitOf, zero } from '../../../platform/decimal.ts';
 
 /** The amount of a line. */
 export function lineAmount<A, T>(
@@ -26,12 +26,12 @@ export function lineTax<A, T>(
   return when(taxable, ['true'], round(percentOf(amount, ratePercent)), zero);
 }
 
-/** The tax in a price. */
-export function includedTax<A, T>(
-  { when, percentIn, round, zero }: Arithmetic<A, T>,
-  { amount, taxable, ratePercent }: Taxed<A, T>,
+/** The part of one tax in a price that includes taxes with rates that add up to `allPercent`, not rounded. */
+export function includedPart<A, T>(
+  { percentIn }: Arithmetic<A, T>,
+  { amount, ratePercent, allPercent }: { readonly amount: A; readonly ratePercent: A; readonly allPercent: A },
 ): A {
-  return when(taxable, ['true'], round(percentIn(amount, ratePercent)), zero);
+  return percentIn(amount, ratePercent, allPercent);
 }
 
 interface Typed<Amount, Text> {
@@ -64,12 +64,16 @@ export function documentTotal<A, T>(
   return minus(plus(subtotal, taxTotal, interestTotal), discountTotal);
 }
 
+/** A tax of a line, with its amount. */
+type LineTax = Row<'Invoice'>['lines'][number]['taxes'][number];
+/** A tax before its amount is calculated. Those that agree in everything are one tax of the document. */
+export type Tax = Omit<LineTax, 'amount'>;
+
 /** A line before its amounts are calculated. */
 export interface PricedLine {
   readonly quantity: Decimal;
   readonly unitAmount: Decimal;
-  readonly taxable: boolean;
-  readonly taxRatePercent: Decimal;
+  readonly taxes: readonly Tax[];
 }
 
 export interface LineAmounts {
@@ -89,34 +93,76 @@ export interface Pricing {
   readonly taxRounding: Row<'Invoice'>['taxRounding'];
 }
 
-/** Calculates the amounts of the lines of a document. Prices that include tax are split, so that amount and tax add up to them. */
+/** What a tax of a line is calculated from. */
+interface TaxedPrice {
+  readonly tax: Tax;
+  readonly price: Decimal;
+  /** The sum of the rates of the line. */
+  readonly allPercent: Decimal;
+}
+
+/**
+ * Calculates the amounts of the lines of a document. Prices that include tax are split, so that amount and taxes add up to them.
+ * What is rounded together is the tax of a line, the taxes in a price, or a tax over the document.
+ */
 export function calculateLines<Line extends PricedLine>(
   lines: readonly Line[],
   { currency, pricesIncludeTax, taxRounding }: Pricing,
-): (Line & LineAmounts)[] {
+): (Omit<Line, 'taxes'> & LineAmounts & { readonly taxes: LineTax[] })[] {
   const places = placesOf(currency);
   const arithmetic = decimals(places);
-  const [rule, exact] = pricesIncludeTax ? [includedTax, arithmetic.percentIn] : [lineTax, arithmetic.percentOf];
-  const priced = lines.map((line) => ({ ...line, amount: lineAmount(arithmetic, line) }));
-  const taxOf = ({ amount, taxable, taxRatePercent: ratePercent }: PricedLine & Pick<LineAmounts, 'amount'>) =>
-    rule(arithmetic, { amount, taxable: String(taxable), ratePercent });
-  const taxes = new Map(priced.map((line) => [line, taxOf(line)]));
-  if (taxRounding === 'DOCUMENT')
-    for (const ofRate of Map.groupBy(priced, (line) => `${line.taxable} ${line.taxRatePercent.toFixed()}`).values()) {
-      const [first] = ofRate;
-      if (first?.taxable !== true) continue;
-      const whole = taxOf({ ...first, amount: sum(ofRate.map(({ amount }) => amount)) });
-      const shares = spread(
-        whole,
-        ofRate.map(({ amount, taxRatePercent }) => exact(amount, taxRatePercent)),
-        places,
-      );
-      for (const [index, line] of ofRate.entries()) taxes.set(line, shares[index] ?? zero);
-    }
-  return priced.map((line) => {
-    const taxAmount = taxes.get(line) ?? zero;
-    return { ...line, taxAmount, amount: pricesIncludeTax ? line.amount.minus(taxAmount) : line.amount };
+  const partOf = (amount: Decimal, ratePercent: Decimal, allPercent: Decimal) =>
+    includedPart(arithmetic, { amount, ratePercent, allPercent });
+  const priced = lines.map((line) => {
+    const price = lineAmount(arithmetic, line);
+    const allPercent = sum(line.taxes.map(({ ratePercent }) => ratePercent));
+    return { price, taxed: line.taxes.map((tax): TaxedPrice => ({ tax, price, allPercent })) };
   });
+  const amounts = new Map<TaxedPrice, Decimal>();
+  const share = (whole: Decimal, together: readonly TaxedPrice[], exact: (part: TaxedPrice) => Decimal) => {
+    const shares = spread(whole, together.map(exact), places);
+    for (const [index, part] of together.entries()) amounts.set(part, shares[index] ?? zero);
+  };
+  for (const together of roundedTogether(priced, { pricesIncludeTax, taxRounding })) {
+    const weigh = (parts: readonly TaxedPrice[]) => sum(parts.map(({ price, tax }) => price.times(tax.ratePercent)));
+    if (!pricesIncludeTax) {
+      const whole = lineTax(arithmetic, { amount: weigh(together), taxable: 'true', ratePercent: one });
+      share(whole, together, ({ price, tax }) => arithmetic.percentOf(price, tax.ratePercent));
+      continue;
+    }
+    // Parts with one divisor are added before they are divided, so that halves of a cent stay exact.
+    const sameDivisor = Map.groupBy(together, ({ allPercent }) => allPercent.toFixed()).values();
+    const whole = sum([...sameDivisor].map((parts) => partOf(weigh(parts), one, parts[0]?.allPercent ?? zero)));
+    share(arithmetic.round(whole), together, ({ price, tax, allPercent }) =>
+      partOf(price, tax.ratePercent, allPercent),
+    );
+  }
+  return lines.map((line, index) => {
+    const { price = zero, taxed = [] } = priced[index] ?? {};
+    const taxes = taxed.map((part) => ({ ...part.tax, amount: amounts.get(part) ?? zero }));
+    const taxAmount = sum(taxes.map(({ amount }) => amount));
+    return { ...line, taxes, taxAmount, amount: pricesIncludeTax ? price.minus(taxAmount) : price };
+  });
+}
+
+const one = parseDecimal('1');
+
+/** The taxes that are rounded as one amount: each tax of a line, the taxes in a price, or each tax of the document. */
+function roundedTogether(
+  priced: readonly { readonly taxed: readonly TaxedPrice[] }[],
+  { pricesIncludeTax, taxRounding }: Omit<Pricing, 'currency'>,
+): Iterable<readonly TaxedPrice[]> {
+  if (taxRounding === 'LINE')
+    return priced.flatMap(({ taxed }) => (pricesIncludeTax ? [taxed] : taxed.map((part) => [part])));
+  return Map.groupBy(
+    priced.flatMap(({ taxed }) => taxed),
+    ({ tax }) => keyOfTax(tax),
+  ).values();
+}
+
+/** The same for taxes that are one tax of the document. */
+function keyOfTax({ name, ratePercent, category, regionId }: Tax): string {
+  return JSON.stringify([name, ratePercent.toFixed(), category, regionId]);
 }
 
 /** Spreads an amount over exact shares: each is rounded down, and the units that are left go to the largest remainders. */

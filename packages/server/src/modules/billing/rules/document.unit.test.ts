@@ -8,35 +8,47 @@ import { calculateLines, type Pricing, totalsOf } from './document.ts';
 interface Line {
   readonly quantity: string;
   readonly unitAmount: string;
-  readonly taxRatePercent: string;
-  readonly taxable: boolean;
+  readonly rates: readonly string[];
 }
 
 const text = (value: Decimal) => value.toFixed(2).replace(/^-(0\.00)$/, '$1');
 
+/** The tax of a document with a rate: each has a name of its own. */
+const taxAt = (rate: string) => ({
+  name: `Tax ${rate}`,
+  ratePercent: parseDecimal(rate),
+  category: null,
+  regionId: null,
+});
+
 function calculated(lines: readonly Line[], pricing: Pricing) {
-  const decimals = lines.map(({ quantity, unitAmount, taxRatePercent, taxable }) => ({
+  const decimals = lines.map(({ quantity, unitAmount, rates }) => ({
     lineType: 'OTHER',
-    taxable,
     quantity: parseDecimal(quantity),
     unitAmount: parseDecimal(unitAmount),
-    taxRatePercent: parseDecimal(taxRatePercent),
+    taxes: rates.map(taxAt),
   }));
   const priced = calculateLines(decimals, pricing);
   return {
-    lines: priced.map(({ amount, taxAmount }) => [text(amount), text(taxAmount)] as const),
+    lines: priced.map(({ amount, taxAmount, taxes }) => ({
+      amount: text(amount),
+      tax: text(taxAmount),
+      parts: taxes.map((tax) => text(tax.amount)),
+    })),
     totals: totalsOf(priced),
   };
 }
 
-const rate = fc.constantFrom('0', '5.5', '7', '8.25', '13', '19', '20', '21', '0.0625', '100');
+const rate = fc.constantFrom('0', '5.5', '5', '7', '8.25', '9.975', '13', '19', '20', '21', '0.0625', '25');
 const line = fc.record({
   quantity: fc.constantFrom('1', '2', '3.5', '0.3333', '40', '-1'),
   unitAmount: fc
     .tuple(fc.nat({ max: 2_000 }), fc.nat({ max: 9_999 }))
     .map(([whole, part]) => `${whole}.${String(part).padStart(4, '0')}`),
-  taxRatePercent: rate,
-  taxable: fc.boolean(),
+  rates: fc.oneof(
+    { weight: 3, arbitrary: fc.array(rate, { maxLength: 1 }) },
+    { weight: 2, arbitrary: fc.uniqueArray(rate, { minLength: 2, maxLength: 4 }) },
+  ),
 });
 const pricing = fc.record({
   currency: fc.constantFrom('USD', 'JPY'),
@@ -47,13 +59,20 @@ const pricing = fc.record({
 /** The price of a line in hundredths, from whole numbers. */
 const priceOf = ({ quantity, unitAmount }: Line, currency: string) =>
   divideToUnits(scaled(quantity, 4) * scaled(unitAmount, 4), 10n ** 6n, unitOf(currency));
-/** The numerator and the denominator of the exact tax of a price, in hundredths. */
-function taxOf({ taxRatePercent, taxable }: Line, price: bigint, isIncluded: boolean): readonly [bigint, bigint] {
-  const percent = taxable ? scaled(taxRatePercent, 4) : 0n;
-  return [price * percent, isIncluded ? 1_000_000n + percent : 1_000_000n];
+/** The numerator and the denominator of the exact tax of a rate in the price of a line, in hundredths. */
+function taxOf(line: Line, percent: string, currency: string, isIncluded: boolean): readonly [bigint, bigint] {
+  const all = total(line.rates.map((one) => scaled(one, 4)));
+  return [priceOf(line, currency) * scaled(percent, 4), isIncluded ? 1_000_000n + all : 1_000_000n];
+}
+/** The sum of fractions, as one. */
+function sumOf(fractions: readonly (readonly [bigint, bigint])[]): readonly [bigint, bigint] {
+  return fractions.reduce(([over, under], [more, of]) => [over * of + more * under, under * of] as const, [
+    0n,
+    1n,
+  ] as const);
 }
 
-test('tax of 1,000 random documents of 1 to 200 lines is exact, and prices with tax are untouched', () => {
+test('tax of 1,000 random documents of 1 to 200 lines and 0 to 4 taxes is exact, and prices with tax are untouched', () => {
   const documents = fc.oneof(
     { weight: 9, arbitrary: fc.array(line, { minLength: 1, maxLength: 8 }) },
     { weight: 1, arbitrary: fc.array(line, { minLength: 100, maxLength: 200 }) },
@@ -62,32 +81,42 @@ test('tax of 1,000 random documents of 1 to 200 lines is exact, and prices with 
     fc.property(documents, pricing, (lines, { currency, pricesIncludeTax, taxRounding }) => {
       const result = calculated(lines, { currency, pricesIncludeTax, taxRounding });
       const unit = unitOf(currency);
-      const parts = result.lines.map(([amount, tax]) => [scaled(amount, 2), scaled(tax, 2)] as const);
+      const rounded = (fractions: readonly (readonly [bigint, bigint])[]) => {
+        const [over, under] = sumOf(fractions);
+        return divideHalfUp(over, under * unit) * unit;
+      };
+      const found = result.lines.map(({ amount, tax, parts }) => ({
+        amount: scaled(amount, 2),
+        tax: scaled(tax, 2),
+        parts: parts.map((part) => scaled(part, 2)),
+      }));
+      const byRate = new Map<string, { exact: (readonly [bigint, bigint])[]; tax: bigint }>();
       for (const [index, one] of lines.entries()) {
-        const [amount = 0n, tax = 0n] = parts[index] ?? [];
-        const price = priceOf(one, currency);
-        expect(pricesIncludeTax ? amount + tax : amount).toBe(price);
-        const [over, under] = taxOf(one, price, pricesIncludeTax);
-        if (taxRounding === 'LINE') expect(tax).toBe(divideHalfUp(over, under * unit) * unit);
-        // At most one unit beside the exact tax.
-        else expect((tax * under - over) ** 2n < (unit * under) ** 2n).toBe(true);
+        const { amount, tax, parts } = found[index] ?? { amount: 0n, tax: 0n, parts: [] };
+        expect(pricesIncludeTax ? amount + tax : amount).toBe(priceOf(one, currency));
+        expect(tax).toBe(total(parts));
+        const exact = one.rates.map((percent) => taxOf(one, percent, currency, pricesIncludeTax));
+        for (const [position, percent] of one.rates.entries()) {
+          const [over, under] = exact[position] ?? [0n, 1n];
+          const part = parts[position] ?? 0n;
+          // At most one unit beside the exact tax.
+          expect((part * under - over) ** 2n < (unit * under) ** 2n).toBe(true);
+          if (taxRounding === 'LINE' && !pricesIncludeTax) expect(part).toBe(rounded([[over, under]]));
+          const sums = byRate.get(percent) ?? { exact: [], tax: 0n };
+          sums.exact.push([over, under]);
+          byRate.set(percent, { ...sums, tax: sums.tax + part });
+        }
+        if (taxRounding === 'LINE' && pricesIncludeTax) expect(tax).toBe(rounded(exact));
       }
       if (taxRounding === 'DOCUMENT')
-        for (const [key, indexes] of Map.groupBy(
-          lines.keys(),
-          (index) => `${lines[index]?.taxable} ${lines[index]?.taxRatePercent}`,
-        )) {
-          const [first] = indexes;
-          const one = lines[first ?? 0];
-          if (one === undefined) continue;
-          const prices = total(indexes.map((index) => priceOf(lines[index] ?? one, currency)));
-          const [over, under] = taxOf(one, prices, pricesIncludeTax);
-          expect(total(indexes.map((index) => parts[index]?.[1] ?? 0n)), key).toBe(
-            divideHalfUp(over, under * unit) * unit,
-          );
+        for (const [percent, sums] of byRate) {
+          // Fractions of one divisor first, so that the numbers stay small.
+          const sameDivisor = [...Map.groupBy(sums.exact, ([, under]) => under)];
+          const added = sameDivisor.map(([under, all]) => [total(all.map(([over]) => over)), under] as const);
+          expect(sums.tax, percent).toBe(rounded(added));
         }
-      expect(text(result.totals.taxTotal)).toBe(money(total(parts.map(([, tax]) => tax))));
-      expect(text(result.totals.total)).toBe(money(total(parts.map(([amount, tax]) => amount + tax))));
+      expect(text(result.totals.taxTotal)).toBe(money(total(found.map(({ tax }) => tax))));
+      expect(text(result.totals.total)).toBe(money(total(found.map(({ amount, tax }) => amount + tax))));
     }),
     { numRuns: 1_000 },
   );
@@ -96,7 +125,7 @@ test('tax of 1,000 random documents of 1 to 200 lines is exact, and prices with 
 /** Figures that users of other systems published, with where they did. */
 describe('published figures are reproduced', () => {
   const lines = (prices: readonly string[], taxRatePercent: string, quantity = '1'): Line[] =>
-    prices.map((unitAmount) => ({ quantity, unitAmount, taxRatePercent, taxable: true }));
+    prices.map((unitAmount) => ({ quantity, unitAmount, rates: [taxRatePercent] }));
   const included = (taxRounding: Pricing['taxRounding']) =>
     ({ currency: 'EUR', pricesIncludeTax: true, taxRounding }) as const;
   const added = (taxRounding: Pricing['taxRounding']) =>
@@ -128,6 +157,21 @@ describe('published figures are reproduced', () => {
   test('cents go to the largest fractions', () => {
     // 0.333, 0.666 and 0.999 of tax; the sum of 1.998 is 2.00.
     const { lines: priced } = calculated(lines(['3.33', '6.66', '9.99'], '10'), added('DOCUMENT'));
-    expect(priced.map(([, tax]) => tax)).toEqual(['0.33', '0.67', '1.00']);
+    expect(priced.map(({ tax }) => tax)).toEqual(['0.33', '0.67', '1.00']);
+  });
+
+  test('several taxes of a line are split from one price, or added to it', () => {
+    // Québec: 5 % GST and 9.975 % QST. In 114.98, both are 14.98 of tax: 5.002… and 9.979….
+    const quebec = (unitAmount: string) => [{ quantity: '1', unitAmount, rates: ['5', '9.975'] }];
+    expect(calculated(quebec('100.00'), added('LINE')).lines).toEqual([
+      { amount: '100.00', tax: '14.98', parts: ['5.00', '9.98'] },
+    ]);
+    expect(calculated(quebec('114.98'), included('LINE')).lines).toEqual([
+      { amount: '100.00', tax: '14.98', parts: ['5.00', '9.98'] },
+    ]);
+    // 0.005 and 0.009975 of tax on each of three lines.
+    const small = Array.from({ length: 3 }, () => ({ quantity: '1', unitAmount: '0.10', rates: ['5', '9.975'] }));
+    expect(calculated(small, added('LINE')).totals.taxTotal.toFixed(2)).toBe('0.06');
+    expect(calculated(small, added('DOCUMENT')).totals.taxTotal.toFixed(2)).toBe('0.05');
   });
 });

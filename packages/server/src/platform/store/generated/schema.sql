@@ -833,6 +833,7 @@ create table draft_invoice_line (
   tax_amount numeric(16,2) not null,
   relief text collate "C" not null,
   exceeds_fee boolean default false not null,
+  taxes jsonb default '[]'::jsonb not null,
   constraint draft_invoice_line_draft_invoice_id_reference FOREIGN KEY (tenant_id, draft_invoice_id) REFERENCES draft_invoice(tenant_id, id),
   constraint draft_invoice_line_job_id_reference FOREIGN KEY (tenant_id, job_id) REFERENCES job(tenant_id, id),
   constraint draft_invoice_line_line_type_enum CHECK (line_type = ANY (ARRAY['TIME'::text, 'EXPENSE'::text, 'FIXED_FEE'::text, 'PROGRESS'::text, 'DISCOUNT'::text, 'INTEREST'::text, 'OTHER'::text])),
@@ -846,6 +847,7 @@ CREATE INDEX draft_invoice_line_draft_invoice_id_index ON draft_invoice_line USI
 alter table draft_invoice_line enable row level security, force row level security;
 create policy tenant_isolation on draft_invoice_line for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant delete, insert, select on draft_invoice_line to financial_automation_service;
+CREATE TRIGGER draft_invoice_line_taxes BEFORE INSERT ON draft_invoice_line FOR EACH ROW WHEN (new.taxable AND new.taxes = '[]'::jsonb AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION fill_taxes();
 
 create table draft_invoice_line_wip (
   tenant_id integer not null,
@@ -1555,6 +1557,7 @@ create table invoice_line (
   tax_amount numeric(16,2) not null,
   relief text collate "C" not null,
   exceeds_fee boolean default false not null,
+  taxes jsonb default '[]'::jsonb not null,
   constraint invoice_line_invoice_id_reference FOREIGN KEY (tenant_id, invoice_id) REFERENCES invoice(tenant_id, id),
   constraint invoice_line_job_id_reference FOREIGN KEY (tenant_id, job_id) REFERENCES job(tenant_id, id),
   constraint invoice_line_line_type_enum CHECK (line_type = ANY (ARRAY['TIME'::text, 'EXPENSE'::text, 'FIXED_FEE'::text, 'PROGRESS'::text, 'DISCOUNT'::text, 'INTEREST'::text, 'OTHER'::text])),
@@ -1568,6 +1571,34 @@ CREATE INDEX invoice_line_invoice_id_index ON invoice_line USING btree (tenant_i
 alter table invoice_line enable row level security, force row level security;
 create policy tenant_isolation on invoice_line for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select on invoice_line to financial_automation_service;
+CREATE TRIGGER invoice_line_reported AFTER INSERT ON invoice_line REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION report_taxes();
+CREATE TRIGGER invoice_line_taxes BEFORE INSERT ON invoice_line FOR EACH ROW WHEN (new.taxable AND new.taxes = '[]'::jsonb AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION fill_taxes();
+
+create table invoice_line_tax (
+  tenant_id integer not null,
+  id uuid not null,
+  invoice_id uuid not null,
+  line_id uuid not null,
+  "position" integer not null,
+  name text collate "C",
+  category text collate "C",
+  rate_percent numeric not null,
+  region_id uuid,
+  amount numeric(16,2) not null,
+  taxable_amount numeric(16,2) not null,
+  tax_amount numeric(16,2) not null,
+  constraint invoice_line_tax_amount_agrees CHECK (name IS NOT NULL OR taxable_amount = 0::numeric AND tax_amount = 0::numeric),
+  constraint invoice_line_tax_category_enum CHECK (category = ANY (ARRAY['S'::text, 'Z'::text, 'E'::text, 'AE'::text, 'K'::text, 'G'::text, 'O'::text])),
+  constraint invoice_line_tax_invoice_id_reference FOREIGN KEY (tenant_id, invoice_id) REFERENCES invoice(tenant_id, id),
+  constraint invoice_line_tax_line_id_reference FOREIGN KEY (tenant_id, line_id) REFERENCES invoice_line(tenant_id, id),
+  constraint invoice_line_tax_pkey PRIMARY KEY (tenant_id, id),
+  constraint invoice_line_tax_region_id_reference FOREIGN KEY (tenant_id, region_id) REFERENCES tax_region(tenant_id, id) DEFERRABLE INITIALLY DEFERRED
+);
+CREATE INDEX invoice_line_tax_invoice_id_index ON invoice_line_tax USING btree (tenant_id, invoice_id, id);
+CREATE INDEX invoice_line_tax_line_id_index ON invoice_line_tax USING btree (tenant_id, line_id, "position");
+alter table invoice_line_tax enable row level security, force row level security;
+create policy tenant_isolation on invoice_line_tax for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant insert, select on invoice_line_tax to financial_automation_service;
 
 create table invoice_line_wip (
   tenant_id integer not null,
@@ -2939,6 +2970,49 @@ alter table work_code enable row level security, force row level security;
 create policy tenant_isolation on work_code for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on work_code to financial_automation_service;
 
+create view billed_line with (security_invoker=true) as
+ SELECT t.tenant_id,
+    t.id,
+    t.invoice_id,
+    t.line_id,
+    i.created_at,
+    i.updated_at,
+    i.version,
+    i.invoice_number AS document_number,
+    i.document_type,
+    i.status,
+    i.invoice_date,
+    i.org_id,
+    i.client_id,
+    c.office_id,
+    COALESCE(t.region_id, i.tax_region_id) AS tax_region_id,
+    i.currency,
+    l.line_type,
+    l.job_id,
+    j.service_line_id,
+    l.description,
+    l.quantity,
+    l.unit_amount,
+    t.amount,
+    t.name IS NOT NULL AS taxable,
+    t.taxable_amount,
+    t.name AS tax_name,
+    t.category AS tax_category,
+    t.rate_percent AS tax_rate_percent,
+    t.tax_amount,
+        CASE
+            WHEN i.status = 'VOIDED'::text THEN COALESCE(( SELECT max(v.business_date) AS max
+               FROM ledger_entry v
+              WHERE v.tenant_id = i.tenant_id AND v.invoice_id = i.id AND (v.kind = ANY (ARRAY['VOID'::text, 'NOTE_VOID'::text]))), tenant_day(i.voided_at))
+            ELSE NULL::date
+        END AS voided_date
+   FROM invoice_line_tax t
+     JOIN invoice i ON i.tenant_id = t.tenant_id AND i.id = t.invoice_id
+     JOIN invoice_line l ON l.tenant_id = t.tenant_id AND l.id = t.line_id
+     LEFT JOIN client c ON c.tenant_id = i.tenant_id AND c.id = i.client_id
+     LEFT JOIN job j ON j.tenant_id = l.tenant_id AND j.id = l.job_id;
+grant select on billed_line to financial_automation_service;
+
 CREATE OR REPLACE PROCEDURE public.add_balances(IN changes balance_change[]) LANGUAGE sql
 BEGIN ATOMIC
  UPDATE client k SET outstanding_balance = limited((k.outstanding_balance + c.outstanding)), unapplied_credit = limited((k.unapplied_credit + c.unapplied)), version = (k.version + 1), updated_at = GREATEST(k.updated_at, tenant_now())
@@ -3075,6 +3149,32 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.are_priced(lines jsonb, prices_include_tax boolean, tax_rounding text, places integer) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  with line as materialized (
+    select l.*, l.amount + case when prices_include_tax then l.tax_amount else 0 end as price
+    from jsonb_to_recordset(lines) l ("position" integer, quantity numeric, unit_amount numeric, amount numeric, taxable boolean,
+      tax_rate_percent numeric, tax_amount numeric, taxes jsonb)),
+  tax as materialized (
+    select l."position", l.amount, l.price, l.tax_rate_percent as all_percent, t.name, t."ratePercent" as rate, t.category, t."regionId" as region,
+      t.amount as tax, case when prices_include_tax then included_part(l.price, t."ratePercent", l.tax_rate_percent) else l.amount * t."ratePercent" / 100 end as exact
+    from line l cross join lateral jsonb_to_recordset(l.taxes) t (name text, "ratePercent" numeric, category text, "regionId" uuid, amount numeric)
+    where l.taxable)
+  select coalesce(not exists (
+      select from line l left join (select "position", sum(rate) as rate, sum(tax) as tax from tax group by 1) t using ("position")
+      where line_amount(quantity, unit_amount, places) <> price or taxable <> (t.tax is not null) or tax_amount <> coalesce(t.tax, 0)
+        or tax_rate_percent <> coalesce(t.rate, tax_rate_percent))
+    and not exists (select from tax where abs(tax - exact) >= power(10::numeric, -places))
+    and case
+      when tax_rounding = 'DOCUMENT' then not exists (
+        select from (select name, rate, category, region, sum(tax) as tax, sum(amount) as amount, included_part(sum(price), rate, all_percent) as part
+          from tax group by name, rate, category, region, all_percent) t
+        group by name, rate, category, region
+        having sum(tax) <> case when prices_include_tax then round(sum(part), places) else line_tax(sum(amount), true, rate, places) end)
+      when prices_include_tax then not exists (
+        select from line where taxable and tax_amount <> round(included_part(price, tax_rate_percent, tax_rate_percent), places))
+      else not exists (select from tax where tax <> line_tax(amount, true, rate, places)) end, true)
+$function$;
+
 CREATE OR REPLACE FUNCTION public.assign_event_positions(max_events integer, OUT assigned integer, OUT partitions integer) RETURNS record LANGUAGE plpgsql SET enable_seqscan TO 'off' SET enable_bitmapscan TO 'off' SET enable_hashjoin TO 'off' SET enable_mergejoin TO 'off' AS $function$
 declare
   bound integer := current_setting('app.tenant_id')::integer;
@@ -3181,13 +3281,9 @@ begin
   select * into draft from draft_invoice d where d.tenant_id = new.tenant_id and d.id = new.id;
   select coalesce(sum(subtotal_of(line_type, amount)), 0) as subtotal, coalesce(sum(discount_of(line_type, amount)), 0) as discount_total,
       coalesce(sum(interest_of(line_type, amount)), 0) as interest_total, coalesce(sum(tax_amount), 0) as tax_total,
-      coalesce(bool_and(is_priced(quantity, unit_amount, amount, taxable, tax_rate_percent, tax_amount, draft.prices_include_tax,
-        draft.tax_rounding, minor_units(draft.currency))), true) as are_priced
+      are_priced(jsonb_agg(priced_line(l.position, l.quantity, l.unit_amount, l.amount, l.taxable, l.tax_rate_percent, l.tax_amount, l.taxes)), draft.prices_include_tax, draft.tax_rounding, minor_units(draft.currency)) as are_priced
     into lines from draft_invoice_line l where l.tenant_id = draft.tenant_id and l.draft_invoice_id = draft.id;
-  if not lines.are_priced or draft.tax_rounding = 'DOCUMENT' and exists (
-      select from draft_invoice_line l where l.tenant_id = draft.tenant_id and l.draft_invoice_id = draft.id
-      group by taxable, tax_rate_percent
-      having sum(tax_amount) <> tax_of(sum(amount), sum(tax_amount), taxable, tax_rate_percent, draft.prices_include_tax, minor_units(draft.currency))) then
+  if not lines.are_priced then
     raise exception 'a line of draft % has a wrong amount', draft.id
       using errcode = 'check_violation', constraint = 'draft_invoice_line_amount_agrees', table = 'draft_invoice_line';
   end if;
@@ -3255,13 +3351,9 @@ begin
   if tg_op = 'INSERT' then
     select coalesce(sum(subtotal_of(line_type, amount)), 0) as subtotal, coalesce(sum(discount_of(line_type, amount)), 0) as discount_total,
         coalesce(sum(interest_of(line_type, amount)), 0) as interest_total, coalesce(sum(tax_amount), 0) as tax_total,
-        coalesce(bool_and(is_priced(quantity, unit_amount, amount, taxable, tax_rate_percent, tax_amount, bill.prices_include_tax,
-        bill.tax_rounding, minor_units(bill.currency))), true) as are_priced
+        are_priced(jsonb_agg(priced_line(l.position, l.quantity, l.unit_amount, l.amount, l.taxable, l.tax_rate_percent, l.tax_amount, l.taxes)), bill.prices_include_tax, bill.tax_rounding, minor_units(bill.currency)) as are_priced
       into lines from invoice_line l where l.tenant_id = bill.tenant_id and l.invoice_id = bill.id;
-    if not lines.are_priced or bill.tax_rounding = 'DOCUMENT' and exists (
-      select from invoice_line l where l.tenant_id = bill.tenant_id and l.invoice_id = bill.id
-      group by taxable, tax_rate_percent
-      having sum(tax_amount) <> tax_of(sum(amount), sum(tax_amount), taxable, tax_rate_percent, bill.prices_include_tax, minor_units(bill.currency))) then
+    if not lines.are_priced then
       raise exception 'a line of invoice % has a wrong amount', bill.id
         using errcode = 'check_violation', constraint = 'invoice_line_amount_agrees', table = 'invoice_line';
     end if;
@@ -3399,6 +3491,13 @@ RETURN (((subtotal + tax_total) + interest_total) - discount_total);
 CREATE OR REPLACE FUNCTION public.due(invoice_status text, document_type text, total numeric, paid numeric, credited numeric, written_off numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (invoice_status = 'VOIDED'::text) THEN (0)::numeric ELSE CASE WHEN (document_type = 'CREDIT_NOTE'::text) THEN (0)::numeric ELSE (((total - paid) - credited) - written_off) END END;
 
+CREATE OR REPLACE FUNCTION public.fill_taxes() RETURNS trigger LANGUAGE plpgsql AS $function$
+begin
+  new.taxes := one_tax('Tax', null, new.tax_rate_percent, new.tax_amount);
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.first_id_at(instant timestamp with time zone) RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
   select (lpad(to_hex(floor(extract(epoch from instant) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
 $function$;
@@ -3411,6 +3510,9 @@ $function$;
 
 CREATE OR REPLACE FUNCTION public.held(payment_status text, unapplied_amount numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text, 'RETURNED'::text])) THEN unapplied_amount ELSE (0)::numeric END;
+
+CREATE OR REPLACE FUNCTION public.included_part(amount numeric, rate_percent numeric, all_percent numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (((amount * rate_percent) * 1.00000000000000000000) / ((100)::numeric + all_percent));
 
 CREATE OR REPLACE FUNCTION public.included_tax(amount numeric, taxable boolean, rate_percent numeric, places integer) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN ((taxable)::text = 'true'::text) THEN round((((amount * rate_percent) * 1.00000000000000000000) / ((100)::numeric + rate_percent)), places) ELSE (0)::numeric END;
@@ -3563,6 +3665,9 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.one_tax(name text, region_id uuid, rate_percent numeric, amount numeric) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN jsonb_build_array(jsonb_build_object('name', name, 'ratePercent', (rate_percent)::text, 'category', NULL::unknown, 'regionId', region_id, 'amount', (amount)::text));
+
 CREATE OR REPLACE FUNCTION public.outstanding(invoice_status text, amount_due numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (invoice_status = 'PENDING'::text) THEN (0)::numeric ELSE amount_due END;
 
@@ -3602,6 +3707,9 @@ CREATE OR REPLACE FUNCTION public.present_database() RETURNS text LANGUAGE sql S
     (select oid from pg_database where datname = current_database()), (select timeline_id from pg_control_checkpoint()))
 $function$;
 
+CREATE OR REPLACE FUNCTION public.priced_line("position" integer, quantity numeric, unit_amount numeric, amount numeric, taxable boolean, tax_rate_percent numeric, tax_amount numeric, taxes jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN jsonb_build_object('position', "position", 'quantity', quantity, 'unit_amount', unit_amount, 'amount', amount, 'taxable', taxable, 'tax_rate_percent', tax_rate_percent, 'tax_amount', tax_amount, 'taxes', CASE WHEN (taxable AND (taxes = '[]'::jsonb)) THEN one_tax('Tax'::text, NULL::uuid, tax_rate_percent, tax_amount) ELSE taxes END);
+
 CREATE OR REPLACE PROCEDURE public.protect_entity_table(IN entity_table regclass) LANGUAGE plpgsql AS $procedure$
 begin
   call protect_tenant_table(entity_table, 'select, insert, update');
@@ -3639,6 +3747,14 @@ CREATE OR REPLACE FUNCTION public.renew_active_since() RETURNS trigger LANGUAGE 
 begin
   new.active_since = tenant_clock_timestamp();
   return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.report_taxes() RETURNS trigger LANGUAGE plpgsql AS $function$
+begin
+  insert into invoice_line_tax
+    select t.* from new_rows l cross join lateral taxes_of_line(l.tenant_id, l.invoice_id, l.id, l.amount, l.tax_rate_percent, l.taxes) t;
+  return null;
 end
 $function$;
 
@@ -3783,6 +3899,14 @@ $function$;
 
 CREATE OR REPLACE FUNCTION public.tax_of(amount numeric, tax_amount numeric, taxable boolean, rate_percent numeric, prices_include_tax boolean, places integer) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN prices_include_tax THEN included_tax((amount + tax_amount), taxable, rate_percent, places) ELSE line_tax(amount, taxable, rate_percent, places) END;
+
+CREATE OR REPLACE FUNCTION public.taxes_of_line(tenant integer, invoice uuid, line uuid, line_amount numeric, line_rate numeric, taxes jsonb) RETURNS SETOF invoice_line_tax LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  select tenant, case when t.ordinal > 1 then (left(line::text, 24) || left(md5(line::text || t.ordinal), 12))::uuid else line end,
+    invoice, line, coalesce(t.ordinal, 1)::integer - 1, t.tax ->> 'name', t.tax ->> 'category', coalesce((t.tax ->> 'ratePercent')::numeric, line_rate),
+    (t.tax ->> 'regionId')::uuid, case when t.ordinal > 1 then 0 else line_amount end, case when t.tax is null then 0 else line_amount end,
+    coalesce((t.tax ->> 'amount')::numeric, 0)
+  from (select) one left join jsonb_array_elements(taxes) with ordinality t (tax, ordinal) on true
+$function$;
 
 CREATE OR REPLACE FUNCTION public.tenant_clock_offset(tenant_id integer) RETURNS bigint LANGUAGE sql STABLE SECURITY DEFINER
 RETURN (SELECT tenant.clock_offset FROM tenant WHERE ((tenant.id = tenant_clock_offset.tenant_id) AND tenant.is_sandbox));
