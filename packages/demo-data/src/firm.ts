@@ -1,5 +1,6 @@
 import type { Plan } from '@financial-automation/server/entity/plan';
 import type { RowInput } from '@financial-automation/server/entity/row';
+import { glMapping } from '@financial-automation/server/modules/billing';
 import { client, clientGroup } from '@financial-automation/server/modules/clients';
 import { contact, contactClient, contactInfo } from '@financial-automation/server/modules/contacts';
 import {
@@ -66,6 +67,18 @@ function planLists(plan: Plan): void {
   ];
   for (const [index, fields] of regions.entries())
     plan.create(taxRegion, fields, { id: storyId('TaxRegion', index + 1), systemRef: fields.code });
+  const accounts = [
+    ['RECEIVABLE', '1200', 'Accounts receivable'],
+    ['WIP', '1300', 'Unbilled work'],
+    ['CREDIT', '2100', 'Client deposits'],
+    ['TAX', '2200', 'Sales tax'],
+    ['REVENUE', '4000', 'Fees'],
+    ['WIP_CHANGE', '4900', 'Change in unbilled work'],
+    ['PAYMENT', '1010', 'Undeposited funds'],
+    ['WRITE_OFF', '6100', 'Bad debts'],
+  ] as const;
+  for (const [purpose, accountCode, accountName] of accounts)
+    plan.create(glMapping, { orgId: firm.id, purpose, accountCode, accountName }, { systemRef: `GL-${accountCode}` });
 }
 
 function planStaff(plan: Plan): void {

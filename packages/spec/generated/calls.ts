@@ -128,6 +128,12 @@ export const calls = {
   searchBilledLines: ["POST","/gql/v1/invoice_lines/search",true,"offset"],
   /** Aggregate the lines of invoices */
   aggregateBilledLines: ["POST","/gql/v1/invoice_lines/aggregate",true,"cursor"],
+  /** List journal entries */
+  listJournalEntries: ["POST","/gql/v1/journal_entries",true,"offset"],
+  /** Search journal entries */
+  searchJournalEntries: ["POST","/gql/v1/journal_entries/search",true,"offset"],
+  /** Aggregate journal entries */
+  aggregateJournalEntries: ["POST","/gql/v1/journal_entries/aggregate",true,"cursor"],
   /** List ledger entries */
   listLedgerEntries: ["POST","/gql/v1/ledger_entries",true,"offset"],
   /** Search ledger entries */

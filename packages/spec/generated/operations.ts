@@ -2344,6 +2344,114 @@ export const operations = {
       503
     ]
   },
+  "listJournalEntries": {
+    "method": "POST",
+    "path": "/gql/v1/journal_entries",
+    "tag": "billing",
+    "summary": "List journal entries",
+    "roles": [
+      "JRNL_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "searchJournalEntries": {
+    "method": "POST",
+    "path": "/gql/v1/journal_entries/search",
+    "tag": "billing",
+    "summary": "Search journal entries",
+    "roles": [
+      "JRNL_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "aggregateJournalEntries": {
+    "method": "POST",
+    "path": "/gql/v1/journal_entries/aggregate",
+    "tag": "billing",
+    "summary": "Aggregate journal entries",
+    "roles": [
+      "JRNL_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
   "listLedgerEntries": {
     "method": "POST",
     "path": "/gql/v1/ledger_entries",

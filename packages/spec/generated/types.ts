@@ -1935,6 +1935,95 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/gql/v1/journal_entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List journal entries
+         * @description Returns the rows of all postings in double entry, in order of recording: the movements of the ledger with their other sides, revenue and tax
+         *     included. The rows with one `postingId` add up to zero. To filter or sort, use `searchJournalEntries`.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `JRNL_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["listJournalEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/journal_entries/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search journal entries
+         * @description Returns the rows of postings that match `where`, sorted by `orderBy`. A condition on `businessDate` selects the journal of a month, one on
+         *     `recordedAt` the postings since the last hand-over to the accountant; they are final a minute after they were recorded.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `JRNL_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["searchJournalEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/journal_entries/aggregate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate journal entries
+         * @description Returns figures over the rows of postings that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums. `where` is
+         *     that of `searchJournalEntries`. The example is the trial balance as of a day.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `JRNL_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["aggregateJournalEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/ledger_entries": {
         parameters: {
             query?: never;
@@ -6252,7 +6341,8 @@ export interface components {
          *     | `CODE_R`, `CODE_W` | read and write work, expense and non-work codes |
          *     | `WIP_R`, `WIP_W` | read and write work in progress |
          *     | `DINVC_R`, `DINVC_W`, `DINVC_APRV` | read, write and approve draft invoices |
-         *     | `BOOKS_CLOSE` | close periods of the books, in addition to `REF_W`; number documents |
+         *     | `BOOKS_CLOSE` | close periods of the books, in addition to `REF_W`; number documents; map accounts |
+         *     | `JRNL_R` | read journal entries |
          *     | `INVC_R`, `INVC_W` | read invoices and create payment links; void, write off and import invoices |
          *     | `PYMT_R`, `PYMT_W` | read and write payments |
          *     | `PAYLNK_C` | create payment links, and read unpaid invoices |
@@ -6267,7 +6357,7 @@ export interface components {
          *     Values can be added in any release.
          * @enum {string}
          */
-        Role: "API_ADMIN" | "REF_R" | "REF_W" | "CLNT_R" | "CLNT_C" | "CLNT_W" | "CNTCT_R" | "CNTCT_W" | "JOB_R" | "JOB_C" | "JOB_W" | "JOB_ASGN" | "STAFF_R" | "STAFF_W" | "RATE_R" | "RATE_W" | "TASK_R" | "TASK_W" | "TIME_R" | "TIME_W" | "TIME_APRV" | "CODE_R" | "CODE_W" | "WIP_R" | "WIP_W" | "DINVC_R" | "DINVC_W" | "DINVC_APRV" | "BOOKS_CLOSE" | "INVC_R" | "INVC_W" | "PYMT_R" | "PYMT_W" | "PAYLNK_C" | "ENGMT_R" | "ENGMT_C" | "ENGMT_W" | "RECORD_R" | "RECORD_W" | "CUSTOM_TYPE_R" | "CUSTOM_TYPE_W" | "FILE_R" | "FILE_DL" | "FILE_W" | "EVNT_SUB_R" | "EVNT_SUB_W" | "PYMT_EVNT_ALL" | "WHSEC_R" | "WHSEC_W";
+        Role: "API_ADMIN" | "REF_R" | "REF_W" | "CLNT_R" | "CLNT_C" | "CLNT_W" | "CNTCT_R" | "CNTCT_W" | "JOB_R" | "JOB_C" | "JOB_W" | "JOB_ASGN" | "STAFF_R" | "STAFF_W" | "RATE_R" | "RATE_W" | "TASK_R" | "TASK_W" | "TIME_R" | "TIME_W" | "TIME_APRV" | "CODE_R" | "CODE_W" | "WIP_R" | "WIP_W" | "DINVC_R" | "DINVC_W" | "DINVC_APRV" | "BOOKS_CLOSE" | "JRNL_R" | "INVC_R" | "INVC_W" | "PYMT_R" | "PYMT_W" | "PAYLNK_C" | "ENGMT_R" | "ENGMT_C" | "ENGMT_W" | "RECORD_R" | "RECORD_W" | "CUSTOM_TYPE_R" | "CUSTOM_TYPE_W" | "FILE_R" | "FILE_DL" | "FILE_W" | "EVNT_SUB_R" | "EVNT_SUB_W" | "PYMT_EVNT_ALL" | "WHSEC_R" | "WHSEC_W";
         /**
          * Currency
          * @description ISO 4217 code of a currency. It must be assigned, and have at most two decimals: `KWD` is rejected. Amounts have the minor units of their
@@ -17540,6 +17630,433 @@ export interface components {
             where?: components["schemas"]["BilledLineWhere"];
         };
         /**
+         * Gl purpose
+         * @description What an account of the general ledger is for.
+         *
+         *     - `RECEIVABLE`: what clients owe on invoices.
+         *     - `CREDIT`: unapplied money of clients, a liability.
+         *     - `WIP`: work that is not billed yet, at standard.
+         *     - `REVENUE`: billed lines without tax, by service line of their jobs.
+         *     - `TAX`: tax of billed lines, by its name.
+         *     - `PAYMENT`: money that was received, refunded or returned, by payment method. `CREDIT` is a concession.
+         *     - `WRITE_OFF`: receivables that were written off.
+         *     - `WIP_CHANGE`: the other side of `WIP`, which is not revenue before it is billed.
+         *
+         *     Values can be added in any release.
+         * @enum {string}
+         */
+        GlPurpose: "RECEIVABLE" | "CREDIT" | "WIP" | "REVENUE" | "TAX" | "PAYMENT" | "WRITE_OFF" | "WIP_CHANGE";
+        /**
+         * Journal entry
+         * @description Row of a posting in double entry. Every movement of the ledger is a posting, whose rows add up to zero in its currency: an invoice owed by the
+         *     client is revenue and tax, money that is received is held for the client until it is applied. Rows never change, except for the
+         *     account, which is the present one in `GlMapping`, and the office and org of the client.
+         */
+        JournalEntry: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
+            version: number;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Posting of the row: the ID of the ledger entry that it records, where that moves a balance. The two entries of an allocation are one
+             *     posting, that of the account `CREDIT`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            postingId: string;
+            kind: components["schemas"]["LedgerEntryKind"];
+            purpose: components["schemas"]["GlPurpose"];
+            /** @description Number of the account in the general ledger. Null without a mapping. */
+            accountCode: string | null;
+            /** @description Name of the account, or null. */
+            accountName: string | null;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Debit if it is positive, credit if it is negative.
+             * @example 1250.00
+             */
+            amount: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount of a debit, otherwise 0.00.
+             * @example 1250.00
+             */
+            debit: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount of a credit, otherwise 0.00.
+             * @example 1250.00
+             */
+            credit: DecimalString;
+            /**
+             * Currency
+             * @description Currency of the posting.
+             * @example USD
+             */
+            currency: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Day for which the posting counts.
+             * @example 2026-09-30
+             */
+            businessDate: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the posting was recorded.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            recordedAt: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Org that bills: of the document for receivables, revenue and tax, otherwise of the client.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client of the row. The rows of an allocation can have two, of one group.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            clientId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office of the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job of the work or the billed line, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            jobId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            serviceLineId: string | null;
+            /**
+             * Document number
+             * @description Number of the invoice or credit note that the entry concerns, otherwise of the payment; null if there is neither.
+             */
+            documentNumber: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Invoice or credit note, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            invoiceId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Row of the tax report, for revenue and tax, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            invoiceLineId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Payment, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            paymentId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Work in progress, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            wipEntryId: string | null;
+            /** @description Method of the payment, for money received, refunded or returned, or null. */
+            paymentMethod: components["schemas"]["PaymentMethod"] | null;
+            /** @description Name of the tax, or null. */
+            taxName: string | null;
+            /** @description Category of the tax, or null. */
+            taxCategory: components["schemas"]["TaxCategory"] | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Region of the tax, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            taxRegionId: string | null;
+            /**
+             * Nullable percentage
+             * Format: decimal
+             * @description Rate of the tax, or null.
+             * @example 62.5
+             */
+            taxRatePercent: DecimalString | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Ledger entry that the posting undoes, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            reversesId: string | null;
+            /** @description Reason of the change, or null. */
+            reason: string | null;
+            /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
+            with?: {
+                org?: components["schemas"]["RelatedRow"] | null;
+                client?: components["schemas"]["RelatedRow"] | null;
+                office?: components["schemas"]["RelatedRow"] | null;
+                job?: components["schemas"]["RelatedRow"] | null;
+                serviceLine?: components["schemas"]["RelatedRow"] | null;
+                invoice?: components["schemas"]["RelatedRow"] | null;
+                payment?: components["schemas"]["RelatedRow"] | null;
+                taxRegion?: components["schemas"]["RelatedRow"] | null;
+            };
+        };
+        /**
+         * Journal entry page
+         * @description One page of journal entries.
+         */
+        JournalEntryPage: {
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
+            page: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
+            pageSize: number;
+            /** @description Whether there are more rows after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
+            total?: number;
+            /**
+             * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
+             *     Present if `includeTotal` was true.
+             */
+            totalIsExact?: boolean;
+            /** @description Journal entries. */
+            data: components["schemas"]["JournalEntry"][];
+        };
+        /**
+         * Ledger entry kind condition
+         * @description Condition on the kind of a ledger entry. Operators are combined with AND.
+         */
+        LedgerEntryKindFilter: {
+            _eq?: components["schemas"]["LedgerEntryKind"];
+            _neq?: components["schemas"]["LedgerEntryKind"];
+            _in?: components["schemas"]["LedgerEntryKind"][];
+            _nin?: components["schemas"]["LedgerEntryKind"][];
+            _is_null?: boolean;
+        };
+        /**
+         * Gl purpose condition
+         * @description Condition on the purpose of an account. Operators are combined with AND.
+         */
+        GlPurposeFilter: {
+            _eq?: components["schemas"]["GlPurpose"];
+            _neq?: components["schemas"]["GlPurpose"];
+            _in?: components["schemas"]["GlPurpose"][];
+            _nin?: components["schemas"]["GlPurpose"][];
+            _is_null?: boolean;
+        };
+        /**
+         * Journal entry filter
+         * @description Journal entry filter. Sibling conditions are combined with AND.
+         */
+        JournalEntryWhere: {
+            id?: components["schemas"]["UuidFilter"];
+            systemRef?: components["schemas"]["TextFilter"];
+            /** @description Conditions that a key of the row in another system meets. */
+            sysRefs?: components["schemas"]["SysRefRelationWhere"];
+            metadata?: components["schemas"]["MetadataWhere"];
+            active?: components["schemas"]["BooleanFilter"];
+            createdAt?: components["schemas"]["InstantFilter"];
+            updatedAt?: components["schemas"]["InstantFilter"];
+            postingId?: components["schemas"]["UuidFilter"];
+            kind?: components["schemas"]["LedgerEntryKindFilter"];
+            purpose?: components["schemas"]["GlPurposeFilter"];
+            accountCode?: components["schemas"]["TextFilter"];
+            accountName?: components["schemas"]["TextFilter"];
+            amount?: components["schemas"]["DecimalFilter"];
+            debit?: components["schemas"]["DecimalFilter"];
+            credit?: components["schemas"]["DecimalFilter"];
+            currency?: components["schemas"]["TextFilter"];
+            businessDate?: components["schemas"]["DateFilter"];
+            recordedAt?: components["schemas"]["InstantFilter"];
+            orgId?: components["schemas"]["UuidFilter"];
+            clientId?: components["schemas"]["UuidFilter"];
+            officeId?: components["schemas"]["UuidFilter"];
+            jobId?: components["schemas"]["UuidFilter"];
+            serviceLineId?: components["schemas"]["UuidFilter"];
+            documentNumber?: components["schemas"]["TextFilter"];
+            invoiceId?: components["schemas"]["UuidFilter"];
+            invoiceLineId?: components["schemas"]["UuidFilter"];
+            paymentId?: components["schemas"]["UuidFilter"];
+            wipEntryId?: components["schemas"]["UuidFilter"];
+            paymentMethod?: components["schemas"]["PaymentMethodFilter"];
+            taxName?: components["schemas"]["TextFilter"];
+            taxCategory?: components["schemas"]["TaxCategoryFilter"];
+            taxRegionId?: components["schemas"]["UuidFilter"];
+            taxRatePercent?: components["schemas"]["DecimalFilter"];
+            reversesId?: components["schemas"]["UuidFilter"];
+            reason?: components["schemas"]["TextFilter"];
+            /** @description Conditions on the client. Requires the `CLNT_R` role. */
+            client?: components["schemas"]["ClientRelationWhere"];
+            /** @description Conditions on the job. Requires the `JOB_R` role. */
+            job?: components["schemas"]["JobRelationWhere"];
+            /** @description Filters combined with AND. */
+            _and?: components["schemas"]["JournalEntryWhere"][];
+            /** @description Filters combined with OR. */
+            _or?: components["schemas"]["JournalEntryWhere"][];
+            /** @description Filter that must not match. */
+            _not?: components["schemas"]["JournalEntryWhere"];
+        };
+        /**
+         * Journal entry sort keys
+         * @description Sort key for journal entries.
+         */
+        JournalEntryOrderBy: {
+            id?: components["schemas"]["OrderDirection"];
+            systemRef?: components["schemas"]["OrderDirection"];
+            active?: components["schemas"]["OrderDirection"];
+            createdAt?: components["schemas"]["OrderDirection"];
+            updatedAt?: components["schemas"]["OrderDirection"];
+            businessDate?: components["schemas"]["OrderDirection"];
+            recordedAt?: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Journal entry search request
+         * @description Filter, order and page of a search of journal entries.
+         */
+        JournalEntrySearchRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["JournalEntryWhere"];
+            /** @description Sort keys, the most significant first. */
+            orderBy?: components["schemas"]["JournalEntryOrderBy"][];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "postingId",
+             *       "kind"
+             *     ]
+             */
+            fields?: components["schemas"]["JournalEntryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "org"
+             *     ]
+             */
+            with?: components["schemas"]["JournalEntryRelation"][];
+        };
+        /**
+         * Journal entry aggregate request
+         * @description Filter, groups, figures and page of an aggregate of journal entries.
+         */
+        JournalEntryAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["JournalEntryGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["JournalEntryMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["JournalEntryAggregateOrderBy"][];
+            /**
+             * Format: int32
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["JournalEntryWhere"];
+        };
+        /**
          * Ledger entry
          * @description Movement of a balance. Entries never change and are never removed; a correction is another entry. Their sums are the balances: those
          *     of the account `RECEIVABLE` of an invoice are its `amountDue`, those of the account `CREDIT` of a payment its `unappliedAmount`, and
@@ -17742,17 +18259,6 @@ export interface components {
             _neq?: components["schemas"]["LedgerAccount"];
             _in?: components["schemas"]["LedgerAccount"][];
             _nin?: components["schemas"]["LedgerAccount"][];
-            _is_null?: boolean;
-        };
-        /**
-         * Ledger entry kind condition
-         * @description Condition on the kind of a ledger entry. Operators are combined with AND.
-         */
-        LedgerEntryKindFilter: {
-            _eq?: components["schemas"]["LedgerEntryKind"];
-            _neq?: components["schemas"]["LedgerEntryKind"];
-            _in?: components["schemas"]["LedgerEntryKind"][];
-            _nin?: components["schemas"]["LedgerEntryKind"][];
             _is_null?: boolean;
         };
         /**
@@ -20994,7 +21500,7 @@ export interface components {
          *     | `JOB_R` | `Job`, `JobTemplate` |
          *     | `PAYLNK_C` | `QuickPaymentLink` |
          *     | `PYMT_R` | `Payment` |
-         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `DocumentSeries` |
+         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `DocumentSeries`, `GlMapping` |
          *     | `STAFF_R` | `Staff`, `StaffType` |
          *     | `TASK_R` | `TaskType`, `Task` |
          *     | `WIP_R` | `WipEntry` |
@@ -21277,6 +21783,135 @@ export interface components {
             restarts: components["schemas"]["DocumentSeriesRestart"];
         };
         /**
+         * Gl mapping fields
+         * @description Fields of an account mapping that a caller can write. A new record requires `orgId`, `purpose`, `accountCode`.
+         */
+        GlMappingFields: {
+            /**
+             * @description Org in whose general ledger the account is.
+             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId?: string | components["schemas"]["RowReference"];
+            /** @example PAYMENT */
+            purpose?: components["schemas"]["GlPurpose"];
+            /**
+             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
+             * @example null
+             */
+            kind?: components["schemas"]["LedgerEntryKind"] | null;
+            /**
+             * @description Payment method, for the purpose `PAYMENT`, or null.
+             * @example CHECK
+             */
+            paymentMethod?: components["schemas"]["PaymentMethod"] | null;
+            /**
+             * @description Service line, for the purpose `REVENUE`, or null.
+             * @example null
+             */
+            serviceLineId?: (string | null) | components["schemas"]["RowReference"];
+            /**
+             * @description Name of a tax, as lines have it, for the purpose `TAX`, or null.
+             * @example null
+             */
+            taxName?: string | null;
+            /**
+             * @description Number of the account in the general ledger.
+             * @example 1010
+             */
+            accountCode?: string;
+            /**
+             * @description Name of the account, or null.
+             * @example Undeposited checks
+             */
+            accountName?: string | null;
+        };
+        /**
+         * Gl mapping
+         * @description Account of an org's general ledger for a purpose. Journal entries show it, also those of earlier days. A mapping that names a kind, a payment
+         *     method, a service line or a tax applies to these entries alone; one without applies to all others of the purpose. Revenue of a
+         *     service line without a mapping has the `revenueAccountCode` of the service line.
+         */
+        GlMapping: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
+            version: number;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Org in whose general ledger the account is.
+             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId: string;
+            /** @example PAYMENT */
+            purpose: components["schemas"]["GlPurpose"];
+            /**
+             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
+             * @example null
+             */
+            kind: components["schemas"]["LedgerEntryKind"] | null;
+            /**
+             * @description Payment method, for the purpose `PAYMENT`, or null.
+             * @example CHECK
+             */
+            paymentMethod: components["schemas"]["PaymentMethod"] | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, for the purpose `REVENUE`, or null.
+             * @example null
+             */
+            serviceLineId: string | null;
+            /**
+             * @description Name of a tax, as lines have it, for the purpose `TAX`, or null.
+             * @example null
+             */
+            taxName: string | null;
+            /**
+             * @description Number of the account in the general ledger.
+             * @example 1010
+             */
+            accountCode: string;
+            /**
+             * @description Name of the account, or null.
+             * @example Undeposited checks
+             */
+            accountName: string | null;
+        };
+        /**
          * Record row
          * @description Record, code or entry, as lookups return it. In addition to the role of the operation, each record requires the role of its type. Custom types require no other role.
          *
@@ -21291,7 +21926,7 @@ export interface components {
          *     | `JOB_R` | `Job`, `JobTemplate` |
          *     | `PAYLNK_C` | `QuickPaymentLink` |
          *     | `PYMT_R` | `Payment` |
-         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `DocumentSeries` |
+         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `DocumentSeries`, `GlMapping` |
          *     | `STAFF_R` | `Staff`, `StaffType` |
          *     | `TASK_R` | `TaskType`, `Task` |
          *     | `WIP_R` | `WipEntry` |
@@ -22566,7 +23201,7 @@ export interface components {
          *
          *     | role | types |
          *     |---|---|
-         *     | `BOOKS_CLOSE` | `DocumentSeries` |
+         *     | `BOOKS_CLOSE` | `DocumentSeries`, `GlMapping` |
          *     | `CLNT_W` | `Client`, `ClientGroup`, `ContactInfo` |
          *     | `CNTCT_W` | `ContactClient`, `Contact` |
          *     | `DINVC_W` | `DraftInvoice` |
@@ -22594,7 +23229,7 @@ export interface components {
          *
          *     | role | types |
          *     |---|---|
-         *     | `BOOKS_CLOSE` | `DocumentSeries` |
+         *     | `BOOKS_CLOSE` | `DocumentSeries`, `GlMapping` |
          *     | `CLNT_W` | `Client`, `ClientGroup`, `ContactInfo` |
          *     | `CNTCT_W` | `ContactClient`, `Contact` |
          *     | `DINVC_W` | `DraftInvoice` |
@@ -22621,7 +23256,7 @@ export interface components {
          *
          *     | role | types |
          *     |---|---|
-         *     | `BOOKS_CLOSE` | `DocumentSeries` |
+         *     | `BOOKS_CLOSE` | `DocumentSeries`, `GlMapping` |
          *     | `CLNT_W` | `Client`, `ClientGroup`, `ContactInfo` |
          *     | `CNTCT_W` | `ContactClient`, `Contact` |
          *     | `DINVC_W` | `DraftInvoice` |
@@ -27677,6 +28312,53 @@ export interface components {
             restarts: components["schemas"]["DocumentSeriesRestart"];
         };
         /**
+         * Gl mapping attributes
+         * @description Attributes of a `GlMapping` in responses.
+         */
+        GlMappingAttributes: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description Org in whose general ledger the account is.
+             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             */
+            orgId: string;
+            /** @example PAYMENT */
+            purpose: components["schemas"]["GlPurpose"];
+            /**
+             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
+             * @example null
+             */
+            kind: components["schemas"]["LedgerEntryKind"] | null;
+            /**
+             * @description Payment method, for the purpose `PAYMENT`, or null.
+             * @example CHECK
+             */
+            paymentMethod: components["schemas"]["PaymentMethod"] | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, for the purpose `REVENUE`, or null.
+             * @example null
+             */
+            serviceLineId: string | null;
+            /**
+             * @description Name of a tax, as lines have it, for the purpose `TAX`, or null.
+             * @example null
+             */
+            taxName: string | null;
+            /**
+             * @description Number of the account in the general ledger.
+             * @example 1010
+             */
+            accountCode: string;
+            /**
+             * @description Name of the account, or null.
+             * @example Undeposited checks
+             */
+            accountName: string | null;
+        };
+        /**
          * Engagement attributes
          * @description Attributes of a `Engagement` in responses.
          */
@@ -29143,6 +29825,43 @@ export interface components {
             error: components["schemas"]["RecordItemError"] | null;
         };
         /**
+         * Gl mapping write item
+         * @description Result of writing one record of the request. The type is `GlMapping`.
+         */
+        GlMappingWriteItem: {
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
+            index: number;
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "GlMapping";
+            /** @description Key of the record; null if a record without a valid one failed. */
+            systemRef: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string | null;
+            status: components["schemas"]["RecordWriteStatus"];
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
+            version: number | null;
+            /** @description Whether the stored record is active; null if the record failed. */
+            active: boolean | null;
+            /** @description Stored values of the record; null if the record failed. */
+            attributes: components["schemas"]["GlMappingAttributes"] | null;
+            /** @description Reason why the record failed; null if it succeeded. */
+            error: components["schemas"]["RecordItemError"] | null;
+        };
+        /**
          * Engagement write item
          * @description Result of writing one record of the request. The type is `Engagement`.
          */
@@ -29220,7 +29939,7 @@ export interface components {
          * Standard record write item
          * @description Result of writing one record of the request. For standard types.
          */
-        StandardRecordWriteItem: components["schemas"]["ClientWriteItem"] | components["schemas"]["ClientTypeWriteItem"] | components["schemas"]["TaxRegionWriteItem"] | components["schemas"]["ClientGroupWriteItem"] | components["schemas"]["ClientBusinessEntityWriteItem"] | components["schemas"]["ContactClientWriteItem"] | components["schemas"]["ContactInfoWriteItem"] | components["schemas"]["DepartmentWriteItem"] | components["schemas"]["IndustryWriteItem"] | components["schemas"]["OfficeWriteItem"] | components["schemas"]["OrgWriteItem"] | components["schemas"]["ServiceLineWriteItem"] | components["schemas"]["ContactWriteItem"] | components["schemas"]["JobWriteItem"] | components["schemas"]["JobTemplateWriteItem"] | components["schemas"]["StaffWriteItem"] | components["schemas"]["StaffTypeWriteItem"] | components["schemas"]["PaymentWriteItem"] | components["schemas"]["QuickPaymentLinkWriteItem"] | components["schemas"]["DraftInvoiceWriteItem"] | components["schemas"]["InvoiceWriteItem"] | components["schemas"]["TaskTypeWriteItem"] | components["schemas"]["TaskWriteItem"] | components["schemas"]["WipEntryWriteItem"] | components["schemas"]["TimeEntryWriteItem"] | components["schemas"]["ExpenseEntryWriteItem"] | components["schemas"]["WorkCodeWriteItem"] | components["schemas"]["ExpenseCodeWriteItem"] | components["schemas"]["NonWorkCodeWriteItem"] | components["schemas"]["MailTemplateWriteItem"] | components["schemas"]["DocumentSeriesWriteItem"] | components["schemas"]["EngagementWriteItem"] | components["schemas"]["FileWriteItem"];
+        StandardRecordWriteItem: components["schemas"]["ClientWriteItem"] | components["schemas"]["ClientTypeWriteItem"] | components["schemas"]["TaxRegionWriteItem"] | components["schemas"]["ClientGroupWriteItem"] | components["schemas"]["ClientBusinessEntityWriteItem"] | components["schemas"]["ContactClientWriteItem"] | components["schemas"]["ContactInfoWriteItem"] | components["schemas"]["DepartmentWriteItem"] | components["schemas"]["IndustryWriteItem"] | components["schemas"]["OfficeWriteItem"] | components["schemas"]["OrgWriteItem"] | components["schemas"]["ServiceLineWriteItem"] | components["schemas"]["ContactWriteItem"] | components["schemas"]["JobWriteItem"] | components["schemas"]["JobTemplateWriteItem"] | components["schemas"]["StaffWriteItem"] | components["schemas"]["StaffTypeWriteItem"] | components["schemas"]["PaymentWriteItem"] | components["schemas"]["QuickPaymentLinkWriteItem"] | components["schemas"]["DraftInvoiceWriteItem"] | components["schemas"]["InvoiceWriteItem"] | components["schemas"]["TaskTypeWriteItem"] | components["schemas"]["TaskWriteItem"] | components["schemas"]["WipEntryWriteItem"] | components["schemas"]["TimeEntryWriteItem"] | components["schemas"]["ExpenseEntryWriteItem"] | components["schemas"]["WorkCodeWriteItem"] | components["schemas"]["ExpenseCodeWriteItem"] | components["schemas"]["NonWorkCodeWriteItem"] | components["schemas"]["MailTemplateWriteItem"] | components["schemas"]["DocumentSeriesWriteItem"] | components["schemas"]["GlMappingWriteItem"] | components["schemas"]["EngagementWriteItem"] | components["schemas"]["FileWriteItem"];
         /**
          * Custom record write item
          * @description Result of writing one record of the request. For custom types.
@@ -30775,6 +31494,55 @@ export interface components {
             attributes: components["schemas"]["DocumentSeriesAttributes"];
         };
         /**
+         * Gl mapping row
+         * @description Record, code or entry, as lookups return it. The type is `GlMapping`.
+         */
+        GlMappingRow: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
+            version: number;
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "GlMapping";
+            attributes: components["schemas"]["GlMappingAttributes"];
+        };
+        /**
          * Engagement row
          * @description Record, code or entry, as lookups return it. The type is `Engagement`.
          */
@@ -30876,7 +31644,7 @@ export interface components {
          * Standard record row
          * @description Record, code or entry, as lookups return it. For standard types.
          */
-        StandardRecordRow: components["schemas"]["ClientRow"] | components["schemas"]["ClientTypeRow"] | components["schemas"]["TaxRegionRow"] | components["schemas"]["ClientGroupRow"] | components["schemas"]["ClientBusinessEntityRow"] | components["schemas"]["ContactClientRow"] | components["schemas"]["ContactInfoRow"] | components["schemas"]["DepartmentRow"] | components["schemas"]["IndustryRow"] | components["schemas"]["OfficeRow"] | components["schemas"]["OrgRow"] | components["schemas"]["ServiceLineRow"] | components["schemas"]["ContactRow"] | components["schemas"]["JobRow"] | components["schemas"]["JobTemplateRow"] | components["schemas"]["StaffRow"] | components["schemas"]["StaffTypeRow"] | components["schemas"]["PaymentRow"] | components["schemas"]["QuickPaymentLinkRow"] | components["schemas"]["DraftInvoiceRow"] | components["schemas"]["InvoiceRow"] | components["schemas"]["TaskTypeRow"] | components["schemas"]["TaskRow"] | components["schemas"]["WipEntryRow"] | components["schemas"]["TimeEntryRow"] | components["schemas"]["ExpenseEntryRow"] | components["schemas"]["WorkCodeRow"] | components["schemas"]["ExpenseCodeRow"] | components["schemas"]["NonWorkCodeRow"] | components["schemas"]["MailTemplateRow"] | components["schemas"]["DocumentSeriesRow"] | components["schemas"]["EngagementRow"] | components["schemas"]["FileRow"];
+        StandardRecordRow: components["schemas"]["ClientRow"] | components["schemas"]["ClientTypeRow"] | components["schemas"]["TaxRegionRow"] | components["schemas"]["ClientGroupRow"] | components["schemas"]["ClientBusinessEntityRow"] | components["schemas"]["ContactClientRow"] | components["schemas"]["ContactInfoRow"] | components["schemas"]["DepartmentRow"] | components["schemas"]["IndustryRow"] | components["schemas"]["OfficeRow"] | components["schemas"]["OrgRow"] | components["schemas"]["ServiceLineRow"] | components["schemas"]["ContactRow"] | components["schemas"]["JobRow"] | components["schemas"]["JobTemplateRow"] | components["schemas"]["StaffRow"] | components["schemas"]["StaffTypeRow"] | components["schemas"]["PaymentRow"] | components["schemas"]["QuickPaymentLinkRow"] | components["schemas"]["DraftInvoiceRow"] | components["schemas"]["InvoiceRow"] | components["schemas"]["TaskTypeRow"] | components["schemas"]["TaskRow"] | components["schemas"]["WipEntryRow"] | components["schemas"]["TimeEntryRow"] | components["schemas"]["ExpenseEntryRow"] | components["schemas"]["WorkCodeRow"] | components["schemas"]["ExpenseCodeRow"] | components["schemas"]["NonWorkCodeRow"] | components["schemas"]["MailTemplateRow"] | components["schemas"]["DocumentSeriesRow"] | components["schemas"]["GlMappingRow"] | components["schemas"]["EngagementRow"] | components["schemas"]["FileRow"];
         /**
          * Time entry upsert
          * @description Entry to create or update. The type is `TimeEntry`.
@@ -31677,6 +32445,35 @@ export interface components {
             attributes: components["schemas"]["DocumentSeriesFields"];
         };
         /**
+         * Gl mapping update
+         * @description Record to update. The type is `GlMapping`.
+         */
+        GlMappingUpdate: {
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "GlMapping";
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
+            /**
+             * Expected version
+             * Format: int32
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
+            attributes: components["schemas"]["GlMappingFields"];
+        };
+        /**
          * File update
          * @description Record to update. The type is `File`.
          */
@@ -31709,7 +32506,7 @@ export interface components {
          * Standard record update
          * @description Record to update. For standard types.
          */
-        StandardRecordUpdate: components["schemas"]["ClientUpdate"] | components["schemas"]["ClientTypeUpdate"] | components["schemas"]["TaxRegionUpdate"] | components["schemas"]["ClientGroupUpdate"] | components["schemas"]["ClientBusinessEntityUpdate"] | components["schemas"]["ContactClientUpdate"] | components["schemas"]["ContactInfoUpdate"] | components["schemas"]["DepartmentUpdate"] | components["schemas"]["IndustryUpdate"] | components["schemas"]["OfficeUpdate"] | components["schemas"]["OrgUpdate"] | components["schemas"]["ServiceLineUpdate"] | components["schemas"]["ContactUpdate"] | components["schemas"]["JobUpdate"] | components["schemas"]["JobTemplateUpdate"] | components["schemas"]["StaffUpdate"] | components["schemas"]["StaffTypeUpdate"] | components["schemas"]["PaymentUpdate"] | components["schemas"]["DraftInvoiceUpdate"] | components["schemas"]["InvoiceUpdate"] | components["schemas"]["TaskTypeUpdate"] | components["schemas"]["TaskUpdate"] | components["schemas"]["WipEntryUpdate"] | components["schemas"]["MailTemplateUpdate"] | components["schemas"]["DocumentSeriesUpdate"] | components["schemas"]["FileUpdate"];
+        StandardRecordUpdate: components["schemas"]["ClientUpdate"] | components["schemas"]["ClientTypeUpdate"] | components["schemas"]["TaxRegionUpdate"] | components["schemas"]["ClientGroupUpdate"] | components["schemas"]["ClientBusinessEntityUpdate"] | components["schemas"]["ContactClientUpdate"] | components["schemas"]["ContactInfoUpdate"] | components["schemas"]["DepartmentUpdate"] | components["schemas"]["IndustryUpdate"] | components["schemas"]["OfficeUpdate"] | components["schemas"]["OrgUpdate"] | components["schemas"]["ServiceLineUpdate"] | components["schemas"]["ContactUpdate"] | components["schemas"]["JobUpdate"] | components["schemas"]["JobTemplateUpdate"] | components["schemas"]["StaffUpdate"] | components["schemas"]["StaffTypeUpdate"] | components["schemas"]["PaymentUpdate"] | components["schemas"]["DraftInvoiceUpdate"] | components["schemas"]["InvoiceUpdate"] | components["schemas"]["TaskTypeUpdate"] | components["schemas"]["TaskUpdate"] | components["schemas"]["WipEntryUpdate"] | components["schemas"]["MailTemplateUpdate"] | components["schemas"]["DocumentSeriesUpdate"] | components["schemas"]["GlMappingUpdate"] | components["schemas"]["FileUpdate"];
         /**
          * Custom record update
          * @description Record to update. For custom types.
@@ -32461,10 +33258,39 @@ export interface components {
             attributes: components["schemas"]["DocumentSeriesFields"];
         };
         /**
+         * Gl mapping upsert
+         * @description Record to create or update. The type is `GlMapping`.
+         */
+        GlMappingUpsert: {
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "GlMapping";
+            /**
+             * System ref
+             * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
+             *     record.
+             * @example OPP-501
+             */
+            systemRef?: string;
+            /**
+             * Expected version
+             * Format: int32
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
+            attributes: components["schemas"]["GlMappingFields"];
+        };
+        /**
          * Standard record upsert
          * @description Record to create or update. For standard types.
          */
-        StandardRecordUpsert: components["schemas"]["ClientUpsert"] | components["schemas"]["ClientTypeUpsert"] | components["schemas"]["TaxRegionUpsert"] | components["schemas"]["ClientGroupUpsert"] | components["schemas"]["ClientBusinessEntityUpsert"] | components["schemas"]["ContactClientUpsert"] | components["schemas"]["ContactInfoUpsert"] | components["schemas"]["DepartmentUpsert"] | components["schemas"]["IndustryUpsert"] | components["schemas"]["OfficeUpsert"] | components["schemas"]["OrgUpsert"] | components["schemas"]["ServiceLineUpsert"] | components["schemas"]["ContactUpsert"] | components["schemas"]["JobUpsert"] | components["schemas"]["JobTemplateUpsert"] | components["schemas"]["StaffUpsert"] | components["schemas"]["StaffTypeUpsert"] | components["schemas"]["PaymentUpsert"] | components["schemas"]["DraftInvoiceUpsert"] | components["schemas"]["InvoiceUpsert"] | components["schemas"]["TaskTypeUpsert"] | components["schemas"]["TaskUpsert"] | components["schemas"]["WipEntryUpsert"] | components["schemas"]["MailTemplateUpsert"] | components["schemas"]["DocumentSeriesUpsert"];
+        StandardRecordUpsert: components["schemas"]["ClientUpsert"] | components["schemas"]["ClientTypeUpsert"] | components["schemas"]["TaxRegionUpsert"] | components["schemas"]["ClientGroupUpsert"] | components["schemas"]["ClientBusinessEntityUpsert"] | components["schemas"]["ContactClientUpsert"] | components["schemas"]["ContactInfoUpsert"] | components["schemas"]["DepartmentUpsert"] | components["schemas"]["IndustryUpsert"] | components["schemas"]["OfficeUpsert"] | components["schemas"]["OrgUpsert"] | components["schemas"]["ServiceLineUpsert"] | components["schemas"]["ContactUpsert"] | components["schemas"]["JobUpsert"] | components["schemas"]["JobTemplateUpsert"] | components["schemas"]["StaffUpsert"] | components["schemas"]["StaffTypeUpsert"] | components["schemas"]["PaymentUpsert"] | components["schemas"]["DraftInvoiceUpsert"] | components["schemas"]["InvoiceUpsert"] | components["schemas"]["TaskTypeUpsert"] | components["schemas"]["TaskUpsert"] | components["schemas"]["WipEntryUpsert"] | components["schemas"]["MailTemplateUpsert"] | components["schemas"]["DocumentSeriesUpsert"] | components["schemas"]["GlMappingUpsert"];
         /**
          * Custom record upsert
          * @description Record to create or update. For custom types.
@@ -32499,7 +33325,7 @@ export interface components {
              * @description Name of the standard record type.
              * @enum {string}
              */
-            type: "Client" | "ClientType" | "TaxRegion" | "ClientGroup" | "ClientBusinessEntity" | "ContactClient" | "ContactInfo" | "Department" | "Industry" | "Office" | "Org" | "ServiceLine" | "Contact" | "Job" | "JobTemplate" | "Staff" | "StaffType" | "QuickPaymentLink" | "DraftInvoice" | "TaskType" | "Task" | "MailTemplate" | "DocumentSeries" | "Engagement" | "File";
+            type: "Client" | "ClientType" | "TaxRegion" | "ClientGroup" | "ClientBusinessEntity" | "ContactClient" | "ContactInfo" | "Department" | "Industry" | "Office" | "Org" | "ServiceLine" | "Contact" | "Job" | "JobTemplate" | "Staff" | "StaffType" | "QuickPaymentLink" | "DraftInvoice" | "TaskType" | "Task" | "MailTemplate" | "DocumentSeries" | "GlMapping" | "Engagement" | "File";
             /**
              * System ref
              * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
@@ -33201,6 +34027,139 @@ export interface components {
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "invoiceId" | "lineId" | "documentNumber" | "documentType" | "status" | "invoiceDate" | "voidedDate" | "orgId" | "clientId" | "officeId" | "taxRegionId" | "currency" | "lineType" | "jobId" | "serviceLineId" | "description" | "quantity" | "unitAmount" | "amount" | "taxable" | "taxableAmount" | "taxName" | "taxCategory" | "taxRatePercent" | "taxAmount";
+            direction: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Journal entry day column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        JournalEntryDayColumn: "businessDate";
+        /**
+         * Journal entry group by day
+         * @description A column to group by, as a whole or in ranges.
+         */
+        JournalEntryGroupByDay: {
+            column: components["schemas"]["JournalEntryDayColumn"];
+            by?: components["schemas"]["CalendarUnit"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+            /**
+             * Business date
+             * Format: date
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days, and
+             *     cannot be combined with `by`.
+             * @example 2026-09-30
+             */
+            daysBefore?: string;
+        };
+        /**
+         * Journal entry instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        JournalEntryInstantColumn: "createdAt" | "updatedAt" | "recordedAt";
+        /**
+         * Journal entry group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        JournalEntryGroupByInstant: {
+            column: components["schemas"]["JournalEntryInstantColumn"];
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * Journal entry number column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        JournalEntryNumberColumn: "amount" | "debit" | "credit" | "taxRatePercent";
+        /**
+         * Journal entry group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        JournalEntryGroupByNumber: {
+            column: components["schemas"]["JournalEntryNumberColumn"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * Journal entry value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        JournalEntryValueColumn: "id" | "systemRef" | "active" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "currency" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
+        /**
+         * Journal entry group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        JournalEntryGroupByValue: {
+            column: components["schemas"]["JournalEntryValueColumn"];
+        };
+        /**
+         * Journal entry group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        JournalEntryGroupBy: components["schemas"]["JournalEntryGroupByDay"] | components["schemas"]["JournalEntryGroupByInstant"] | components["schemas"]["JournalEntryGroupByNumber"] | components["schemas"]["JournalEntryGroupByValue"];
+        /**
+         * Journal entry ordered column
+         * @description Column to calculate the figure from.
+         * @enum {string}
+         */
+        JournalEntryOrderedColumn: "createdAt" | "updatedAt" | "amount" | "debit" | "credit" | "businessDate" | "recordedAt" | "taxRatePercent";
+        /**
+         * Journal entry sum measure
+         * @description A figure.
+         */
+        JournalEntrySumMeasure: {
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["JournalEntryNumberColumn"];
+        };
+        /**
+         * Journal entry range measure
+         * @description A figure.
+         */
+        JournalEntryRangeMeasure: {
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["JournalEntryOrderedColumn"];
+        };
+        /**
+         * Journal entry measure
+         * @description A figure.
+         */
+        JournalEntryMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["JournalEntrySumMeasure"] | components["schemas"]["JournalEntryRangeMeasure"];
+        /**
+         * Journal entry aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        JournalEntryAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "amount" | "debit" | "credit" | "currency" | "businessDate" | "recordedAt" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "taxRatePercent" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -39015,6 +39974,65 @@ export interface components {
             with?: components["schemas"]["BilledLineRelation"][];
         };
         /**
+         * Journal entry field
+         * @description Name of a property of `JournalEntry`.
+         * @enum {string}
+         */
+        JournalEntryField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "amount" | "debit" | "credit" | "currency" | "businessDate" | "recordedAt" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "taxRatePercent" | "reversesId" | "reason";
+        /**
+         * Journal entry relation
+         * @description Row that a `JournalEntry` refers to: `org` requires `REF_R`, `client` requires `CLNT_R`, `office` requires `REF_R`, `job` requires `JOB_R`, `serviceLine` requires `REF_R`, `invoice` requires `INVC_R`, `payment` requires `PYMT_R`, `taxRegion` requires `REF_R`.
+         * @enum {string}
+         */
+        JournalEntryRelation: "org" | "client" | "office" | "job" | "serviceLine" | "invoice" | "payment" | "taxRegion";
+        /**
+         * Journal entry list request
+         * @description Page of a list.
+         */
+        JournalEntryListRequest: {
+            /**
+             * Format: int32
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["EntityWhere"];
+            /**
+             * @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires.
+             * @example [
+             *       "postingId",
+             *       "kind"
+             *     ]
+             */
+            fields?: components["schemas"]["JournalEntryField"][];
+            /**
+             * @description Rows that each row refers to, whose names the response includes in its `with`.
+             * @example [
+             *       "org"
+             *     ]
+             */
+            with?: components["schemas"]["JournalEntryRelation"][];
+        };
+        /**
          * Ledger entry field
          * @description Name of a property of `LedgerEntry`.
          * @enum {string}
@@ -43911,6 +44929,153 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["BilledLineAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listJournalEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JournalEntryListRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of journal entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalEntryPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    searchJournalEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JournalEntrySearchRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of the matching journal entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalEntryPage"];
+                };
+            };
+            400: components["responses"]["InvalidSearch"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    aggregateJournalEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JournalEntryAggregateRequest"];
             };
         };
         responses: {

@@ -34,8 +34,11 @@ const byMany = <Body>(work: (caller: number) => Promise<HttpResponse<Body>>) =>
 
 /** Upserts the items by all callers, each in another order. @returns the number of created rows, and the errors. */
 async function upsertByMany(path: string, items: readonly unknown[]) {
-  // An org has one active series for each type of document.
-  await store.write(tenant.id, (session) => session.all(sql`update document_series set active = false`));
+  // An org has one active series for each type of document, and one account for each purpose.
+  await store.write(tenant.id, async (session) => {
+    await session.all(sql`update document_series set active = false`);
+    await session.all(sql`update gl_mapping set active = false`);
+  });
   const responses = await byMany((caller) => {
     const first = caller % items.length;
     return call<Upserted>('POST', path, { records: [...items.slice(first), ...items.slice(0, first)] });

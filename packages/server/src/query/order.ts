@@ -19,7 +19,8 @@ export function orderKeys(entity: AnyEntity, orderBy: readonly Readonly<Record<s
     const field = entity.sortedBy(name);
     if (field !== undefined && !keys.has(field)) keys.set(field, keyOf(entity, field, direction));
   }
-  if (!keys.has('id')) keys.set('id', keyOf(entity, 'id', 'asc'));
+  for (const field of [entity.sortedBy('id') ?? 'id', 'id'])
+    if (!keys.has(field)) keys.set(field, keyOf(entity, field, 'asc'));
   return [...keys.values()];
 }
 

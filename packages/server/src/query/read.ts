@@ -125,9 +125,9 @@ function pageRun<Row extends Identified>(
         : sql`select e.id from ${sql.table(entity.table)} ${sql.id('e')} ${rest} offset ${skipped}`;
       // Values that are calculated for a row are only calculated for those of the page, and not for those that are skipped.
       const statement =
-        skipped > 0
+        skipped > 0 && entity.sortedBy('id') === 'id'
           ? sql`${selection(entity)} where ${entity.within('e', tenantId)} and e.id = any(array(${skipping})) order by ${order}`
-          : sql`${selection(entity)} ${rest}`;
+          : sql`${selection(entity)} ${rest} offset ${skipped}`;
       const used = rows.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(rows));
       const limited = withinPage(entity)<Row>(statement, used);
       rows.push(...(await session.all(dependsOnOperands(where) ? plannedForValues(limited) : limited)));

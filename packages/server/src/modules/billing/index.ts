@@ -6,6 +6,7 @@ import { invoice } from './invoice/invoice.ts';
 import './invoice/invoice-rules.ts';
 import { listUnpaidInvoices } from './invoice/listUnpaidInvoices.ts';
 import { getClientStatement } from './ledger/getClientStatement.ts';
+import { journalEntry } from './ledger/journal-entry.ts';
 import { ledgerEntry } from './ledger/ledger-entry.ts';
 import { createQuickPaymentLink } from './link/createQuickPaymentLink.ts';
 import { quickPaymentLink } from './link/payment-link.ts';
@@ -39,6 +40,9 @@ export const billing = {
   getMail: byId(mail),
   searchMails: pageOf(mail),
   getClientStatement,
+  listJournalEntries: pageOf(journalEntry),
+  searchJournalEntries: pageOf(journalEntry),
+  aggregateJournalEntries: aggregateOf(journalEntry),
   listLedgerEntries: pageOf(ledgerEntry),
   searchLedgerEntries: pageOf(ledgerEntry),
   getLedgerEntry: byId(ledgerEntry),
@@ -49,6 +53,7 @@ export { draftBySchedule } from './draft/draft-by-schedule.ts';
 export { draftInvoice } from './draft/draft-invoice.ts';
 export { invoice } from './invoice/invoice.ts';
 export { markOverdue } from './invoice/mark-overdue.ts';
+export { glMapping } from './ledger/gl-mapping.ts';
 export type { Breach } from './ledger/invariants.ts';
 export { findBreaches } from './ledger/invariants.ts';
 export type { Difference, KeptSums } from './ledger/kept-sums.ts';

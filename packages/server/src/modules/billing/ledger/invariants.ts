@@ -1,6 +1,8 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Session } from '../../../platform/store/session.ts';
+import type { BookRule } from './book-rule.ts';
 import { findWrongBilling } from './job-billing.ts';
+import { journalRules } from './journal-invariants.ts';
 
 /** A row that violates an invariant of the books. */
 export interface Breach {
@@ -8,12 +10,6 @@ export interface Breach {
   readonly rule: string;
   readonly id: string;
   readonly detail: string;
-}
-
-interface Rule {
-  readonly rule: string;
-  /** Query of the rows that violate it: their `id` and a `detail`, both text. */
-  readonly broken: (tenantId: number) => RawBuilder<{ id: string; detail: string }>;
 }
 
 /**
@@ -70,9 +66,10 @@ const amountsOf = {
   quick_payment_link: ['amount'],
 } as const;
 
-const rules: readonly Rule[] = [
+const rules: readonly BookRule[] = [
+  ...journalRules,
   // Rows from before these rules keep their currencies and amounts; they are listed here.
-  ...Object.entries(amountsOf).flatMap(([table, columns]): Rule[] => [
+  ...Object.entries(amountsOf).flatMap(([table, columns]): BookRule[] => [
     {
       rule: `the currency of a row of ${table} is that of its client`,
       broken: (tenantId) => sql`

@@ -1324,6 +1324,41 @@ alter table file enable row level security, force row level security;
 create policy tenant_isolation on file for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on file to financial_automation_service;
 
+create table gl_mapping (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
+  active boolean default true not null,
+  created_at timestamp(3) with time zone default tenant_now() not null,
+  updated_at timestamp(3) with time zone default tenant_now() not null,
+  version integer default 1 not null,
+  org_id uuid not null,
+  purpose text collate "C" not null,
+  kind text collate "C",
+  payment_method text collate "C",
+  service_line_id uuid,
+  tax_name text collate "C",
+  account_code text collate "C" not null,
+  account_name text collate "C",
+  subject text collate "C" generated always as (COALESCE(kind, payment_method, service_line_id::text, tax_name, ''::text)) stored not null,
+  constraint gl_mapping_kind_enum CHECK (kind = ANY (ARRAY['INVOICE'::text, 'ALLOCATION'::text, 'DEALLOCATION'::text, 'WRITE_OFF'::text, 'RECOVERY'::text, 'VOID'::text, 'PAYMENT'::text, 'CREDIT_NOTE'::text, 'REFUND'::text, 'RETURN'::text, 'PAYMENT_VOID'::text, 'NOTE_VOID'::text, 'WORK'::text, 'WORK_REVERSED'::text, 'WRITE_UP'::text, 'WRITE_DOWN'::text, 'BILLED'::text, 'UNBILLED'::text])),
+  constraint gl_mapping_org_id_reference FOREIGN KEY (tenant_id, org_id) REFERENCES org(tenant_id, id),
+  constraint gl_mapping_payment_method_enum CHECK (payment_method = ANY (ARRAY['ACH'::text, 'CARD'::text, 'CHECK'::text, 'WIRE'::text, 'CASH'::text, 'CREDIT'::text, 'OTHER'::text])),
+  constraint gl_mapping_pkey PRIMARY KEY (tenant_id, id),
+  constraint gl_mapping_purpose_agrees CHECK ((kind IS NULL OR (purpose = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'WIP'::text, 'WRITE_OFF'::text, 'WIP_CHANGE'::text]))) AND (payment_method IS NULL OR purpose = 'PAYMENT'::text) AND (service_line_id IS NULL OR purpose = 'REVENUE'::text) AND (tax_name IS NULL OR purpose = 'TAX'::text)),
+  constraint gl_mapping_purpose_enum CHECK (purpose = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'WIP'::text, 'REVENUE'::text, 'TAX'::text, 'PAYMENT'::text, 'WRITE_OFF'::text, 'WIP_CHANGE'::text])),
+  constraint gl_mapping_service_line_id_reference FOREIGN KEY (tenant_id, service_line_id) REFERENCES service_line(tenant_id, id),
+  constraint gl_mapping_system_ref_unique UNIQUE (tenant_id, system_ref)
+);
+CREATE INDEX gl_mapping_metadata_index ON gl_mapping USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
+CREATE UNIQUE INDEX gl_mapping_subject_unique ON gl_mapping USING btree (tenant_id, org_id, purpose, subject) WHERE active;
+CREATE INDEX gl_mapping_updated_at_index ON gl_mapping USING btree (tenant_id, updated_at, id);
+alter table gl_mapping enable row level security, force row level security;
+create policy tenant_isolation on gl_mapping for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant insert, select, update on gl_mapping to financial_automation_service;
+
 create table idempotency_key (
   tenant_id integer not null,
   api_user_id uuid not null,
@@ -1510,6 +1545,7 @@ CREATE INDEX invoice_refs_index ON invoice USING gin (tenant_id, invoice_number 
 CREATE INDEX invoice_status_index ON invoice USING btree (tenant_id, status, id);
 CREATE INDEX invoice_total_index ON invoice USING btree (tenant_id, total, id);
 CREATE INDEX invoice_updated_at_index ON invoice USING btree (tenant_id, updated_at, id);
+CREATE INDEX invoice_without_amount_index ON invoice USING btree (tenant_id, id) WHERE total = 0::numeric AND posted_at IS NOT NULL;
 alter table invoice enable row level security, force row level security;
 create policy tenant_isolation on invoice for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on invoice to financial_automation_service;
@@ -3013,6 +3049,177 @@ create view billed_line with (security_invoker=true) as
      LEFT JOIN job j ON j.tenant_id = l.tenant_id AND j.id = l.job_id;
 grant select on billed_line to financial_automation_service;
 
+create view journal_entry with (security_invoker=true) as
+ SELECT e.tenant_id,
+    journal_row_id(e.id, r.number) AS id,
+    e.id AS posting_id,
+    e.kind,
+    r.purpose,
+    COALESCE(narrow.account_code,
+        CASE
+            WHEN r.purpose = 'REVENUE'::text THEN s.revenue_account_code
+            ELSE NULL::text
+        END, wide.account_code) AS account_code,
+        CASE
+            WHEN narrow.id IS NOT NULL THEN narrow.account_name
+            WHEN r.purpose <> 'REVENUE'::text OR s.revenue_account_code IS NULL THEN wide.account_name
+            ELSE NULL::text
+        END AS account_name,
+    r.amount,
+    GREATEST(r.amount, 0.00) AS debit,
+    GREATEST(- r.amount, 0.00) AS credit,
+    e.currency,
+    e.business_date,
+    e.recorded_at,
+    o.org_id,
+    r.client_id,
+    c.office_id,
+    r.job_id,
+    j.service_line_id,
+    e.invoice_id,
+    r.invoice_line_id,
+    e.payment_id,
+    e.wip_entry_id,
+    r.payment_method,
+    r.tax_name,
+    r.tax_category,
+    r.tax_region_id,
+    r.tax_rate_percent,
+    e.reverses_id,
+    e.reason
+   FROM ( SELECT ledger_entry.tenant_id,
+            ledger_entry.id,
+            ledger_entry.account,
+            ledger_entry.kind,
+            ledger_entry.amount,
+            ledger_entry.currency,
+            ledger_entry.business_date,
+            ledger_entry.recorded_at,
+            ledger_entry.client_id,
+            ledger_entry.job_id,
+            ledger_entry.invoice_id,
+            ledger_entry.payment_id,
+            ledger_entry.wip_entry_id,
+            ledger_entry.reverses_id,
+            ledger_entry.reason
+           FROM ledger_entry
+        UNION ALL
+         SELECT invoice.tenant_id,
+            invoice.id,
+            'RECEIVABLE'::text COLLATE "C" AS text,
+            'INVOICE'::text COLLATE "C" AS text,
+            0.00::numeric(16,2) AS "numeric",
+            invoice.currency,
+            invoice.invoice_date,
+            invoice.posted_at,
+            invoice.client_id,
+            NULL::uuid AS uuid,
+            invoice.id,
+            NULL::uuid AS uuid,
+            NULL::uuid AS uuid,
+            NULL::uuid AS uuid,
+            NULL::text COLLATE "C" AS text
+           FROM invoice
+          WHERE invoice.total = 0::numeric AND invoice.posted_at IS NOT NULL) e
+     CROSS JOIN LATERAL ( SELECT 0 AS number,
+            e.account AS purpose,
+                CASE e.account
+                    WHEN 'CREDIT'::text THEN - e.amount
+                    ELSE e.amount
+                END AS amount,
+            e.client_id,
+            e.job_id,
+            NULL::uuid AS invoice_line_id,
+            NULL::text COLLATE "C" AS payment_method,
+            NULL::text COLLATE "C" AS tax_name,
+            NULL::text COLLATE "C" AS tax_category,
+            NULL::uuid AS tax_region_id,
+            NULL::numeric AS tax_rate_percent
+          WHERE e.amount <> 0::numeric AND NOT (e.account = 'RECEIVABLE'::text AND (e.kind = ANY (ARRAY['ALLOCATION'::text, 'DEALLOCATION'::text])))
+        UNION ALL
+         SELECT 1,
+            'RECEIVABLE'::text,
+            e.amount,
+            i.client_id,
+            NULL::uuid,
+            NULL::uuid,
+            NULL::text,
+            NULL::text,
+            NULL::text,
+            NULL::uuid,
+            NULL::numeric
+           FROM invoice i
+          WHERE i.tenant_id = e.tenant_id AND i.id = e.invoice_id AND e.account = 'CREDIT'::text AND (e.kind = ANY (ARRAY['ALLOCATION'::text, 'DEALLOCATION'::text]))
+        UNION ALL
+         SELECT 1,
+                CASE e.account
+                    WHEN 'WIP'::text THEN 'WIP_CHANGE'::text
+                    ELSE 'WRITE_OFF'::text
+                END AS "case",
+            - e.amount,
+            e.client_id,
+            e.job_id,
+            NULL::uuid,
+            NULL::text,
+            NULL::text,
+            NULL::text,
+            NULL::uuid,
+            NULL::numeric
+          WHERE e.account = 'WIP'::text OR (e.kind = ANY (ARRAY['WRITE_OFF'::text, 'RECOVERY'::text]))
+        UNION ALL
+         SELECT 1,
+            'PAYMENT'::text,
+            e.amount,
+            e.client_id,
+            NULL::uuid,
+            NULL::uuid,
+            p.method,
+            NULL::text,
+            NULL::text,
+            NULL::uuid,
+            NULL::numeric
+           FROM payment p
+          WHERE p.tenant_id = e.tenant_id AND p.id = e.payment_id AND e.account = 'CREDIT'::text AND (e.kind = ANY (ARRAY['PAYMENT'::text, 'REFUND'::text, 'RETURN'::text, 'PAYMENT_VOID'::text]))
+        UNION ALL
+         SELECT 8 * (l."position" + 1) + part.number,
+            part.purpose,
+            part.amount *
+                CASE
+                    WHEN e.kind = ANY (ARRAY['VOID'::text, 'NOTE_VOID'::text]) THEN 1
+                    ELSE '-1'::integer
+                END::numeric,
+            e.client_id,
+            l.job_id,
+            t.id,
+            NULL::text,
+            part.tax_name,
+            part.tax_category,
+            part.tax_region_id,
+            part.tax_rate_percent
+           FROM invoice_line_tax t
+             JOIN invoice_line l ON l.tenant_id = t.tenant_id AND l.id = t.line_id
+             JOIN invoice i ON i.tenant_id = t.tenant_id AND i.id = t.invoice_id
+             CROSS JOIN LATERAL ( VALUES (0,'REVENUE'::text COLLATE "C",t.amount,NULL::text COLLATE "C",NULL::text COLLATE "C",NULL::uuid,NULL::numeric), (1 + t."position",'TAX'::text,t.tax_amount,t.name,t.category,COALESCE(t.region_id, i.tax_region_id),t.rate_percent)) part(number, purpose, amount, tax_name, tax_category, tax_region_id, tax_rate_percent)
+          WHERE t.tenant_id = e.tenant_id AND t.invoice_id = e.invoice_id AND part.amount <> 0::numeric AND (e.kind = ANY (ARRAY['INVOICE'::text, 'CREDIT_NOTE'::text, 'VOID'::text, 'NOTE_VOID'::text]))) r
+     LEFT JOIN client c ON c.tenant_id = e.tenant_id AND c.id = r.client_id
+     LEFT JOIN invoice d ON d.tenant_id = e.tenant_id AND d.id = e.invoice_id
+     LEFT JOIN job j ON j.tenant_id = e.tenant_id AND j.id = r.job_id
+     LEFT JOIN service_line s ON s.tenant_id = j.tenant_id AND s.id = j.service_line_id
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN r.purpose = ANY (ARRAY['RECEIVABLE'::text, 'REVENUE'::text, 'TAX'::text, 'WRITE_OFF'::text]) THEN COALESCE(d.org_id, c.org_id)
+                    ELSE c.org_id
+                END AS org_id) o
+     LEFT JOIN gl_mapping narrow ON narrow.tenant_id = e.tenant_id AND narrow.active AND narrow.org_id = o.org_id AND narrow.purpose = r.purpose AND narrow.subject =
+        CASE r.purpose
+            WHEN 'REVENUE'::text THEN j.service_line_id::text
+            WHEN 'TAX'::text THEN r.tax_name
+            WHEN 'PAYMENT'::text THEN r.payment_method
+            ELSE e.kind
+        END
+     LEFT JOIN gl_mapping wide ON wide.tenant_id = e.tenant_id AND wide.active AND wide.org_id = o.org_id AND wide.purpose = r.purpose AND wide.subject = ''::text;
+grant select on journal_entry to financial_automation_service;
+
 CREATE OR REPLACE PROCEDURE public.add_balances(IN changes balance_change[]) LANGUAGE sql
 BEGIN ATOMIC
  UPDATE client k SET outstanding_balance = limited((k.outstanding_balance + c.outstanding)), unapplied_credit = limited((k.unapplied_credit + c.unapplied)), version = (k.version + 1), updated_at = GREATEST(k.updated_at, tenant_now())
@@ -3529,6 +3736,9 @@ RETURN (NOT (status = ANY (ARRAY['PENDING'::text, 'VOIDED'::text])));
 
 CREATE OR REPLACE FUNCTION public.is_priced(quantity numeric, unit_amount numeric, amount numeric, taxable boolean, rate_percent numeric, tax_amount numeric, prices_include_tax boolean, tax_rounding text, places integer) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ((line_amount(quantity, unit_amount, places) = (amount + CASE WHEN prices_include_tax THEN tax_amount ELSE (0)::numeric END)) AND (taxable OR (tax_amount = (0)::numeric)) AND ((tax_rounding = 'DOCUMENT'::text) OR (tax_amount = tax_of(amount, tax_amount, taxable, rate_percent, prices_include_tax, places))));
+
+CREATE OR REPLACE FUNCTION public.journal_row_id(posting uuid, number integer) RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (("left"((posting)::text, 29) || lpad(to_hex(((((('x'::text || "right"((posting)::text, 7)))::bit(28))::bigint + ((number)::bigint * 165115451)) % (268435456)::bigint)), 7, '0'::text)))::uuid;
 
 CREATE OR REPLACE FUNCTION public.keep_page_marks() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin

@@ -1,0 +1,23 @@
+import { sql } from 'kysely';
+import { defineEntity, one } from '../../../entity/entity.ts';
+import { documentNumber } from './ledger-entry.ts';
+
+/** A row of a posting in double entry, which a view of the database derives from the ledger. */
+export const journalEntry = defineEntity('JournalEntry', {
+  table: 'journal_entry',
+  relations: { client: one('Client', 'clientId'), job: one('Job', 'jobId') },
+  computed: {
+    systemRef: (row) => sql`${sql.ref(`${row}.id`)}::text`,
+    sysRefs: () => sql`'[]'::jsonb`,
+    metadata: () => sql`'{}'::jsonb`,
+    active: () => sql`true`,
+    createdAt: (row) => sql.ref(`${row}.recorded_at`),
+    updatedAt: (row) => sql.ref(`${row}.recorded_at`),
+    version: () => sql`1`,
+    documentNumber,
+  },
+  // The order of IDs is that of postings, which have an index.
+  sortedBy: { id: 'postingId', systemRef: 'postingId', active: null, createdAt: 'recordedAt', updatedAt: 'recordedAt' },
+  writable: false,
+  audited: false,
+});

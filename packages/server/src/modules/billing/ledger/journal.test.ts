@@ -1,0 +1,302 @@
+/** The ledger as double entry, with the accounts of the firm. */
+import type { components } from '@financial-automation/spec';
+import { expect, test } from 'vitest';
+import { firm } from '../../../../test/modules/billing.ts';
+import { only, recordsOf } from '../../../../test/modules/records.ts';
+import { testService } from '../../../../test/service.ts';
+import { findBreaches } from './invariants.ts';
+
+type JournalEntry = components['schemas']['JournalEntry'];
+
+const service = await testService();
+const { client, draftOf, invoice, jobId, newClient, newJob, pay, post, records, workFor } = await firm(service);
+const { body: orgs } = await service.call<{ data: { id: string; systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
+const [org] = orgs.data;
+const map = (attributes: object) => records.make('GlMapping', { orgId: org?.id, ...attributes });
+
+async function entriesOf(where: object): Promise<JournalEntry[]> {
+  const { body } = await service.call<{ data: JournalEntry[] }>('POST', '/gql/v1/journal_entries/search', {
+    where,
+    pageSize: 1000,
+    orderBy: [{ businessDate: 'asc' }],
+  });
+  return body.data;
+}
+
+/** Rows in words, those of a posting in the order of their amounts. */
+async function journalOf(where: object): Promise<string[]> {
+  const rows = await entriesOf(where);
+  return Map.groupBy(rows, ({ postingId }) => postingId)
+    .values()
+    .toArray()
+    .flatMap((posting) => posting.toSorted((one, other) => Number(other.amount) - Number(one.amount)))
+    .map(
+      ({ kind, purpose, amount, accountCode }) =>
+        `${kind} ${purpose} ${amount}${accountCode === null ? '' : ` in ${accountCode}`}`,
+    );
+}
+
+async function agrees(): Promise<void> {
+  expect(await service.store.read(service.tenant.id, (session) => findBreaches(session, service.tenant.id))).toEqual(
+    [],
+  );
+}
+
+test('searchJournalEntries returns the life of an invoice as postings that add up to zero', async () => {
+  const { id: regionId } = await records.make('TaxRegion', {
+    name: 'Hawaii',
+    code: 'US-HI',
+    country: 'US',
+    state: 'HI',
+    ratePercent: '4.5',
+    appliesToServices: true,
+  });
+  const { id: clientId } = await newClient({ taxRegionId: regionId });
+  const draft = await draftOf([{ unitAmount: '200.00', taxable: true }, { unitAmount: '10.00' }], { clientId });
+  const bill = await invoice(await post(draft));
+  const paid = await pay('100.00', [{ invoiceId: bill.id, amount: '80.00' }], { clientId });
+  await records.update([
+    { type: 'Payment', systemRef: paid.systemRef, attributes: { refundedAmount: '20.00', changeDate: '2026-02-03' } },
+    {
+      type: 'Invoice',
+      systemRef: bill.systemRef,
+      attributes: { status: 'WRITTEN_OFF', writeOffReason: 'Gone', changeDate: '2026-02-04' },
+    },
+  ]);
+  expect(bill.total).toBe('219.00');
+  expect(await journalOf({ clientId: { _eq: clientId } })).toEqual([
+    'INVOICE RECEIVABLE 219.00',
+    'INVOICE TAX -9.00',
+    'INVOICE REVENUE -10.00',
+    'INVOICE REVENUE -200.00',
+    'PAYMENT PAYMENT 100.00',
+    'PAYMENT CREDIT -100.00',
+    'ALLOCATION CREDIT 80.00',
+    'ALLOCATION RECEIVABLE -80.00',
+    'REFUND CREDIT 20.00',
+    'REFUND PAYMENT -20.00',
+    'WRITE_OFF WRITE_OFF 139.00',
+    'WRITE_OFF RECEIVABLE -139.00',
+  ]);
+  const [tax] = await entriesOf({ purpose: { _eq: 'TAX' }, clientId: { _eq: clientId } });
+  expect(tax).toMatchObject({
+    taxName: 'Hawaii',
+    taxRegionId: regionId,
+    taxRatePercent: '4.5',
+    documentNumber: bill.invoiceNumber,
+    orgId: org?.id,
+    debit: '0.00',
+    credit: '9.00',
+    invoiceLineId: bill.lines[0]?.id,
+  });
+  await agrees();
+});
+
+test('searchJournalEntries returns the tax of an invoice of 0.00', async () => {
+  const { id: clientId } = await newClient();
+  const lines = [
+    { unitAmount: '100.00', taxable: true, taxRatePercent: '19' },
+    { unitAmount: '-119.00', lineType: 'DISCOUNT' as const },
+  ];
+  await post(await draftOf(lines, { clientId }));
+  expect(await journalOf({ clientId: { _eq: clientId } })).toEqual([
+    'INVOICE REVENUE 119.00',
+    'INVOICE TAX -19.00',
+    'INVOICE REVENUE -100.00',
+  ]);
+  await agrees();
+});
+
+test('searchJournalEntries returns a credit note and what voids undo', async () => {
+  const { id: clientId } = await newClient();
+  const line = { unitAmount: '50.00', taxable: true, taxRatePercent: '10' };
+  const bill = await invoice(await post(await draftOf([line], { clientId })));
+  const job = await newJob(clientId);
+  const { id: work } = await records.make('WipEntry', {
+    wipType: 'PROGRESS',
+    clientId,
+    jobId: job,
+    workDate: '2026-01-10',
+    amount: '-20.00',
+  });
+  const credit = { lineType: 'PROGRESS' as const, ...line, unitAmount: '-20.00', jobId: job, wipIds: [work] };
+  const note = await invoice(await post(await draftOf([credit], { clientId, creditedInvoiceId: bill.id })));
+  const others = { clientId: { _eq: clientId }, purpose: { _nin: ['WIP', 'WIP_CHANGE'] } };
+  const posted = [
+    'INVOICE RECEIVABLE 55.00',
+    'INVOICE TAX -5.00',
+    'INVOICE REVENUE -50.00',
+    'CREDIT_NOTE REVENUE 20.00',
+    'CREDIT_NOTE TAX 2.00',
+    'CREDIT_NOTE CREDIT -22.00',
+  ];
+  expect(await journalOf(others)).toEqual(posted);
+  for (const { systemRef } of [note, bill])
+    await records.update([{ type: 'Invoice', systemRef, attributes: { status: 'VOIDED', voidReason: 'Wrong' } }]);
+  expect(await journalOf(others)).toEqual([
+    ...posted,
+    'NOTE_VOID CREDIT 22.00',
+    'NOTE_VOID TAX -2.00',
+    'NOTE_VOID REVENUE -20.00',
+    'VOID REVENUE 50.00',
+    'VOID TAX 5.00',
+    'VOID RECEIVABLE -55.00',
+  ]);
+  await agrees();
+});
+
+test('a GlMapping names the account of a purpose, of a service line, of a tax, of a payment method and of a kind', async () => {
+  const tax = await records.make('ServiceLine', { name: 'Tax', code: 'TAX', revenueAccountCode: '4010' });
+  const audit = await records.make('ServiceLine', { name: 'Audit', code: 'AUD', revenueAccountCode: '4020' });
+  const { id: clientId } = await newClient();
+  const jobs = await Promise.all(
+    [tax, audit].map(async ({ id }) => {
+      const job = await newJob(clientId);
+      const [{ systemRef } = { systemRef: null }] = (
+        await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/projects/search', {
+          where: { id: { _eq: job } },
+        })
+      ).body.data;
+      await records.update([{ type: 'Job', systemRef, attributes: { serviceLineId: id } }]);
+      return job;
+    }),
+  );
+  await map({ purpose: 'RECEIVABLE', accountCode: '1200' });
+  await map({ purpose: 'REVENUE', accountCode: '4000', accountName: 'Fees' });
+  await map({ purpose: 'REVENUE', accountCode: '4021', serviceLineId: audit.id, accountName: 'Audit fees' });
+  await map({ purpose: 'PAYMENT', accountCode: '1000' });
+  await map({ purpose: 'PAYMENT', accountCode: '1010', paymentMethod: 'CHECK' });
+  await map({ purpose: 'TAX', accountCode: '2200' });
+  await map({ purpose: 'TAX', accountCode: '2210', taxName: 'PST' });
+  await map({ purpose: 'WIP', accountCode: '1300' });
+  await map({ purpose: 'WIP_CHANGE', accountCode: '4900' });
+  await map({ purpose: 'WIP_CHANGE', accountCode: '4910', kind: 'WRITE_DOWN' });
+  const wipId = await workFor('1.00', jobs[0]);
+  const draft = await draftOf(
+    [
+      { lineType: 'TIME', jobId: jobs[0] ?? null, unitAmount: '150.00', wipIds: [wipId] },
+      { jobId: jobs[1] ?? null, unitAmount: '30.00' },
+      {
+        unitAmount: '100.00',
+        taxes: [
+          { name: 'GST', ratePercent: '5' },
+          { name: 'PST', ratePercent: '7' },
+        ],
+      },
+    ],
+    { clientId },
+  );
+  const invoiceId = await post(draft);
+  for (const method of ['CHECK', 'WIRE']) await pay('10.00', [{ invoiceId, amount: '10.00' }], { clientId, method });
+  expect(await journalOf({ clientId: { _eq: clientId } })).toEqual([
+    'WORK WIP 190.00 in 1300',
+    'WORK WIP_CHANGE -190.00 in 4900',
+    'INVOICE RECEIVABLE 292.00 in 1200',
+    'INVOICE TAX -5.00 in 2200',
+    'INVOICE TAX -7.00 in 2210',
+    'INVOICE REVENUE -30.00 in 4021',
+    'INVOICE REVENUE -100.00 in 4000',
+    'INVOICE REVENUE -150.00 in 4010',
+    'WRITE_DOWN WIP_CHANGE 40.00 in 4910',
+    'WRITE_DOWN WIP -40.00 in 1300',
+    'BILLED WIP_CHANGE 150.00 in 4900',
+    'BILLED WIP -150.00 in 1300',
+    ...['1010', '1000'].flatMap((account) => [
+      `PAYMENT PAYMENT 10.00 in ${account}`,
+      'PAYMENT CREDIT -10.00',
+      'ALLOCATION CREDIT 10.00',
+      'ALLOCATION RECEIVABLE -10.00 in 1200',
+    ]),
+  ]);
+  const names = (await entriesOf({ clientId: { _eq: clientId }, purpose: { _eq: 'REVENUE' } })).map(
+    ({ accountName }) => accountName,
+  );
+  expect(new Set(names)).toEqual(new Set(['Fees', 'Audit fees', null]));
+});
+
+test('a GlMapping is unique, restricted only as its purpose allows, and written with BOOKS_CLOSE', async () => {
+  let refs = 0;
+  const mapping = (attributes: object, as = records) =>
+    as.upsert([
+      { type: 'GlMapping', systemRef: `gl-${++refs}`, attributes: { orgId: org?.id, accountCode: '9', ...attributes } },
+    ]);
+  await map({ purpose: 'WRITE_OFF', accountCode: '6000' });
+  expect(only(await mapping({ purpose: 'WRITE_OFF' }))).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'DUPLICATE_REF', pointer: '/records/0/attributes/purpose' },
+  });
+  for (const [field, value] of [
+    ['kind', 'VOID'],
+    ['paymentMethod', 'CHECK'],
+  ])
+    expect(only(await mapping({ purpose: 'TAX', [String(field)]: value }))).toMatchObject({
+      status: 'FAILED',
+      error: { code: 'VALIDATION_ERROR', pointer: `/records/0/attributes/${field}` },
+    });
+  const clerk = recordsOf(await service.signIn({ roles: ['RECORD_W', 'REF_W'] }));
+  expect(only(await mapping({ purpose: 'TAX' }, clerk))).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'FORBIDDEN' },
+  });
+});
+
+test('aggregateJournalEntries returns a trial balance as of a day in one call, which agrees with the ledger', async () => {
+  const { id: clientId } = await newClient();
+  const bill = await post(await draftOf([{ unitAmount: '50.00' }], { clientId }));
+  await pay('20.00', [{ invoiceId: bill, amount: '20.00' }], { clientId });
+  const balanceAt = async (day: string) => {
+    const { body } = await service.call<{ data: { key: { purpose: string }; values: Record<string, string> }[] }>(
+      'POST',
+      '/gql/v1/journal_entries/aggregate',
+      {
+        where: { clientId: { _eq: clientId }, businessDate: { _lte: day } },
+        groupBy: [{ column: 'currency' }, { column: 'purpose' }],
+        measures: {
+          debit: { function: 'SUM', column: 'debit' },
+          credit: { function: 'SUM', column: 'credit' },
+          balance: { function: 'SUM', column: 'amount' },
+        },
+      },
+    );
+    return body.data.map(({ key, values }) => `${key.purpose}: ${values.debit} - ${values.credit} = ${values.balance}`);
+  };
+  expect(await balanceAt('2026-01-31')).toEqual(['RECEIVABLE: 50.00 - 0.00 = 50.00', 'REVENUE: 0.00 - 50.00 = -50.00']);
+  expect(await balanceAt('2026-02-28')).toEqual([
+    'CREDIT: 20.00 - 20.00 = 0.00',
+    'PAYMENT: 20.00 - 0.00 = 20.00',
+    'RECEIVABLE: 50.00 - 20.00 = 30.00',
+    'REVENUE: 0.00 - 50.00 = -50.00',
+  ]);
+  await agrees();
+});
+
+test('listJournalEntries has each row on one page, by cursor and by offset, and requires JRNL_R', async () => {
+  await workFor('2.00', jobId);
+  await post(await draftOf([{}, { unitAmount: '5.00' }], { clientId: client.id }));
+  const ids: string[] = [];
+  const skipped: string[] = [];
+  for (let cursor: string | null = '', page = 0; cursor !== null; page += 1) {
+    const read: { body: { data: JournalEntry[]; nextCursor: string | null } } = await service.call(
+      'POST',
+      '/gql/v1/journal_entries',
+      {
+        pageSize: 3,
+        ...(cursor !== '' && { cursor }),
+      },
+    );
+    ids.push(...read.body.data.map(({ id }) => id));
+    cursor = read.body.nextCursor;
+    const { body } = await service.call<{ data: JournalEntry[] }>('POST', '/gql/v1/journal_entries', {
+      pageSize: 3,
+      page: page * 3,
+    });
+    skipped.push(...body.data.map(({ id }) => id));
+  }
+  expect(ids.length).toBeGreaterThan(40);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids).toEqual(skipped);
+  const clerk = await service.signIn({ roles: ['INVC_R', 'PYMT_R', 'WIP_R'] });
+  expect((await clerk.call('POST', '/gql/v1/journal_entries', {})).status).toBe(403);
+  const accountant = await service.signIn({ roles: ['JRNL_R'] });
+  expect((await accountant.call('POST', '/gql/v1/journal_entries', {})).status).toBe(200);
+});
