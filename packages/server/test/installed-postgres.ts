@@ -18,8 +18,12 @@ export function postgresFolder(): string | undefined {
   return newest >= 15 ? `/usr/lib/postgresql/${newest}/bin` : undefined;
 }
 
-export async function startInstalledPostgres(binaries: string): Promise<InstalledPostgres> {
-  const server = await PostgresProcess.create(binaries);
+/** @param settings of the server, such as `wal_level=replica`. */
+export async function startInstalledPostgres(
+  binaries: string,
+  settings: readonly string[] = [],
+): Promise<InstalledPostgres> {
+  const server = await PostgresProcess.create(binaries, settings);
   return {
     url: server.url,
     environment: { ...process.env, PATH: `${binaries}${delimiter}${process.env.PATH}` },

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -48,6 +48,19 @@ export class PostgresProcess {
     return server;
   }
 
+  /** Starts a server on a copy of a data directory, which may have to recover first. The copy belongs to the server then. */
+  static async onCopy(binaries: string, data: string): Promise<PostgresProcess> {
+    const server = await PostgresProcess.#inNewFolder(binaries);
+    await rename(data, server.#data);
+    server.#giveToPostgres();
+    await server.start();
+    return server;
+  }
+
+  #giveToPostgres(): void {
+    execFileSync('chown', ['-R', String(postgresUser().uid ?? process.getuid?.()), this.#data]);
+  }
+
   /** Starts a standby of this server, from a copy of its data directory. */
   async standby(settings: readonly string[] = []): Promise<PostgresProcess> {
     const standby = await PostgresProcess.#inNewFolder(this.#binaries);
@@ -67,7 +80,7 @@ export class PostgresProcess {
         await writeFile(join(standby.#data, name), text);
       }
       await rm(join(standby.#data, 'postmaster.pid'), { force: true });
-      execFileSync('chown', ['-R', String(postgresUser().uid ?? process.getuid?.()), standby.#data]);
+      standby.#giveToPostgres();
     } finally {
       await client.end();
     }

@@ -1,99 +1,206 @@
-/** The commands of the run book restore a backup on which the service continues. */
+/** The commands of the run book restore a backup on which the service continues, and recover to a point in time. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { seedDemoData } from '@financial-automation/demo-data';
+import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { freePort } from '../../test/free-port.ts';
 import { postgresFolder, startInstalledPostgres } from '../../test/installed-postgres.ts';
+import { PostgresProcess } from '../../test/postgres-process.ts';
 import { databaseUrl, runOn } from '../../test/postgres-server.ts';
+import { readConfig } from '../app/read-config.ts';
 import { createApiKey } from '../operator/api-keys.ts';
 import { checkBooks } from '../operator/books.ts';
-import { isRestored } from '../operator/databases/index.ts';
+import { addCell, adoptDatabase, isRestored, setCellAddress } from '../operator/databases/index.ts';
 import { createTenant } from '../operator/tenants.ts';
 import { type Running, serve } from './main.ts';
 
 const binaries = postgresFolder();
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-backup-'));
 afterAll(() => rm(folder, { recursive: true }));
+const repository = fileURLToPath(new URL('../../../..', import.meta.url));
 const runBook = await readFile(new URL('../../docs/run-book.md', import.meta.url), 'utf8');
+const running = await readFile(new URL('../../docs/running.md', import.meta.url), 'utf8');
+const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
+const urlOf = (server: string, user: string, database: string) => {
+  const url = new URL(databaseUrl(server, database));
+  url.username = user;
+  return url.href;
+};
 
-test.skipIf(binaries === undefined)('a backup is restored, and the service continues on it', async () => {
-  const postgres = await startInstalledPostgres(binaries ?? '');
-  try {
-    const urlOf = (user: string, database: string) => {
-      const url = new URL(databaseUrl(postgres.url, database));
-      url.username = user;
-      return url.href;
-    };
-    await runOn(
-      postgres.url,
-      'create role service login createrole',
-      'create role financial_automation_service nologin',
-      'grant financial_automation_service to service',
-      'create database original owner service',
-      ...statementsOf('sql').map((statement) => statement.replace('…', 'backup')),
-    );
-    const before = await withServer(urlOf('service', 'original'), async (running) => {
-      expect(await isRestored(running.service.store)).toBe(false);
-      const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
-      await createTenant(running, { name: 'hartwell', displayName: 'Hartwell & Oakes LLP', ...place });
-      await seedDemoData(running, 'hartwell');
-      const options = { tenant: 'hartwell', user: 'crm', roles: ['API_ADMIN'], days: 1, description: undefined };
-      const { key } = await createApiKey(running, options);
-      return { key, rows: await rowsOf(running, key) };
-    });
-    expect(before.rows.clients.length).toBeGreaterThan(0);
-
+test.skipIf(binaries === undefined)(
+  'a backup of two databases and files is restored, and the service continues on it',
+  async () => {
+    const archive = join(folder, 'archive');
+    await mkdir(archive, { mode: 0o777 });
+    await chmod(archive, 0o777);
+    await chmod(folder, 0o755);
+    const postgres = await startInstalledPostgres(binaries ?? '', [
+      'archive_mode=on',
+      `archive_command=cp "%p" "${archive}/unfinished" && mv "${archive}/unfinished" "${archive}/%f"`,
+    ]);
+    const url = (user: string, database: string) => urlOf(postgres.url, user, database);
+    const original = { url: url('service', 'original'), dataDir: join(folder, 'data') };
+    const restored = { url: url('service', 'restored'), dataDir: join(folder, 'restored-data') };
     const environment = {
       ...postgres.environment,
-      BACKUP_URL: urlOf('backup', 'original'),
-      BACKUP_FILE: join(folder, 'backup.dump'),
+      BACKUP_URL: url('backup', 'original'),
+      BACKUP_URL_EAST: url('backup', 'original_east'),
+      BACKUP_FOLDER: join(folder, 'backup'),
+      BASE_FOLDER: join(folder, 'base'),
+      ARCHIVE_FOLDER: archive,
+      TEXTFILE: join(folder, 'backup.prom'),
       ADMIN_URL: postgres.url,
       SERVICE_USER: 'service',
-      RESTORED_DATABASE: 'restored',
-      RESTORED_URL: urlOf('service', 'restored'),
+      RESTORED_URL: restored.url,
+      RESTORED_URL_EAST: url('service', 'restored_east'),
     };
-    // As the run book says, the owner of the tables cannot make one.
-    await expect(run('backup', { ...environment, BACKUP_URL: urlOf('service', 'original') })).rejects.toThrow(
-      /row-level security policy/,
-    );
-    await run('backup', environment);
-    await run('restore', environment);
-
-    await withServer(urlOf('service', 'restored'), async (running) => {
-      // It is a drill until the database is adopted.
-      expect(await isRestored(running.service.store)).toBe(true);
-      // The API key is valid, so the signing keys were restored and can be decrypted.
-      expect(await rowsOf(running, before.key)).toEqual(before.rows);
-      expect(await checkBooks(running, { tenant: 'hartwell', repair: false })).toMatchObject({
-        differences: [],
-        breaches: [],
+    try {
+      await runOn(
+        postgres.url,
+        // Not every administrator is a superuser.
+        'create role administrator login createrole createdb',
+        ...statementsOf('sql').map((statement) => statement.replace('…', 'backup')),
+      );
+      const administrator = url('administrator', 'postgres');
+      const created = { ...environment, ADMIN_URL: administrator, SERVICE_DATABASE: 'original' };
+      await run('create', created, running);
+      await runOn(administrator, 'create database original_east owner service');
+      // As a superuser declares it, in one of the databases.
+      await runOn(databaseUrl(postgres.url, 'original'), 'alter function pg_catalog.textlike(text, text) leakproof');
+      const before = await withServer(original, async (running) => {
+        expect(await isRestored(running.service.store)).toBe(false);
+        await addCell(running, { name: 'east', url: url('service', 'original_east') });
+        if ('look' in running.service.store && typeof running.service.store.look === 'function')
+          await running.service.store.look();
+        await createTenant(running, { name: 'hartwell', displayName: 'Hartwell & Oakes LLP', ...place });
+        await seedDemoData(running, 'hartwell');
+        await createTenant(running, { name: 'easterly', displayName: 'Easterly LLP', cell: 'east', ...place });
+        return {
+          key: await keyOf(running, 'hartwell'),
+          east: await keyOf(running, 'easterly'),
+          ...(await rowsOf(running)),
+        };
       });
-      const records = [{ type: 'Client', systemRef: 'after', attributes: { name: 'Harbor Logistics' } }];
-      expect(await call(running, before.key, '/api/v1/records', { records })).toMatchObject({
-        summary: { created: 1 },
-      });
-      expect((await rowsOf(running, before.key)).clients.length).toBe(before.rows.clients.length + 1);
-    });
-  } finally {
-    await postgres.stop();
-  }
-});
+      expect(before.clients.length).toBeGreaterThan(0);
+      await mkdir(original.dataDir, { recursive: true });
+      await writeFile(join(original.dataDir, 'content'), 'A letter');
 
-async function withServer<Result>(url: string, work: (running: Running) => Promise<Result>): Promise<Result> {
-  const running = await serve({
+      // As the run book says, the owner of the tables cannot make one.
+      await expect(run('backup', { ...environment, BACKUP_URL: original.url })).rejects.toThrow(
+        /row-level security policy/,
+      );
+      const { BACKUP_URL_EAST: _, ...incomplete } = environment;
+      await expect(run('backup', incomplete)).rejects.toThrow(
+        'Set BACKUP_URL_EAST to the address of the database "east".',
+      );
+      expect(existsSync(environment.BACKUP_FOLDER)).toBe(false);
+      await run('backup', { ...environment, DATA_DIR: original.dataDir });
+      await run('restore', { ...environment, DATA_DIR: restored.dataDir });
+      expect(await readFile(join(restored.dataDir, 'content'), 'utf8')).toBe('A letter');
+      expect(await readFile(environment.TEXTFILE, 'utf8')).toMatch(/^backup_completed_timestamp_seconds \d{10}$/m);
+      const leakproof = (database: string) =>
+        queryOf(
+          databaseUrl(postgres.url, database),
+          `select proleakproof from pg_proc where oid = 'textlike(text, text)'::regprocedure`,
+        );
+      expect([await leakproof('restored'), await leakproof('restored_east')]).toEqual([
+        [{ proleakproof: true }],
+        [{ proleakproof: false }],
+      ]);
+
+      await withServer(restored, async (running) => {
+        // It is a drill until the database is adopted.
+        expect(await isRestored(running.service.store)).toBe(true);
+        expect(await (await fetch(`${running.address}/readyz`)).json()).toEqual({ status: 'ready', drill: true });
+        expect(await (await fetch(`${running.address}/metrics`)).text()).toContain('\nservice_drill 1\n');
+        // The API key is valid, so the signing keys were restored and can be decrypted.
+        expect(await rowsOf(running, before.key)).toMatchObject({ clients: before.clients, ledger: before.ledger });
+        expect(await checkBooks(running, { tenant: 'hartwell', repair: false })).toMatchObject({
+          differences: [],
+          breaches: [],
+        });
+        const records = [{ type: 'Client', systemRef: 'after', attributes: { name: 'Harbor Logistics' } }];
+        expect(await call(running, 'hartwell', before.key, '/api/v1/records', { records })).toMatchObject({
+          summary: { created: 1 },
+        });
+        await expect(setCellAddress(running, { name: 'west', url: restored.url })).rejects.toThrow(
+          'has no database west',
+        );
+        await setCellAddress(running, { name: 'east', url: environment.RESTORED_URL_EAST });
+      });
+      await adoptDatabase(readConfig(settingsOf(restored)), [], () => {});
+      await withServer(restored, async (running) => {
+        expect(await call(running, 'easterly', before.east, '/gql/v1/clients/search', {})).toMatchObject({ data: [] });
+        expect(await (await fetch(`${running.address}/readyz`)).json()).toEqual({
+          status: 'ready',
+          cells: { east: 'ready' },
+        });
+      });
+
+      // To a point in time: what came before it is there, and what came after it is not.
+      await run('base', environment);
+      const add = (systemRef: string) =>
+        withServer(original, (running) =>
+          call(running, 'hartwell', before.key, '/api/v1/records', {
+            records: [{ type: 'Client', systemRef, attributes: { name: systemRef } }],
+          }),
+        );
+      await add('wanted');
+      const [{ now = '' } = {}] = await queryOf<{ now: string }>(postgres.url, 'select clock_timestamp()::text as now');
+      await add('unwanted');
+      const [{ file = '' } = {}] = await queryOf<{ file: string }>(
+        postgres.url,
+        'select pg_walfile_name(pg_switch_wal()) as file',
+      );
+      await expect.poll(() => existsSync(join(archive, file))).toBe(true);
+      await postgres.stop();
+      await run('recover', { ...environment, RECOVERY_TIME: now });
+      const recovered = await PostgresProcess.onCopy(binaries ?? '', environment.BASE_FOLDER);
+      try {
+        const found = async () =>
+          await queryOf(
+            databaseUrl(recovered.url, 'original'),
+            `select system_ref from client where system_ref like '%wanted'`,
+          );
+        // Until it is promoted, nobody can write.
+        await expect
+          .poll(() => queryOf(recovered.url, 'select pg_is_in_recovery() as recovers'))
+          .toEqual([{ recovers: false }]);
+        expect(await found()).toEqual([{ system_ref: 'wanted' }]);
+      } finally {
+        await recovered.remove();
+      }
+    } finally {
+      await postgres.stop();
+    }
+  },
+);
+
+interface Place {
+  readonly url: string;
+  readonly dataDir: string;
+}
+
+function settingsOf({ url, dataDir }: Place) {
+  return {
     DATABASE_URL: url,
     MIGRATE_AT_START: 'on',
     MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-    DATA_DIR: join(folder, 'data'),
-    PORT: String(await freePort()),
+    DATA_DIR: dataDir,
     LOG_LEVEL: 'silent',
     PAYMENT_PROCESSOR: 'none',
     BACKGROUND: 'off',
-  });
+  };
+}
+
+async function withServer<Result>(place: Place, work: (running: Running) => Promise<Result>): Promise<Result> {
+  const running = await serve({ ...settingsOf(place), PORT: String(await freePort()) });
   try {
     return await work(running);
   } finally {
@@ -101,13 +208,25 @@ async function withServer<Result>(url: string, work: (running: Running) => Promi
   }
 }
 
-async function rowsOf(running: Running, key: string): Promise<{ clients: unknown[]; ledger: unknown[] }> {
-  const all = async (path: string) => Object(await call(running, key, path, { pageSize: 1000 })).data;
+async function keyOf(running: Running, tenant: string): Promise<string> {
+  const options = { tenant, user: 'crm', roles: ['API_ADMIN'], days: 1, description: undefined };
+  return (await createApiKey(running, options)).key;
+}
+
+async function rowsOf(running: Running, key?: string): Promise<{ clients: unknown[]; ledger: unknown[] }> {
+  const apiKey = key ?? (await keyOf(running, 'hartwell'));
+  const all = async (path: string) => Object(await call(running, 'hartwell', apiKey, path, { pageSize: 1000 })).data;
   return { clients: await all('/gql/v1/clients/search'), ledger: await all('/gql/v1/ledger_entries/search') };
 }
 
-async function call({ address }: Running, apiKey: string, path: string, body: object): Promise<unknown> {
-  const headers = { 'Content-Type': 'application/json', Tenant: 'hartwell' };
+async function call(
+  { address }: Running,
+  tenant: string,
+  apiKey: string,
+  path: string,
+  body: object,
+): Promise<unknown> {
+  const headers = { 'Content-Type': 'application/json', Tenant: tenant };
   const post = async (at: string, content: object, more: object = {}) =>
     (
       await fetch(address + at, { method: 'POST', headers: { ...headers, ...more }, body: JSON.stringify(content) })
@@ -117,8 +236,18 @@ async function call({ address }: Running, apiKey: string, path: string, body: ob
 }
 
 /** Runs the commands of a block of the run book, and fails with what they print. */
-async function run(block: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  await promisify(execFile)('sh', ['-e', '-c', blockOf(`sh ${block}`)], { env: environment });
+async function run(block: string, environment: NodeJS.ProcessEnv, page = runBook): Promise<void> {
+  await promisify(execFile)('sh', ['-e', '-c', blockOf(`sh ${block}`, page)], { env: environment, cwd: repository });
+}
+
+async function queryOf<Row>(url: string, statement: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 function statementsOf(block: string): string[] {
@@ -128,8 +257,8 @@ function statementsOf(block: string): string[] {
     .filter((statement) => statement !== '');
 }
 
-function blockOf(name: string): string {
-  const [, text] = new RegExp(`^\`\`\`${name}\\n(.*?)^\`\`\``, 'ms').exec(runBook) ?? [];
-  if (text === undefined) throw new Error(`The run book has no block "${name}".`);
+function blockOf(name: string, page = runBook): string {
+  const [, text] = new RegExp(`^\`\`\`${name}\\n(.*?)^\`\`\``, 'ms').exec(page) ?? [];
+  if (text === undefined) throw new Error(`The page has no block "${name}".`);
   return text;
 }

@@ -88,6 +88,7 @@ const look = async () => {
 /** The input of each command, in the order in which they run. Without an entry for a command, this does not compile. */
 const inputs: { readonly [Name in CommandName]: () => Promise<Commands[Name]['input']> | Commands[Name]['input'] } = {
   'cell add': () => ({ name: 'east', url: eastUrl }),
+  'cell set-address': () => ({ name: 'east', url: eastUrl }),
   'cell list': () => null,
   'tenant create': () => ({ name: 'firm', displayName: 'Firm', sandbox: true, ...place }),
   'tenant list': () => null,

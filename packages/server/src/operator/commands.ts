@@ -13,7 +13,7 @@ import {
   type ImportSummary,
   importTenant,
 } from './copies/index.ts';
-import { addCell, type CellRequest, type CellSummary, listCells } from './databases/index.ts';
+import { addCell, type CellRequest, type CellSummary, listCells, setCellAddress } from './databases/index.ts';
 import { type ReplayRequest, replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
 import { type Erasure, type ErasureRequest, erasePerson } from './erase-person.ts';
 import { type ImportedFiles, type ImportResult, importFiles } from './import-files.ts';
@@ -54,6 +54,7 @@ export interface Commands {
   'api-key list': { input: { tenant: string }; result: Awaited<ReturnType<typeof listApiKeys>> };
   'api-key revoke': { input: { tenant: string; id: string }; result: null };
   'cell add': { input: CellRequest; result: { number: number } };
+  'cell set-address': { input: CellRequest; result: null };
   'cell list': { input: null; result: CellSummary[] };
   'setting list': { input: null; result: SharedValues };
   'setting set': { input: SharedSettingChange; result: SharedValues };
@@ -109,6 +110,7 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
     return null;
   },
   'cell add': addCell,
+  'cell set-address': setCellAddress,
   'cell list': listCells,
   'setting list': listSharedSettings,
   'setting set': setSharedSetting,

@@ -19,6 +19,16 @@ export function addProcessCommands(program: Command): void {
       console.log(`  ${pasteable(`operator tenant create NAME --cell ${name}`)}`);
     });
   cell
+    .command('set-address')
+    .description(
+      'Change where a database is, such as after a restore: CELL_DATABASE_URL is its new address. Restart the processes afterwards.',
+    )
+    .argument('<name>', 'its name, as in the list')
+    .action(async (name: string) => {
+      await doCommand('cell set-address', { name, url: process.env.CELL_DATABASE_URL ?? '' });
+      console.log(`The database ${name} has another address for processes that start from now on.`);
+    });
+  cell
     .command('list')
     .description('List the databases, with the number of their tenants.')
     .addOption(jsonOption())

@@ -102,10 +102,7 @@ export async function addCell({ service }: Operator, { name, url }: CellRequest)
     throw new Error(
       `The name of a database has up to 63 of a-z, 0-9, - and _, starts with a letter, and is not ${homeCell}.`,
     );
-  if (!/^postgres(ql)?:/.test(url) || !URL.canParse(url))
-    throw new Error(
-      'Set CELL_DATABASE_URL to the address of the database, such as postgres://user:password@host:5432/database.',
-    );
+  checkAddress(url);
   const added = await openStore({ databaseUrl: url, poolSize: 2, migrations: 'apply', isClock: false });
   try {
     await added.ready();
@@ -132,6 +129,30 @@ export async function addCell({ service }: Operator, { name, url }: CellRequest)
   } finally {
     await added.close();
   }
+}
+
+/**
+ * Changes where a database of the directory is, such as after a restore. Processes use the new address from their next start on.
+ *
+ * @throws Error with a sentence if the directory does not have the database, or the address is invalid.
+ */
+export async function setCellAddress({ service }: Operator, { name, url }: CellRequest): Promise<null> {
+  const { store, vault } = service;
+  checkAddress(url);
+  return store.system(async (transaction) => {
+    const changed = await transaction.first(sql`
+      update cell set url_encrypted = ${vault.encrypt(urlPurpose, url)} where name = ${name} returning name`);
+    if (changed === undefined) throw new Error(`The directory has no database ${name}.`);
+    await recordOperatorAct(transaction, { operation: 'cell set-address', subject: name, details: {} });
+    return null;
+  });
+}
+
+function checkAddress(url: string): void {
+  if (!/^postgres(ql)?:/.test(url) || !URL.canParse(url))
+    throw new Error(
+      'Set CELL_DATABASE_URL to the address of the database, such as postgres://user:password@host:5432/database.',
+    );
 }
 
 export interface CellSummary {

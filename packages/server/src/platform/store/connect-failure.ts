@@ -63,7 +63,7 @@ export function connectFailure(error: unknown, client: pg.Client, elapsed: numbe
       );
     case '3D000':
       return new DatabaseUnavailable(
-        'The database that DATABASE_URL names does not exist (3D000). Create it: CREATE DATABASE …',
+        `The database that DATABASE_URL names does not exist (3D000). Let an administrator create it: CREATE DATABASE ${pg.escapeIdentifier(client.database ?? '')} OWNER ${pg.escapeIdentifier(client.user ?? '')}`,
       );
     case '53300':
       return new ServerAway(
