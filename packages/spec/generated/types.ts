@@ -6700,6 +6700,13 @@ export interface components {
          */
         ClientEntityType: "INDIVIDUAL" | "SOLE_PROPRIETOR" | "PARTNERSHIP" | "LLC" | "C_CORP" | "S_CORP" | "TRUST" | "ESTATE" | "NONPROFIT" | "GOVERNMENT" | "OTHER";
         /**
+         * Nullable vat ID
+         * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
+         *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+         * @example DE136695976
+         */
+        NullableVatId: string | null;
+        /**
          * Nullable email
          * Format: email
          * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
@@ -6846,6 +6853,13 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId: string | null;
+            /**
+             * Nullable vat ID
+             * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
+             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             * @example DE136695976
+             */
+            vatId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -7513,6 +7527,7 @@ export interface components {
             entityType?: components["schemas"]["ClientEntityTypeFilter"];
             clientTypeId?: components["schemas"]["UuidFilter"];
             taxRegionId?: components["schemas"]["UuidFilter"];
+            vatId?: components["schemas"]["TextFilter"];
             clientGroupId?: components["schemas"]["UuidFilter"];
             clientBusinessEntityId?: components["schemas"]["UuidFilter"];
             industryId?: components["schemas"]["UuidFilter"];
@@ -7803,6 +7818,13 @@ export interface components {
              * @example 0199a1c2-0a08-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId?: (string | null) | components["schemas"]["RowReference"];
+            /**
+             * Nullable vat ID
+             * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
+             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             * @example DE136695976
+             */
+            vatId?: string | null;
             /**
              * @description Family or group of the client, or null.
              * @example 0199a1c2-0a09-7c01-8a4f-5d2e9b60f101
@@ -8201,6 +8223,13 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId?: string | null;
+            /**
+             * Nullable vat ID
+             * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
+             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             * @example DE136695976
+             */
+            vatId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -9879,6 +9908,13 @@ export interface components {
              */
             timeZone?: string;
             /**
+             * Nullable vat ID
+             * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
+             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             * @example DE136695976
+             */
+            vatId?: string | null;
+            /**
              * Format: int32
              * @description Month in which the org's own fiscal year starts.
              * @example 1
@@ -9968,6 +10004,13 @@ export interface components {
              * @example America/Los_Angeles
              */
             timeZone: string;
+            /**
+             * Nullable vat ID
+             * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
+             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             * @example DE136695976
+             */
+            vatId: string | null;
             /**
              * Format: int32
              * @description Month in which the org's own fiscal year starts.
@@ -11827,6 +11870,7 @@ export interface components {
             entityType?: components["schemas"]["ClientEntityTypeFilter"];
             clientTypeId?: components["schemas"]["UuidFilter"];
             taxRegionId?: components["schemas"]["UuidFilter"];
+            vatId?: components["schemas"]["TextFilter"];
             clientGroupId?: components["schemas"]["UuidFilter"];
             clientBusinessEntityId?: components["schemas"]["UuidFilter"];
             industryId?: components["schemas"]["UuidFilter"];
@@ -25850,6 +25894,13 @@ export interface components {
              */
             taxRegionId: string | null;
             /**
+             * Nullable vat ID
+             * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
+             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             * @example DE136695976
+             */
+            vatId: string | null;
+            /**
              * Nullable UUID
              * Format: uuid
              * @description Family or group of the client, or null.
@@ -26355,6 +26406,13 @@ export interface components {
              * @example America/Los_Angeles
              */
             timeZone: string;
+            /**
+             * Nullable vat ID
+             * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
+             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             * @example DE136695976
+             */
+            vatId: string | null;
             /**
              * Format: int32
              * @description Month in which the org's own fiscal year starts.
@@ -33440,7 +33498,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        ClientValueColumn: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
+        ClientValueColumn: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
         /**
          * Client group by value
          * @description A column to group by, as a whole or in ranges.
@@ -33494,7 +33552,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -33573,7 +33631,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        ProjectValueColumn: "id" | "systemRef" | "active" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "priority" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        ProjectValueColumn: "id" | "systemRef" | "active" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "priority" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Project group by value
          * @description A column to group by, as a whole or in ranges.
@@ -33627,7 +33685,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -33706,7 +33764,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Payment group by value
          * @description A column to group by, as a whole or in ranges.
@@ -33760,7 +33818,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -33839,7 +33897,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Invoice group by value
          * @description A column to group by, as a whole or in ranges.
@@ -33893,7 +33951,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -34105,7 +34163,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        JournalEntryValueColumn: "id" | "systemRef" | "active" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "currency" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
+        JournalEntryValueColumn: "id" | "systemRef" | "active" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "currency" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
         /**
          * Journal entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -34159,7 +34217,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "amount" | "debit" | "credit" | "currency" | "businessDate" | "recordedAt" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "taxRatePercent" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "amount" | "debit" | "credit" | "currency" | "businessDate" | "recordedAt" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "taxRatePercent" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -34238,7 +34296,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        LedgerEntryValueColumn: "id" | "systemRef" | "active" | "account" | "kind" | "currency" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+        LedgerEntryValueColumn: "id" | "systemRef" | "active" | "account" | "kind" | "currency" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * Ledger entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -34292,7 +34350,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -34504,7 +34562,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        WipEntryValueColumn: "id" | "systemRef" | "active" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "invoiceId" | "draftInvoiceId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+        WipEntryValueColumn: "id" | "systemRef" | "active" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "invoiceId" | "draftInvoiceId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * WIP entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -34558,7 +34616,7 @@ export interface components {
              * @description Column of `groupBy`. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -34903,7 +34961,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        EngagementValueColumn: "id" | "systemRef" | "active" | "engagementRef" | "name" | "type" | "status" | "clientId" | "partnerId" | "managerId" | "templateId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        EngagementValueColumn: "id" | "systemRef" | "active" | "engagementRef" | "name" | "type" | "status" | "clientId" | "partnerId" | "managerId" | "templateId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Engagement group by value
          * @description A column to group by, as a whole or in ranges.
@@ -34957,7 +35015,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "engagementRef" | "name" | "type" | "status" | "clientId" | "fiscalYear" | "startDate" | "endDate" | "partnerId" | "managerId" | "templateId" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "engagementRef" | "name" | "type" | "status" | "clientId" | "fiscalYear" | "startDate" | "endDate" | "partnerId" | "managerId" | "templateId" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -38747,7 +38805,7 @@ export interface components {
          * @description Name of a property of `Client`.
          * @enum {string}
          */
-        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "documentLanguage" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
+        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "documentLanguage" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
         /**
          * Client relation
          * @description Row that a `Client` refers to: `clientType` requires `REF_R`, `taxRegion` requires `REF_R`, `clientGroup` requires `CLNT_R`, `clientBusinessEntity` requires `REF_R`, `industry` requires `REF_R`, `office` requires `REF_R`, `department` requires `REF_R`, `serviceLine` requires `REF_R`, `org` requires `REF_R`, `parentClient` requires `CLNT_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`, `biller` requires `STAFF_R`, `preferredContact` requires `CNTCT_R`, `billingContact` requires `CNTCT_R`, `secondaryContact` requires `CNTCT_R`.
@@ -39285,7 +39343,7 @@ export interface components {
          * @description Name of a property of `Org`.
          * @enum {string}
          */
-        OrgField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "code" | "currency" | "country" | "timeZone" | "fiscalYearStartMonth" | "taxRounding" | "booksClosedThrough";
+        OrgField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "code" | "currency" | "country" | "timeZone" | "vatId" | "fiscalYearStartMonth" | "taxRounding" | "booksClosedThrough";
         /**
          * Org list request
          * @description Page of a list.

@@ -106,8 +106,8 @@ const lastOf = (type: string) => {
 };
 
 const anyValues: Choices = {
-  // A new line has no ID yet.
-  includes: (pointer) => !pointer.endsWith('/id') && random.chance(0.3),
+  // A new line has no ID yet, and one of both forms of its taxes.
+  includes: (pointer) => !/\/(id|lines\/\d+\/tax(able|RatePercent))$/.test(pointer) && random.chance(0.3),
   items: () => random.between(1, 3),
   value(pointer, schema) {
     const type = /\/invoiceIds?(\/|$)/.test(pointer) && schema.items === undefined ? 'Invoice' : schema['x-references'];

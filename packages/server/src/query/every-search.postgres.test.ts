@@ -111,6 +111,7 @@ const changedSince = { updatedAt: { _gte: '2026-09-01T00:00:00.000Z' } };
 const id = newId();
 const conditions = [
   ['Client', client, { clientRef: { _eq: 'C-10005' } }],
+  ['Client', client, { vatId: { _eq: 'DE136695976' } }],
   ['Contact', contact, { email: { _eq: 'a@example.com' } }],
   ['Project', project, { clientId: { _eq: id }, status: { _eq: 'IN_PROGRESS' } }],
   ['Task', task, { assigneeId: { _eq: id } }],

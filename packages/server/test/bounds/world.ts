@@ -170,6 +170,9 @@ const requirements: ReadonlySet<string> = new Set([
 
 /** Values that rules restrict, and the schema does not. */
 const knowledge: Readonly<Record<string, (world: World) => unknown>> = {
+  'Client/vatId': () => 'DE136695976',
+  'Org/vatId': () => 'DE136695976',
+  'onboardClient/vatId': () => 'DE136695976',
   'ContactInfo/ownerType': () => 'CONTACT',
   'ContactInfo/ownerId': contactId,
   'ContactClient/contactId': contactId,

@@ -9,7 +9,7 @@ import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { checkNothingUnfinished, unfinishedRows } from '../../entity/unfinished-rows.ts';
 import { zero } from '../../platform/decimal.ts';
-import { clientType, hasOpenStatus, org } from '../reference/index.ts';
+import { checkVatId, clientType, hasOpenStatus, org } from '../reference/index.ts';
 
 /** Days after the invoice, if neither the client nor its type specifies them. */
 const standardPaymentTerms = 30;
@@ -95,6 +95,7 @@ function complete(change: PendingChange<'Client'>, plan: Plan): void {
   encryptTaxId(change, plan);
   checkAncestors(change, plan, client, 'parentClientId');
   const { values, previous } = change;
+  checkVatId(values.vatId, previous?.vatId);
   if (previous !== undefined) {
     if (values.currency !== previous.currency && plan.lookup(clientsWithDocuments, previous.id) === true)
       throw new Rejection(

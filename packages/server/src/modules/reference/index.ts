@@ -36,3 +36,4 @@ export {
   serviceLine,
   taxRegion,
 } from './reference-data.ts';
+export { checkVatId } from './vat-id.ts';

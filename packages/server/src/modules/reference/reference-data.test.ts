@@ -115,3 +115,86 @@ test('upsertRecords rejects a state that its country does not have, wherever the
     items.map(([, , pointer], index) => ['VALIDATION_ERROR', `/records/${index}/attributes/${pointer}`]),
   );
 });
+
+/** VAT IDs of companies that publish theirs, or with check digits that are calculated by hand. */
+const vatIds = [
+  ...[
+    'ATU13585627',
+    'BE0411905847',
+    'BE1017000062',
+    'BG175074752',
+    'CHE107787577MWST',
+    'CY10259033P',
+    'CZ25123891',
+    'DE136695976',
+  ],
+  ...[
+    'DK13585628',
+    'EE100594102',
+    'EL094259216',
+    'ESA13585625',
+    'FI20774740',
+    'FR40303265045',
+    'GB980780684',
+    'XI980780684',
+    'HR33392005961',
+  ],
+  ...[
+    'HU12892312',
+    'IE6433435F',
+    'IT00743110157',
+    'LT100001919017',
+    'LU26375245',
+    'LV40003521600',
+    'MT11679112',
+    'NL000099998B57',
+  ],
+  ...[
+    'NO923609016MVA',
+    'PL8567346215',
+    'PT501964843',
+    'RO18547290',
+    'SE123456789701',
+    'SI50223054',
+    'SK2022749619',
+    'US123456789',
+  ],
+];
+
+test('vatId of a Client is checked by the rules of its country', async () => {
+  const write = (all: readonly string[]) =>
+    records.upsert(
+      all.map((vatId, index) => ({ type: 'Client', systemRef: `vat-${index}`, attributes: { name: vatId, vatId } })),
+    );
+  for (const [index, written] of (await write(vatIds)).entries())
+    expect(written).toMatchObject({ status: 'CREATED', attributes: { vatId: vatIds[index] } });
+  // The last digit of each but the last is another one.
+  const wrong = vatIds
+    .slice(0, -1)
+    .map((vatId) => vatId.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10)));
+  for (const written of await write(wrong))
+    expect([written.attributes?.name, written.error]).toEqual([
+      undefined,
+      expect.objectContaining({ code: 'VALIDATION_ERROR' }),
+    ]);
+  const [greek, unknown] = await write(['GR094259216', 'ZZ123456789']);
+  expect([greek?.error?.detail, unknown?.error?.detail]).toEqual([
+    'The VAT IDs of Greece begin with EL.',
+    'A VAT ID begins with the code of its country, and ZZ is none.',
+  ]);
+});
+
+test('vatId of an Org is checked by the rules of its country', async () => {
+  const { body } = await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
+  const write = (vatId: string) =>
+    records.update([{ type: 'Org', systemRef: body.data[0]?.systemRef ?? null, attributes: { vatId } }]);
+  expect(await write('DE136695976')).toMatchObject([{ status: 'UPDATED', attributes: { vatId: 'DE136695976' } }]);
+  expect(await write('DE136695977')).toMatchObject([
+    {
+      error: {
+        pointer: '/records/0/attributes/vatId',
+        detail: 'DE136695977 is no VAT ID of DE: its check digits are wrong.',
+      },
+    },
+  ]);
+});

@@ -3,6 +3,7 @@ import { defineEntity, type Entity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import { abbreviatedState, completeAddress } from './address.ts';
 import { storeBookChange } from './book-change.ts';
+import { checkVatId } from './vat-id.ts';
 
 /** Lists that classify clients and the firm. They have few rules: the database checks uniqueness and ranges. */
 
@@ -11,6 +12,7 @@ export const org = defineEntity('Org', {
   table: 'org',
   rules: {
     complete({ entity, id, values, previous, input }, plan) {
+      checkVatId(values.vatId, previous?.vatId);
       const { booksClosedThrough: closed } = values;
       const { changeReason = null } = input;
       const before = previous?.booksClosedThrough ?? null;

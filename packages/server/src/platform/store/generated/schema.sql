@@ -170,6 +170,7 @@ create table client (
   unbilled_wip numeric(16,2) default 0 not null,
   unapplied_credit numeric(16,2) default 0 not null,
   metadata jsonb default '{}'::jsonb not null,
+  vat_id text collate "C",
   document_language text collate "C" default 'en'::text not null,
   constraint client_biller_id_reference FOREIGN KEY (tenant_id, biller_id) REFERENCES staff(tenant_id, id),
   constraint client_billing_address_id_reference FOREIGN KEY (tenant_id, billing_address_id) REFERENCES contact_info(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
@@ -232,6 +233,7 @@ CREATE INDEX client_refs_index ON client USING gin (tenant_id, client_ref gin_tr
 CREATE INDEX client_status_index ON client USING btree (tenant_id, status, id);
 CREATE INDEX client_unbilled_wip_index ON client USING btree (tenant_id, unbilled_wip, id);
 CREATE INDEX client_updated_at_index ON client USING btree (tenant_id, updated_at, id);
+CREATE INDEX client_vat_id_index ON client USING btree (tenant_id, vat_id, id) WHERE vat_id IS NOT NULL;
 alter table client enable row level security, force row level security;
 create policy tenant_isolation on client for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on client to financial_automation_service;
@@ -2078,6 +2080,7 @@ create table org (
   books_closed_through date,
   metadata jsonb default '{}'::jsonb not null,
   tax_rounding text collate "C" default 'LINE'::text not null,
+  vat_id text collate "C",
   constraint org_code_unique UNIQUE (tenant_id, code),
   constraint org_fiscal_year_start_month_range CHECK (fiscal_year_start_month >= 1 AND fiscal_year_start_month <= 12),
   constraint org_name_unique UNIQUE (tenant_id, name),
