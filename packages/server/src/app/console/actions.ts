@@ -82,21 +82,73 @@ function variantOf(unmerged: Schema, type: string): Schema | undefined {
   return undefined;
 }
 
-/** The request of an action: it writes the version that the page showed, or nothing. */
-export function requestOf(list: DataList, row: ShownRow, { operation, to, fields }: Action, entered: URLSearchParams) {
+/** The request of an action on one row or several: it writes the versions that the page showed, or nothing. */
+export function requestOf(
+  list: DataList,
+  rows: readonly VersionedRow[],
+  { operation, to, fields }: Pick<Action, 'operation' | 'to' | 'fields'>,
+  entered: URLSearchParams,
+) {
   const values = [...fields].map(([name, schema]) => [name, typedValue(schema, entered.get(name)?.trim() ?? '')]);
-  const attributes = { status: to, ...Object.fromEntries(values) };
+  return writeOf(list, rows, operation, { status: to, ...Object.fromEntries(values) });
+}
+
+/** A row with the version that the page showed. */
+export interface VersionedRow extends ShownRow {
+  readonly version: number;
+}
+
+/** The request that writes attributes of rows. */
+export function writeOf(list: DataList, rows: readonly VersionedRow[], operation: Operation, attributes: object) {
   const items = itemsOf(operation);
   if (items === undefined) {
     const [, parameter = 'id'] = /\{(\w+)\}$/.exec(operation.path) ?? [];
-    return { path: { [parameter]: String(row.id) }, body: attributes };
+    return { path: { [parameter]: String(rows[0]?.id) }, body: attributes };
   }
-  const item = { type: list.type, systemRef: row.systemRef, ifVersion: Number(entered.get('version')) };
-  return { body: { [items[0]]: [operation.method === 'DELETE' ? item : { ...item, attributes }] } };
+  const all = rows.map(({ systemRef, version }) => {
+    // A new row has no version yet.
+    const item = { type: list.type, systemRef, ...(version > 0 && { ifVersion: version }) };
+    return operation.method === 'DELETE' ? item : { ...item, attributes };
+  });
+  return { body: { [items[0]]: all } };
 }
 
-/** Why an operation that writes several rows wrote nothing of its only one; undefined if it did. */
-export function failureIn(body: Readonly<Record<string, unknown>>): string | undefined {
-  const [item]: { error?: { detail?: string } | null }[] = Array.isArray(body.records) ? body.records : [];
-  return item?.error?.detail;
+/** Whether an operation writes several rows. */
+export function isOfSeveral(operation: Operation): boolean {
+  return itemsOf(operation) !== undefined;
+}
+
+/** What creates rows of a type, or changes them, if the caller may; undefined if nothing does. */
+export function writerOf(list: DataList, verbs: readonly string[], { roles }: Pick<Caller, 'roles'>) {
+  const holds = (required: readonly string[]) => required.length === 0 || hasRole(roles, required);
+  if (!holds(list.writeRoles)) return undefined;
+  for (const verb of verbs) {
+    for (const operation of allOperations) {
+      if (!operation.id.startsWith(verb) || !holds(operation.roles) || itemsOf(operation) === undefined) continue;
+      const attributes = attributesOf(operation, list.type);
+      if (attributes?.properties !== undefined) return { operation, attributes };
+    }
+  }
+  return undefined;
+}
+
+/** Why an operation that writes several rows did not write some of them, by their position; empty if it wrote all. */
+export function failuresIn(body: Readonly<Record<string, unknown>>): ReadonlyMap<number, string> {
+  const items: { error?: { detail?: string; errors?: { detail: string }[] } | null }[] = Array.isArray(body.records)
+    ? body.records
+    : [];
+  return new Map(
+    items.flatMap(({ error }, index): [number, string][] =>
+      error?.detail === undefined
+        ? []
+        : [
+            [
+              index,
+              [error.detail, ...(error.errors ?? []).map(({ detail }) => detail)]
+                .filter((one, at, all) => all.indexOf(one) === at)
+                .join(' '),
+            ],
+          ],
+    ),
+  );
 }

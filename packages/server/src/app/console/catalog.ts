@@ -270,7 +270,8 @@ export function customList(definition: Readonly<Record<string, unknown>>): DataL
 export interface Reference {
   readonly list: DataList;
   readonly field: string;
-  readonly operator: string;
+  /** The condition that rows refer to the one with this ID. */
+  conditionOn(id: string): Readonly<Record<string, unknown>>;
 }
 
 /** The lists that can be filtered by a reference to a type. */
@@ -279,7 +280,9 @@ export function referencesTo(type: string): Reference[] {
     list.filters.flatMap(({ name, operators }) => {
       if (list.properties.get(name)?.['x-references'] !== type) return [];
       const operator = ['_eq', '_contains', '='].find((one) => operators.has(one));
-      return operator === undefined ? [] : [{ list, field: name, operator }];
+      if (operator === undefined) return [];
+      const takesList = [operators.get(operator)?.type].flat().includes('array');
+      return [{ list, field: name, conditionOn: (id: string) => ({ [name]: { [operator]: takesList ? [id] : id } }) }];
     }),
   );
 }

@@ -300,6 +300,114 @@ describe('pages', () => {
     expect((await admin.get(path)).text).not.toContain('What you can do now');
   });
 
+  test('create and change rows by forms of what operations write, after a rehearsal, in the version that was shown', async () => {
+    const { id } = await newClient({ name: 'Formed & Co' });
+    const invoiceId = await invoiceOf(id, '90.00');
+    const admin = await visitor();
+    const { invoiceNumber } = (await call<{ invoiceNumber: string }>('GET', `/gql/v1/invoice/${invoiceId}`)).body;
+    const form = (await admin.get(`/data/Payment/new?clientId=${id}`)).text;
+    expect(form).toContain('Client: <strong>Formed &amp; Co</strong>');
+    expect(form).toMatch(/<input id="amount" name="amount"[^>]* required/);
+    expect(form).not.toContain('name="changeReason"');
+    const entered = {
+      clientId: id,
+      amount: '50.00',
+      paymentDate: '2026-03-02',
+      method: 'CHECK',
+      source: 'MANUAL',
+      'allocations.0.invoiceId': invoiceNumber,
+      'allocations.0.amount': '40.00',
+      newRef: 'console-test-1',
+    };
+    const rehearsal = await admin.submit('', '/data/Payment/new', entered);
+    expect(rehearsal.text).toContain('Nothing has changed yet');
+    expect(rehearsal.text).toMatch(/Amount due<\/td>.*90\.00.*50\.00/);
+    const done = await admin.submit('', '/data/Payment/new', { ...entered, confirmed: 'yes' });
+    expect(done).toMatchObject({
+      status: 303,
+      headers: { location: expect.stringContaining('/console/data/Payment/') },
+    });
+    const [, path = ''] = /\/console(.*)\?/.exec(done.headers.location ?? '') ?? [];
+    expect((await admin.get(path)).text).toContain('10.00');
+    const change = { version: '1', note: 'Seen by 7781', confirmed: 'yes' };
+    expect(await admin.submit(path, `${path}/edit`, { ...change, version: '7' })).toMatchObject({ status: 412 });
+    expect(await admin.submit(path, `${path}/edit`, { version: '1' })).toMatchObject({ status: 409 });
+    expect(await admin.submit(path, `${path}/edit`, change)).toMatchObject({ status: 303 });
+    expect((await admin.get(path)).text).toContain('7781');
+    expect((await admin.get(`/data/Invoice/${invoiceId}`)).text).toContain(`creditedInvoiceId=${invoiceId}`);
+    for (const type of dataLists.keys())
+      expect([type, (await admin.get(`/data/${type}/new`)).status]).toEqual([type, expect.toBeOneOf([200, 403])]);
+  });
+
+  test('do one thing with several rows of a list, with the sums of a rehearsal', async () => {
+    const { id } = await newClient({ name: 'Drafted & Co' });
+    const line = { lineType: 'OTHER', description: 'Advice', quantity: '1', unitAmount: '10.00', taxable: false };
+    const drafts = [1, 2, 3].map((number) => ({
+      type: 'DraftInvoice',
+      systemRef: `bulk draft ${number}`,
+      attributes: {
+        clientId: id,
+        billThroughDate: '2026-03-01',
+        proposedInvoiceDate: '2026-03-01',
+        dueDate: '2026-03-31',
+        lines: [line],
+      },
+    }));
+    expect((await call('POST', '/api/v1/records', { records: drafts })).body).toMatchObject({ summary: { failed: 0 } });
+    const admin = await visitor();
+    const list = `/data/DraftInvoice?where=${encodeURIComponent(JSON.stringify({ clientId: { _eq: id } }))}`;
+    const { text } = await admin.get(`${list}&selected=all`);
+    const rows = [...text.matchAll(/name="row" value="([^"]+)"[^>]* checked/g)].map(([, value = '']) =>
+      value.replaceAll('&amp;', '&'),
+    );
+    expect(rows).toHaveLength(3);
+    const formKey = /name="formKey" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    const submit = (selected: readonly string[], to: string, confirmed = '') =>
+      wire(address, {
+        method: 'POST',
+        path: `/console/data/DraftInvoice/selected/${to}`,
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded', Cookie: admin.cookie },
+        body: new URLSearchParams([
+          ['formKey', formKey],
+          ['confirmed', confirmed],
+          ...selected.map((row) => ['row', row]),
+        ]).toString(),
+      });
+    expect(await submit([], 'IN_REVIEW')).toMatchObject({ status: 409 });
+    const stale = rows.map((row, index) => (index === 0 ? row.replace(/ 1 /, ' 9 ') : row));
+    const rehearsal = await submit(stale, 'IN_REVIEW');
+    expect(rehearsal.text).toContain('in 2 of 3 rows');
+    expect(rehearsal.text).toContain('What would not change');
+    expect((await admin.get(list)).text).not.toContain('In review');
+    expect(await submit(rows, 'IN_REVIEW', 'yes')).toMatchObject({ status: 303 });
+    expect((await admin.get(list)).text.match(/In review<\/span>/g)).toHaveLength(3);
+    expect(await submit(rows, 'IN_REVIEW', 'yes')).toMatchObject({ status: 409 });
+  });
+
+  test('close a month after a check list, and open it again with a reason', async () => {
+    const admin = await visitor();
+    const { data } = (await call<{ data: { id: string; version: number }[] }>('POST', '/gql/v1/orgs', {})).body;
+    const [org] = data;
+    const path = `/data/Org/${org?.id}/edit`;
+    expect((await admin.get('/close?through=2026-03-31')).text).toMatch(
+      /Draft invoices that are not posted: <strong>\d+/,
+    );
+    expect((await admin.get('/close?through=2020-01-31')).text).toContain('Nothing. The period is complete.');
+    const fields = { version: String(org?.version), booksClosedThrough: '2020-01-31' };
+    const closed = async () =>
+      (await admin.get('/close')).text.includes('Closed through <time class="when" datetime="2020-01-31">');
+    expect((await admin.submit('/close', path, fields)).text).toMatch(/Books closed through<\/td>.*none.*2020/s);
+    expect(await closed()).toBe(false);
+    expect(await admin.submit('/close', path, { ...fields, confirmed: 'yes' })).toMatchObject({ status: 303 });
+    expect(await closed()).toBe(true);
+    const open = { version: String(Number(org?.version) + 1), booksClosedThrough: '', confirmed: 'yes' };
+    expect(await admin.submit('/close', path, { ...open, changeReason: '' })).toMatchObject({ status: 409 });
+    expect(await admin.submit('/close', path, { ...open, changeReason: 'A late statement' })).toMatchObject({
+      status: 303,
+    });
+    expect(await closed()).toBe(false);
+  });
+
   test('list work that failed for good, with its reason', async () => {
     const admin = await visitor();
     expect((await admin.get('')).text).not.toContain('Work that failed for good');
@@ -372,7 +480,18 @@ describe('pages', () => {
 
   test('show every list of the contract', async () => {
     const one = await visitor();
-    for (const type of dataLists.keys()) expect([type, (await one.get(`/data/${type}`)).status]).toEqual([type, 200]);
+    const nobody = '0199a1c2-0000-7000-8000-000000000000';
+    for (const type of dataLists.keys()) {
+      expect([type, (await one.get(`/data/${type}`)).status]).toEqual([type, 200]);
+      for (const { list, field, conditionOn } of referencesTo(type)) {
+        const where = encodeURIComponent(JSON.stringify(conditionOn(nobody)));
+        expect([
+          list.type,
+          field,
+          (await one.get(`/data/${list.type}?where=${where}`)).text.includes('No rows.'),
+        ]).toEqual([list.type, field, true]);
+      }
+    }
     expect(dataLists.size).toBeGreaterThan(25);
     expect(referencesTo('Invoice').map(({ list, field }) => `${list.type}.${field}`)).toContain(
       'LedgerEntry.invoiceId',

@@ -3,14 +3,16 @@ import { CsvFile } from '../../contract/csv.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import type { PageResult } from '../../wire/result.ts';
+import { bulkActions, selection } from './action-pages.ts';
+import { writerOf } from './actions.ts';
 import { customList, type DataList, dataLists } from './catalog.ts';
 import { shownConditions } from './conditions.ts';
 import { type EnteredOrder, enteredOrder, listInput, type Where, whereIn, withEntered } from './filter.ts';
-import { alert, framed, type Head, table } from './layout.ts';
+import { alert, framed, type Head, keyField, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { flatRow, headOf, rowCells, type ShownRow } from './values.ts';
 import { type ConsoleVisit, callOperation, operationOf, rowsIn } from './visit.ts';
-import { comparisons, fieldInWords } from './words.ts';
+import { comparisons, fieldInWords, typeInWords } from './words.ts';
 
 const pageSize = 25;
 /** Rows of a file for spreadsheets. */
@@ -72,12 +74,16 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<strin
   return framed(visit.frame, {
     title: list.title,
     part: '/data',
-    notice: rejection !== undefined && rejected(rejection),
+    lead:
+      writerOf(list, ['upsert'], visit.caller) !== undefined &&
+      html`<a href="${base}/data/${type}/new">New ${typeInWords(type).toLowerCase()}</a>`,
+    notice:
+      rejection !== undefined ? rejected(rejection) : visit.query.has('done') && alert('good', html`<p>Done.</p>`),
     body: html`${list.filters.length > 0 && filterForm(visit, list, where)}${await shownConditions(visit, list, where, (others) => listUrl(base, list, { where: others, order }))}
 <section class="card">${
       rows.length === 0
         ? html`<p>${rejection === undefined ? 'No rows.' : 'The list was not read.'}</p>`
-        : html`${await rowTable(visit, list, rows, { where, order })}<p><a href="${file}">All rows as a file for spreadsheets (CSV)</a></p>`
+        : html`${await selectable(visit, list, rows, { where, order })}<p><a href="${file}">All rows as a file for spreadsheets (CSV)</a></p>`
     }
 ${(page !== undefined || next !== undefined) && html`<div class="row">${page !== undefined && html`<a class="button plain" href="${listUrl(base, list, { where, order })}">First page</a>`}${next !== undefined && html`<a class="button plain" href="${listUrl(base, list, { where, order, page: next })}">Next page</a>`}</div>`}</section>`,
   });
@@ -86,10 +92,35 @@ ${(page !== undefined || next !== undefined) && html`<div class="row">${page !==
 /** Fields that only integrators read. */
 export const technical = new Set(['id', 'systemRef', 'sysRefs', 'active', 'createdAt', 'updatedAt', 'version', 'type']);
 
+/** The table of a list; with a form for what can be done with several rows at once. */
+async function selectable(
+  visit: ConsoleVisit,
+  list: DataList,
+  rows: readonly ShownRow[],
+  state: ListState,
+): Promise<HtmlContent> {
+  const { frame, query } = visit;
+  const actions = bulkActions(list, rows, visit.caller);
+  const shown = await rowTable(visit, list, rows, {
+    ...state,
+    isSelected: actions.length > 0 ? query.get('selected') === 'all' : undefined,
+  });
+  if (actions.length === 0) return shown;
+  const all = new URLSearchParams([...query].filter(([name]) => name !== 'selected'));
+  all.set('selected', 'all');
+  const url = `${frame.base}/data/${list.type}`;
+  const buttons = actions.map(
+    ({ to, label }) => html`<button class="plain" formaction="${url}/selected/${to}">${label}</button>`,
+  );
+  return html`<form method="post" action="${url}/selected">${keyField(frame)}${shown}<div class="row"><a class="button plain" href="${url}?${all.toString()}">Select all</a> <span>With the selected:</span>${buttons}</div></form>`;
+}
+
 interface ListState {
   readonly where?: Where;
   readonly order?: EnteredOrder | undefined;
   readonly page?: string;
+  /** Whether rows are selected; undefined if they cannot be. */
+  readonly isSelected?: boolean | undefined;
 }
 
 /** @param state that of a list that can be sorted, or undefined */
@@ -115,7 +146,15 @@ export async function rowTable(
   return table(
     list.title,
     heads,
-    rows.map((row) => rowCells(view, list, row, columns)),
+    rows.map((row) => {
+      const [first, ...others] = rowCells(view, list, row, columns);
+      if (state?.isSelected === undefined) return [first, ...others];
+      const label = `Select ${String(row[list.label ?? ''] ?? row.systemRef)}`;
+      return [
+        html`<input type="checkbox" name="row" value="${selection(list, row)}" aria-label="${label}"${state.isSelected && html` checked`}>${first}`,
+        ...others,
+      ];
+    }),
   );
 }
 

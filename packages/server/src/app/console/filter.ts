@@ -66,11 +66,12 @@ async function conditionOf(
   if (operator === '_ilike') return containing(text);
   const target = dataLists.get(list.properties.get(name)?.['x-references'] ?? '');
   if (target === undefined || isId(text)) return { [operator]: typedValue(schema, text) };
-  const ids = await idsNamed(visit, target, text);
+  const ids = (await idsNamed(visit, target, text)).map(({ id }) => id);
   if (ids.length === 0)
     throw new Rejection('VALIDATION_ERROR', `None of the ${target.title.toLowerCase()} is called “${text}”.`);
   const several = comparison === 'not' ? '_nin' : '_in';
-  return ids.length > 1 && operators.has(several) ? { [several]: ids } : { [operator]: ids[0] };
+  if (ids.length > 1 && operators.has(several)) return { [several]: ids };
+  return { [operator]: operator === '_contains' ? ids.slice(0, 1) : ids[0] };
 }
 
 /** The condition that a text has this part, in any case. */
@@ -78,7 +79,7 @@ export function containing(text: string): { readonly _ilike: string } {
   return { _ilike: `%${text.replaceAll(/[\\%_]/g, '\\$&')}%` };
 }
 
-function isId(text: string): boolean {
+export function isId(text: string): boolean {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
 }
 
@@ -86,16 +87,13 @@ function isId(text: string): boolean {
 const maxNamed = 100;
 
 /** The rows of a list whose name has the text. */
-async function idsNamed(visit: ConsoleVisit, list: DataList, text: string): Promise<string[]> {
+export async function idsNamed(visit: ConsoleVisit, list: DataList, text: string) {
   const { label = '', operation, path } = list;
   const canSearch = list.filters.some(({ name, operators }) => name === label && operators.has('_ilike'));
   const where = canSearch ? { [label]: containing(text) } : {};
   const body = await callOperation(visit, operation, { path, ...listInput(list, where, undefined, maxNamed) });
-  const isNamed = (row: Record<string, unknown>) =>
-    String(row[label] ?? '')
-      .toLowerCase()
-      .includes(text.toLowerCase());
-  return rowsIn(body).flatMap((row) => (isNamed(row) ? [String(row.id)] : []));
+  const named = rowsIn(body).map((row) => ({ id: String(row.id), name: String(row[label] ?? '') }));
+  return named.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
 }
 
 /** The column that a list is sorted by. */

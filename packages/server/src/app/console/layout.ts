@@ -28,9 +28,10 @@ export interface ConsolePageShape {
 
 const parts: readonly (readonly [path: string, title: string])[] = [
   ['', 'Overview'],
+  ['/data', 'Data'],
+  ['/close', 'Close a month'],
   ['/requests', 'Requests'],
   ['/subscriptions', 'Subscriptions'],
-  ['/data', 'Data'],
   ['/keys', 'API keys'],
   ['/limits', 'Limits'],
   ['/settings', 'Settings'],
@@ -51,7 +52,7 @@ export function framed(frame: Frame, { title, part, lead, notice, search = '', b
       ([path, name]) =>
         html`<li><a href="${base}${path}"${path === part && html` aria-current="page"`}>${name}</a></li>`,
     )}<li><a href="${base.replace(/\/console$/, '')}/reference">Reference</a></li></ul></nav>
-<main id="main"><h1>${title}</h1>${lead !== undefined && html`<p class="lead">${lead}</p>`}${notice}
+<main id="main"><h1>${title}</h1>${lead !== undefined && lead !== false && html`<p class="lead">${lead}</p>`}${notice}
 ${body}</main></div>`,
   );
 }

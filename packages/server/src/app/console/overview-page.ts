@@ -86,7 +86,7 @@ ${select('office', 'Office', officeId, await named('Office'), 'All offices')}${s
 }
 
 /** What waits for a person: rows of a list, which need no date, office or service line. */
-const waiting: readonly (readonly [type: string, text: string, where: Where])[] = [
+const waiting: readonly Counted[] = [
   ['DraftInvoice', 'Draft invoices to review', { status: { _eq: 'IN_REVIEW' }, active: { _eq: true } }],
   ['TimeEntry', 'Time entries to approve', { status: { _eq: 'SUBMITTED' }, active: { _eq: true } }],
   ['ExpenseEntry', 'Expenses to approve', { status: { _eq: 'SUBMITTED' }, active: { _eq: true } }],
@@ -95,18 +95,26 @@ const waiting: readonly (readonly [type: string, text: string, where: Where])[] 
 ];
 
 async function needsPerson(visit: ConsoleVisit): Promise<HtmlContent> {
-  const items: HtmlContent[] = [];
-  for (const [type, text, where] of waiting) {
-    const list = dataLists.get(type);
-    const found = list && (await countOf(visit, list, where));
-    if (list === undefined || found === undefined || found === 0) continue;
-    items.push(waitingItem(listUrl(visit.frame.base, list, { where }), found, text));
-  }
+  const items = await countsOf(visit, waiting);
   const { failing } = await receivers(visit);
   if (failing > 0)
     items.push(waitingItem(`${visit.frame.base}/subscriptions`, failing, 'Receivers of events that fail'));
-  if (items.length === 0) return html`<section class="card"><h2>What needs a person</h2><p>Nothing.</p></section>`;
-  return html`<section class="card"><h2>What needs a person</h2><ul class="links">${items}</ul></section>`;
+  return html`<section class="card"><h2>What needs a person</h2>${items.length === 0 ? html`<p>Nothing.</p>` : html`<ul class="links">${items}</ul>`}</section>`;
+}
+
+/** Rows that meet conditions, by what they are called. */
+export type Counted = readonly [type: string, text: string, where: Where];
+
+/** How many there are of each, with a link to them, but for those that there are none of. */
+export async function countsOf(visit: ConsoleVisit, counted: readonly Counted[]): Promise<HtmlContent[]> {
+  const items: HtmlContent[] = [];
+  for (const [type, text, where] of counted) {
+    const list = dataLists.get(type);
+    const found = list && (await countOf(visit, list, where));
+    if (list !== undefined && found !== undefined && found > 0)
+      items.push(waitingItem(listUrl(visit.frame.base, list, { where }), found, text));
+  }
+  return items;
 }
 
 function waitingItem(url: string, found: number, text: string): HtmlContent {
@@ -114,7 +122,7 @@ function waitingItem(url: string, found: number, text: string): HtmlContent {
 }
 
 /** How many rows of a list meet conditions; undefined if the caller may not read it. */
-export async function countOf(visit: ConsoleVisit, list: DataList, where: Where): Promise<number | undefined> {
+async function countOf(visit: ConsoleVisit, list: DataList, where: Where): Promise<number | undefined> {
   const body = { pageSize: 1, includeTotal: true, where };
   const { total } = await ifAllowed(callOperation(visit, list.operation, { body }), {});
   return typeof total === 'number' ? total : undefined;

@@ -10,13 +10,14 @@ import { privatePageHeaders } from '../../wire/page-style.ts';
 import type { PageResult } from '../../wire/result.ts';
 import type { Route } from '../../wire/route.ts';
 import { toRejection } from '../failure.ts';
+import { closePage } from './close-page.ts';
 import { dataPage, listFile, listPage } from './data-pages.ts';
 import { endSession } from './ended-sessions.ts';
 import type { Frame } from './layout.ts';
 import { overviewPage } from './overview-page.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
 import { ConsoleResults, shown } from './results.ts';
-import { actOnRow, fileUrl, rowPage } from './row-page.ts';
+import { actOnRow, actOnRows, fileUrl, formPage, rowPage, saveForm } from './row-page.ts';
 import { searchPage } from './search-page.ts';
 import { type ConsoleSession, consoleRole, formKeyOf, isFormKey, readSession } from './session.ts';
 import { callerOf, signIn } from './sign-in.ts';
@@ -41,6 +42,8 @@ const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
   [/^\/data$/, dataPage],
   [/^\/data\/([^/]+)\.csv$/, listFile],
   [/^\/data\/([^/]+)$/, listPage],
+  [/^\/data\/([^/]+)\/new$/, (visit, type = '') => formPage(visit, type)],
+  [/^\/data\/([^/]+)\/([^/]+)\/edit$/, formPage],
   [/^\/data\/([^/]+)\/([^/]+)$/, rowPage],
   [/^\/statements\/([^/]+)\.csv$/, statementFile],
   [/^\/statements\/([^/]+)$/, statementPage],
@@ -48,6 +51,7 @@ const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
     /^\/files\/([^/]+)$/,
     async (visit, id = '') => ({ ...shown('', 303), headers: { Location: await fileUrl(visit, id) } }),
   ],
+  [/^\/close$/, closePage],
   [/^\/keys$/, keysPage],
   [/^\/limits$/, limitsPage],
   [/^\/settings$/, settingsPage],
@@ -55,6 +59,9 @@ const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
 ];
 
 const changes: readonly (readonly [pattern: RegExp, change: Change])[] = [
+  [/^\/data\/([^/]+)\/new$/, (visit, type = '') => saveForm(visit, type)],
+  [/^\/data\/([^/]+)\/([^/]+)\/edit$/, (visit, type = '', id = '') => saveForm(visit, type, id)],
+  [/^\/data\/([^/]+)\/selected\/([A-Z_]+)$/, (visit, type = '', to = '') => actOnRows(visit, type, to)],
   [/^\/data\/([^/]+)\/([^/]+)\/([A-Z_]+)$/, (visit, type = '', id = '', to = '') => actOnRow(visit, type, id, to)],
   [
     /^\/subscriptions\/([^/]+)\/(\w+)$/,

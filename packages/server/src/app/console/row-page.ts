@@ -3,9 +3,11 @@ import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { eventsOfRow } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { act, actionForms } from './action-pages.ts';
+import { act, actionForms, actOnSelected } from './action-pages.ts';
+import { type VersionedRow, writerOf } from './actions.ts';
 import { type DataList, dataLists, referencesTo } from './catalog.ts';
 import { listNamed, listUrl, nextPage, rowTable, technical } from './data-pages.ts';
+import { editPage, saveRow } from './edit-page.ts';
 import { listInput, type Where } from './filter.ts';
 import { when } from './formats.ts';
 import { alert, type Frame, framed, table } from './layout.ts';
@@ -22,7 +24,7 @@ import {
   type View,
 } from './values.ts';
 import { type ConsoleVisit, call, callOperation, contextIn, operationOf, rowsIn } from './visit.ts';
-import { fieldInWords, typeInWords, valueInWords } from './words.ts';
+import { fieldInWords, newInWords, typeInWords, valueInWords } from './words.ts';
 
 /** A list without a filter is read up to here to find one row. */
 const maxScanned = 1_000;
@@ -50,7 +52,7 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
     part: '/data',
     lead: html`<a href="${frame.base}/data/${type}">${list.title}</a>`,
     notice: visit.query.get('done') === 'yes' && alert('good', html`<p>Done.</p>`),
-    body: html`${balances(view, row, list.properties)}${links(frame, list, row)}${actionForms(visit, list, row)}<section class="card"><h2>${one}</h2>${fields(view, inEntries(isOwn), list.properties, currencyOf(row))}
+    body: html`${balances(view, row, list.properties)}${links(visit, list, row)}${actionForms(visit, list, row)}<section class="card"><h2>${one}</h2>${fields(view, inEntries(isOwn), list.properties, currencyOf(row))}
 <details><summary>For integrators</summary>${fields(
       view,
       inEntries(([name]) => technical.has(name)),
@@ -78,19 +80,36 @@ function balances(view: View, row: ShownRow, properties: ReadonlyMap<string, Sch
     )}</div>`;
 }
 
-/** The documents of a row, and of a client its statement. */
-function links({ base }: Frame, { type, properties }: DataList, row: ShownRow): HtmlContent {
-  const button = (url: string, text: string) => html`<a class="button plain" href="${base}${url}">${text}</a>`;
-  const documents = [...properties].flatMap(([name, schema]) =>
-    schema['x-references'] === 'File' && typeof row[name] === 'string'
-      ? [button(`/files/${row[name]}`, `Open the ${fieldInWords(name)}`)]
-      : [],
+/** Where a row is changed and others that refer to it are created; its documents, and of a client its statement. */
+function links({ frame, caller }: ConsoleVisit, list: DataList, row: ShownRow): HtmlContent {
+  const { type, properties } = list;
+  const id = String(row.id);
+  const found: [url: string, text: string][] = [];
+  for (const [name, schema] of properties)
+    if (schema['x-references'] === 'File' && typeof row[name] === 'string')
+      found.push([`/files/${row[name]}`, `Open the ${fieldInWords(name)}`]);
+  if (type === 'File' && row.status === 'AVAILABLE') found.push([`/files/${id}`, 'Open the document']);
+  if (type === 'Client') found.push([`/statements/${id}`, 'Statement of account']);
+  if (writerOf(list, ['update', 'upsert'], caller) !== undefined)
+    found.push([`/data/${type}/${id}/edit`, 'Change fields']);
+  for (const { list: other, field } of referencesTo(type)) {
+    const writer = other.properties.has('status') ? writerOf(other, ['upsert'], caller) : undefined;
+    if (writer?.attributes.properties?.[field] === undefined || !isReferenceOf(field, type)) continue;
+    const presets = new URLSearchParams({
+      [field]: id,
+      ...(field === 'creditedInvoiceId' && { clientId: String(row.clientId) }),
+    });
+    found.push([`/data/${other.type}/new?${presets.toString()}`, newInWords(other.type, field)]);
+  }
+  return (
+    found.length > 0 &&
+    html`<div class="row links-row">${found.map(([url, text]) => html`<a class="button plain" href="${frame.base}${url}">${text}</a>`)}</div>`
   );
-  const own = [
-    type === 'File' && row.status === 'AVAILABLE' && button(`/files/${String(row.id)}`, 'Open the document'),
-    type === 'Client' && button(`/statements/${String(row.id)}`, 'Statement of account'),
-  ].filter((link) => link !== false);
-  return documents.length + own.length > 0 && html`<p class="row">${documents}${own}</p>`;
+}
+
+/** Whether a field says which row of the type another one belongs to: not its parent, or who manages it. */
+function isReferenceOf(field: string, type: string): boolean {
+  return field === 'creditedInvoiceId' || field.toLowerCase() === `${type.toLowerCase()}id`;
 }
 
 /** @returns where the content of a file is downloaded */
@@ -107,9 +126,34 @@ export async function fileUrl(visit: ConsoleVisit, id: string): Promise<string> 
  */
 export async function actOnRow(visit: ConsoleVisit, type: string, id: string, to: string) {
   const list = await listNamed(visit, type);
+  const result = await act(visit, list, await versionedRow(visit, list, id), to);
+  return 'page' in result ? result : `/data/${type}/${encodeURIComponent(id)}?done=yes`;
+}
+
+/** The form that creates a row, or changes one. */
+export async function formPage(visit: ConsoleVisit, type: string, id?: string): Promise<string> {
+  const list = await listNamed(visit, type);
+  return editPage(visit, list, id === undefined ? undefined : await versionedRow(visit, list, id));
+}
+
+/** Handles this form. */
+export async function saveForm(visit: ConsoleVisit, type: string, id?: string) {
+  const list = await listNamed(visit, type);
+  const result = await saveRow(visit, list, id === undefined ? undefined : await versionedRow(visit, list, id));
+  if ('page' in result) return result;
+  const [written]: { id?: string }[] = Array.isArray(result.body.records) ? result.body.records : [];
+  return `/data/${type}/${encodeURIComponent(id ?? written?.id ?? '')}?done=yes`;
+}
+
+async function versionedRow(visit: ConsoleVisit, list: DataList, id: string): Promise<VersionedRow> {
   const row = await readRow(visit, list, id);
-  const page = await act(visit, list, { ...row, version: Number(row.version) }, to);
-  return page === undefined ? `/data/${type}/${encodeURIComponent(id)}?done=yes` : { page };
+  return { ...row, version: Number(row.version) };
+}
+
+/** Handles the form of what is done with several rows of a list. */
+export async function actOnRows(visit: ConsoleVisit, type: string, to: string) {
+  const result = await actOnSelected(visit, await listNamed(visit, type), to);
+  return 'page' in result ? result : `/data/${type}?done=yes`;
 }
 
 /** The latest rows that refer to a row, by list, those with a state first; the others as links. */
@@ -119,10 +163,10 @@ async function relatedLists(visit: ConsoleVisit, type: string, id: string): Prom
   const others: HtmlContent[] = [];
   const hasNoState = ({ list }: { readonly list: DataList }) =>
     list.properties.has('status') && list.type !== 'BilledLine' ? 0 : 1;
-  for (const { list, field, operator } of referencesTo(type).sort(
+  for (const { list, field, conditionOn } of referencesTo(type).sort(
     (one, other) => hasNoState(one) - hasNoState(other),
   )) {
-    const where = { [field]: { [operator]: id } };
+    const where = conditionOn(id);
     const link = html`<a href="${listUrl(base, list, { where })}">`;
     const isOwn = /^(\w+)Ids?$/.exec(field)?.[1]?.toLowerCase() === type.toLowerCase();
     if (!isOwn || !hasRole(visit.caller.roles, list.operation.roles)) {

@@ -29,6 +29,7 @@ p{margin:.5rem 0;overflow-wrap:anywhere}
 .card{background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.25rem 1.5rem;margin:0 0 1rem}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:1rem}
 .cards .card{margin:0}
+.links-row{margin:0 0 1rem}
 .balances{margin-bottom:1rem}
 .after{margin-top:1rem}
 .figure{font-size:1.75rem;font-weight:600;line-height:1.2;margin:.25rem 0;font-variant-numeric:tabular-nums}
@@ -58,6 +59,9 @@ dd ol{margin:0;padding-left:1.25rem}
 label{display:block;font-weight:500}
 .hint{color:var(--soft);font-size:.8125rem;font-weight:400}
 input,select,textarea{display:block;width:100%;font:inherit;color:inherit;background:var(--card);border:1px solid var(--field);border-radius:.5rem;padding:.5rem .75rem;margin-top:.25rem;min-height:2.75rem}
+input[type=checkbox]{display:inline-block;width:1.25rem;height:1.25rem;min-height:0;margin:0 .625rem 0 0;vertical-align:-.25rem;accent-color:var(--accent)}
+.form{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr));gap:1rem}
+.form p{margin:.25rem 0 0}
 textarea{min-height:7rem;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.8125rem}
 button,.button{font:inherit;font-weight:600;cursor:pointer;border:1px solid var(--accent);border-radius:.5rem;padding:.5rem 1rem;min-height:2.75rem;background:var(--accent);color:var(--on-accent);text-decoration:none;display:inline-flex;align-items:center;justify-content:center}
 button:hover,.button:hover{background:var(--accent-dark)}

@@ -1,6 +1,7 @@
 import type { Schema } from '../../contract/contract.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { columnsOf, type DataList, dataLists, isNumber, merged, propertiesOf } from './catalog.ts';
+import { isId } from './filter.ts';
 import { badge, day, decimal, money, none, when } from './formats.ts';
 import { type Frame, type Head, table } from './layout.ts';
 import type { Names } from './names.ts';
@@ -93,7 +94,8 @@ export function fields(
   currency = currencyOf(row),
 ): HtmlContent {
   const filled = Object.entries(row).filter(
-    ([, value]) => value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0),
+    ([, value]) =>
+      value !== null && value !== undefined && !(typeof value === 'object' && Object.keys(value).length === 0),
   );
   return html`<dl>${filled.map(
     ([name, value]) =>
@@ -136,7 +138,7 @@ export function rowCells(view: View, list: DataList, row: ShownRow, columns: rea
   const label = row[first] ?? row.systemRef ?? row.id;
   const schema = list.properties.get(first);
   const isPlain = schema === undefined || (schema['x-references'] === undefined && typeof label === 'string');
-  const text = isPlain && schema?.format === undefined ? String(label) : undefined;
+  const text = isPlain && schema?.format === undefined && !isId(String(label)) ? String(label) : undefined;
   const named = view.names.get(String(label)) ?? typeInWords(list.type);
   const shown = text ?? (schema?.format === 'date' ? day(String(label)) : named);
   const link = html`<a href="${view.frame.base}/data/${list.type}/${encodeURIComponent(String(row.id))}">${shown}</a>`;

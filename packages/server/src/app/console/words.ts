@@ -129,6 +129,11 @@ export function fieldInWords(name: string): string {
   return inWords(short);
 }
 
+/** The button that creates a row which refers to another one by a field. */
+export function newInWords(type: string, field: string): string {
+  return field === 'creditedInvoiceId' ? 'Credit it' : `New ${typeInWords(type).toLowerCase()}`;
+}
+
 /** A value of an enumeration, such as `PARTIALLY_PAID`. */
 export function valueInWords(value: string): string {
   return /^[A-Z\d_]+$/.test(value) ? inWords(value.toLowerCase().replaceAll('_', ' ')) : value;
