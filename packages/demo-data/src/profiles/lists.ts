@@ -37,7 +37,7 @@ export function* listSteps(): Generator<Step> {
   }));
   yield* list('TaxRegion', 'taxRegion', regions, ([country, state, name, ratePercent]) => ({
     name: `${name} (services)`,
-    code: `SVC-${state === null ? country : `${country}-${state}`}`,
+    code: `${state === null ? country : `${country}-${state}`}-SVC`,
     country,
     state,
     ratePercent,
