@@ -1,11 +1,5 @@
 import type { OpenApiDocument, Place } from '../document/document.ts';
-import {
-  type Content,
-  type DeclaredResponse,
-  extensionOf,
-  type Operation,
-  type Parameter,
-} from '../document/operation.ts';
+import type { Content, DeclaredResponse, Operation, Parameter } from '../document/operation.ts';
 import { anything } from '../document/shape.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { Exchange, ReceivedResponse } from '../http/call.ts';
@@ -45,16 +39,19 @@ export function declaredResponseFor(operation: Operation, status: number): Decla
 }
 
 /** Whether a request names the properties of rows to return, so that others are missing in the response. */
-function selectsProperties(operation: Operation, { url, body }: Exchange['request']): boolean {
+function selectsProperties(
+  document: OpenApiDocument,
+  operation: Operation,
+  { url, body }: Exchange['request'],
+): boolean {
   const query = new URL(url).searchParams;
   const sent = body === undefined ? undefined : parsedJson(body)?.value;
-  const schema = requestSchema(operation);
-  const isPartial = (node: unknown) => isObject(node) && extensionOf(node).partial === true;
+  const accepted = View.ofRequest(document, operation);
   return (
-    operation.parameters.some(({ name, schema }) => query.has(name) && isPartial(schema)) ||
-    (isObject(sent) &&
-      isObject(schema?.properties) &&
-      Object.entries(schema.properties).some(([name, node]) => Object.hasOwn(sent, name) && isPartial(node)))
+    operation.parameters.some(
+      ({ name, schema }) => query.has(name) && View.of(document, schema).states('partial', true),
+    ) ||
+    (isObject(sent) && Object.keys(sent).some((name) => accepted.member(name).states('partial', true)))
   );
 }
 
@@ -189,7 +186,7 @@ export class Judge {
     const isOfOtherCharset = content !== undefined && hasOtherCharset(content, headers['content-type'] ?? '');
     if (content !== undefined && isStream(mediaType)) yield* this.#items(operation, content, response);
     else if (content?.schema !== undefined) {
-      const isPartial = selectsProperties(operation, request);
+      const isPartial = selectsProperties(this.#document, operation, request);
       const found = [...this.#content(operation, content, content.schema, response, isPartial)];
       const wrong = found.length > 0 ? this.#wrongIn(operation, request) : [];
       // A server that accepts a wrong value may return it; that it accepts it is the difference.

@@ -75,7 +75,11 @@ const contract = {
       Lamp: {
         type: 'object',
         required: ['made'],
-        properties: { made: { type: 'string', format: 'date' }, lit: { type: 'boolean' } },
+        properties: {
+          made: { type: 'string', format: 'date' },
+          lit: { type: 'boolean' },
+          only: { type: 'array', 'x-contract-check': { partial: true } },
+        },
       },
       Named: { type: 'object', properties: { name: { type: 'string' } } },
       Maker: {
@@ -131,6 +135,20 @@ it('does not require properties of a response whose request names those that it 
   expect(judged({ text })).toEqual(['response-body']);
   expect(judged({ text }, '?fields=maker')).toEqual([]);
   expect(judged({ text: '{"lamps":[1]}' }, '?fields=lamps')).toEqual(['response-body']);
+  const added = (body: string) => {
+    const response = {
+      status: 201,
+      headers: {},
+      text: '{"lit":true}',
+      json: { value: { lit: true } },
+      milliseconds: 1,
+    };
+    const request = { method: 'POST', url: 'http://lamps.test/lamps', headers: {}, body };
+    const exchange = { operation: addition, request, response: { ...response, mediaType: 'application/json' } };
+    return judge.judge(exchange).map(({ check }) => check);
+  };
+  expect(added('{"lit":true}')).toEqual(['response-body']);
+  expect(added('{"lit":true,"only":["lit"]}')).toEqual([]);
 });
 
 describe('a value of a choice', () => {
