@@ -54,6 +54,8 @@ export function addChoices(document: JsonObject, complain: (message: string) => 
           return { $ref: `#/components/parameters/${component}` };
         });
         operation.parameters = [...[parameters ?? []].flat(), ...own];
+        if (choiceOf(row).with !== undefined)
+          makeTagOptional(operation, objectOf(objectOf(document.components).headers));
       } else if (objectOf(operation['x-contract-check']).effect === 'read' && isObject(media.schema)) {
         const name = nameIn(String(media.schema.$ref));
         const { properties, ...request } = objectOf(schemas[name]);
@@ -64,6 +66,19 @@ export function addChoices(document: JsonObject, complain: (message: string) => 
       }
     }
   }
+}
+
+/** Lets a read leave out the tag: with `with`, it would change without a new version. */
+function makeTagOptional({ responses }: JsonObject, shared: JsonObject): void {
+  const headers = objectOf(objectOf(objectOf(responses)['200']).headers);
+  if (headers.ETag === undefined) return;
+  const { description, ...tag } = objectOf(shared.ETag);
+  shared.ReadETag ??= {
+    ...tag,
+    description: `${description}\nA read with \`with\` has none, because the names of other rows change without a new version of this one.\n`,
+    required: false,
+  };
+  headers.ETag = { $ref: '#/components/headers/ReadETag' };
 }
 
 /** The type of the rows that an operation returns: one, or a page of them. */

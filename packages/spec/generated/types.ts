@@ -21328,7 +21328,8 @@ export interface components {
              */
             maxLength: number | null;
             /**
-             * @description Regular expression (ECMA-262) that the text must match, or null.
+             * @description Regular expression (ECMA-262) that the text must match, or null. It must be possible to match it in linear time, so lookarounds and
+             *     back references are rejected, and it has at most 300 steps: each character or class is one, as often as it is repeated.
              * @example ^OPP-[0-9]+$
              */
             pattern: string | null;
@@ -23407,7 +23408,8 @@ export interface components {
              */
             maxLength: number | null;
             /**
-             * @description Regular expression (ECMA-262) that the text must match, or null.
+             * @description Regular expression (ECMA-262) that the text must match, or null. It must be possible to match it in linear time, so lookarounds and
+             *     back references are rejected, and it has at most 300 steps: each character or class is one, as often as it is repeated.
              * @example ^OPP-[0-9]+$
              */
             pattern: string | null;
@@ -23606,7 +23608,8 @@ export interface components {
              */
             maxLength?: number | null;
             /**
-             * @description Regular expression (ECMA-262) that the text must match, or null.
+             * @description Regular expression (ECMA-262) that the text must match, or null. It must be possible to match it in linear time, so lookarounds and
+             *     back references are rejected, and it has at most 300 steps: each character or class is one, as often as it is repeated.
              * @example ^OPP-[0-9]+$
              */
             pattern?: string | null;
@@ -41332,6 +41335,14 @@ export interface components {
          * @example /api/v1/files/0199a1c2-1f01-7c01-8a4f-5d2e9b60f1a7
          */
         FileLocation: string;
+        /**
+         * @description Tag of the row as a read by ID returns it to you. Send it as `If-Match` with an update, which fails if the row has changed, or as
+         *     `If-None-Match` with the next read, which returns 304 if the response would be the same. Tags are opaque.
+         *
+         *     A read with `with` has none, because the names of other rows change without a new version of this one.
+         * @example "9f2c41d07be3a655-3"
+         */
+        ReadETag: string;
     };
     pathItems: never;
 }
@@ -41650,7 +41661,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -42890,7 +42901,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -43148,7 +43159,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -43527,7 +43538,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -44065,7 +44076,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -44365,7 +44376,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -44574,7 +44585,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -44781,7 +44792,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -45351,7 +45362,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -45462,7 +45473,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -45707,7 +45718,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -46014,7 +46025,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -46223,7 +46234,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -46432,7 +46443,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -47083,7 +47094,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -49717,7 +49728,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ReadETag"];
                     [name: string]: unknown;
                 };
                 content: {
