@@ -11,7 +11,7 @@ interface Operation {
   tags: [string];
   summary: string;
   parameters?: Reference[];
-  requestBody?: unknown;
+  requestBody?: { content: Record<string, { schema: { 'x-lines-of'?: string } }> };
   responses: Record<string, Response | Reference>;
   'x-roles': string[];
   'x-rate-limit': string;
@@ -77,6 +77,7 @@ export function operationIndex(contract: Contract) {
         idempotent: operation['x-idempotent'],
         rateLimit: { policy: rateLimit, ...contract['x-rate-limit-policies'][rateLimit] },
         bodyLimit: bodyLimit === undefined ? null : contract['x-body-limits'][bodyLimit],
+        lines: linesOf(operation),
         paging: pagingOf(contract, operation),
         headers: namesIn(parameters, 'header'),
         statuses: Object.keys(operation.responses).map(Number),
@@ -103,6 +104,11 @@ function nameOf(reference: Reference): string {
 function namesIn(parameters: Parameter[], place: string): Record<string, 'required' | 'optional'> {
   const here = parameters.filter((parameter) => parameter.in === place);
   return Object.fromEntries(here.map((parameter) => [parameter.name, parameter.required ? 'required' : 'optional']));
+}
+
+/** The list of the body whose items can be sent as lines. */
+function linesOf({ requestBody }: Operation): string | null {
+  return requestBody?.content['application/x-ndjson']?.schema['x-lines-of'] ?? null;
 }
 
 /** Whether the operation returns pages, and of which kind. */

@@ -32,8 +32,9 @@ export function changesRow(operation: Operation): boolean {
   return isOneRow(operation) && operation.method !== 'get';
 }
 
-/** Whether the items of its body have the version that they expect, as one of them can by `If-Match`. */
-export function changesItems({ body }: Operation): boolean {
+/** Whether the items of its body have the version that they expect, as one of them can by `If-Match`: not if they are processed later. */
+export function changesItems({ body, responses }: Operation): boolean {
+  if (responses.some(([status]) => status === '202')) return false;
   const schemas = body === undefined ? [] : contentOf(body);
   const lists = schemas.flatMap((schema) => schema.map('properties'));
   return lists.some(([, list]) => list.get('items', 'properties', 'ifVersion') !== undefined);

@@ -194,6 +194,11 @@ export const extensionTable: Record<string, Extension> = {
     },
     why: 'by a field and its value, the roles of which one is required to see rows with that value',
   },
+  'x-lines-of': {
+    on: ['Schema'],
+    schema: { type: 'string', pattern: camelCase },
+    why: 'the list of the JSON body whose items are the lines of this one',
+  },
   'x-schema-name': {
     on: ['Schema'],
     ofSchemaAlone: true,

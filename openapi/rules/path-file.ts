@@ -45,7 +45,10 @@ function parse(path: string): Parsed {
 }
 
 function singular(word: string): string {
-  return word.replace(/ies$/, 'y').replace(/([^s])s$/, '$1');
+  return word
+    .replace(/ies$/, 'y')
+    .replace(/ches$/, 'ch')
+    .replace(/([^s])s$/, '$1');
 }
 
 export const pathFile = wholeContract((root, report) => {

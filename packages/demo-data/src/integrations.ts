@@ -1,7 +1,12 @@
 import type { Service } from '@financial-automation/server/entity/service';
 import { writeRecord } from '@financial-automation/server/modules/bulk';
 import { eventSubscription } from '@financial-automation/server/modules/events';
-import { customRecordType, readFields, recordTypesForWriting } from '@financial-automation/server/modules/records';
+import {
+  customRecordType,
+  readFields,
+  recordTypesForWriting,
+  startRecordBatch,
+} from '@financial-automation/server/modules/records';
 import { asOperator } from '@financial-automation/server/operator/tenants';
 import type { Tenant } from '@financial-automation/server/platform/auth/caller';
 import type { Transaction } from '@financial-automation/server/platform/store/store';
@@ -34,6 +39,7 @@ export async function seedIntegrations(service: Service, tenant: Tenant, apiUser
     });
     const records = [opportunity(501, 'PROPOSAL', '18000.00', 1), opportunity(502, 'LEAD', '2400.00', 2)];
     await unit.plan((plan) => records.map((record) => writeRecord(plan, type, 'UPSERT', record)));
+    await startRecordBatch(unit, records, apiUserId, storyId('RecordBatch', 1));
   });
   await asOperator(service, tenant, 'demo data', (unit) =>
     unit.plan((plan) => {

@@ -42,6 +42,7 @@ const types = {
   DeliveryAttempt: '1b03',
   Event: '1b04',
   CustomRecordType: '1c01',
+  RecordBatch: '1c05',
 } as const;
 
 /** Returns the ID of a row in the examples of the contract, which openapi/examples/README.md lists. */

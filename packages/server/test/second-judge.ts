@@ -79,7 +79,9 @@ function errorOfRequest(operation: Operation, parts: RequestParts): Promise<stri
     Object.entries(parts.query).flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)])),
   );
   const url = query.size === 0 ? path : `${path}?${query}`;
-  return sent(app, { method: operation.method, url, headers: parts.headers, body: parts.body });
+  // Lines are judged as the JSON that they stand for.
+  const type = operation.lines === null ? {} : { 'content-type': 'application/json' };
+  return sent(app, { method: operation.method, url, headers: { ...parts.headers, ...type }, body: parts.body });
 }
 
 function errorOfResponse(

@@ -226,6 +226,10 @@ export const calls = {
   listRecordTypes: ["GET","/api/v1/records/types",true,"number"],
   /** Get the fields of a record type */
   getRecordSchema: ["GET","/api/v1/records/schema/{type}",true,null],
+  /** Create or update many records in the background */
+  createRecordBatch: ["POST","/api/v1/records/batch","key",null],
+  /** Get the progress of a batch of records */
+  getRecordBatch: ["GET","/api/v1/batches/{id}",true,null],
   /** Look up records of a type */
   lookupRecords: ["POST","/api/v1/records/batch/{type}",true,"number"],
   /** Get a record by one of its keys */

@@ -17,6 +17,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 16384,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "optional",
@@ -53,6 +54,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -87,6 +89,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -123,6 +126,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -159,6 +163,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -195,6 +200,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -232,6 +238,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -271,6 +278,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -305,6 +313,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -341,6 +350,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -375,6 +385,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -411,6 +422,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -447,6 +459,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -483,6 +496,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -519,6 +533,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -555,6 +570,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -591,6 +607,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -628,6 +645,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -664,6 +682,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -700,6 +719,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -736,6 +756,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -772,6 +793,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -808,6 +830,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -844,6 +867,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -880,6 +904,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -917,6 +942,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -952,6 +978,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -991,6 +1018,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1027,6 +1055,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1064,6 +1093,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1100,6 +1130,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1136,6 +1167,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1172,6 +1204,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -1208,6 +1241,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1245,6 +1279,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1285,6 +1320,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1324,6 +1360,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1363,6 +1400,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1399,6 +1437,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1435,6 +1474,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1472,6 +1512,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1511,6 +1552,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1553,6 +1595,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1592,6 +1635,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "number",
     "headers": {
       "Tenant": "required",
@@ -1628,6 +1672,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1664,6 +1709,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1700,6 +1746,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -1736,6 +1783,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1775,6 +1823,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1815,6 +1864,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1851,6 +1901,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1887,6 +1938,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1923,6 +1975,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -1960,6 +2013,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -1996,6 +2050,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2032,6 +2087,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -2068,6 +2124,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -2105,6 +2162,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -2145,6 +2203,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2181,6 +2240,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -2218,6 +2278,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -2253,6 +2314,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2289,6 +2351,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2325,6 +2388,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -2361,6 +2425,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2397,6 +2462,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2433,6 +2499,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -2471,6 +2538,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2509,6 +2577,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2547,6 +2616,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -2585,6 +2655,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -2622,6 +2693,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2658,6 +2730,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -2697,6 +2770,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "number",
     "headers": {
       "Tenant": "required",
@@ -2732,6 +2806,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -2766,6 +2841,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2802,6 +2878,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -2839,6 +2916,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2875,6 +2953,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -2911,6 +2990,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2947,6 +3027,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -2983,6 +3064,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -3019,6 +3101,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3056,6 +3139,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -3092,6 +3176,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -3128,6 +3213,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -3164,6 +3250,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3201,6 +3288,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -3237,6 +3325,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -3273,6 +3362,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -3309,6 +3399,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3346,6 +3437,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3380,6 +3472,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3415,6 +3508,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3456,6 +3550,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "number",
     "headers": {
       "Tenant": "required",
@@ -3493,6 +3588,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3527,6 +3623,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3562,6 +3659,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3603,6 +3701,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "number",
     "headers": {
       "Tenant": "required",
@@ -3640,6 +3739,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -3676,6 +3776,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -3712,6 +3813,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "cursor",
     "headers": {
       "Tenant": "required",
@@ -3748,6 +3850,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3785,6 +3888,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3827,6 +3931,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3867,6 +3972,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3906,6 +4012,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -3943,6 +4050,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "offset",
     "headers": {
       "Tenant": "required",
@@ -3978,6 +4086,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4019,6 +4128,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4060,6 +4170,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4101,6 +4212,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "number",
     "headers": {
       "Tenant": "required",
@@ -4135,6 +4247,83 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      404,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
+  "createRecordBatch": {
+    "method": "POST",
+    "path": "/api/v1/records/batch",
+    "tag": "records",
+    "summary": "Create or update many records in the background",
+    "roles": [
+      "RECORD_W"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": "key",
+    "rateLimit": {
+      "policy": "write",
+      "limit": 600,
+      "window": 60
+    },
+    "bodyLimit": 1048576,
+    "lines": "records",
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional",
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
+    },
+    "statuses": [
+      202,
+      400,
+      401,
+      403,
+      406,
+      409,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "getRecordBatch": {
+    "method": "GET",
+    "path": "/api/v1/batches/{id}",
+    "tag": "records",
+    "summary": "Get the progress of a batch of records",
+    "roles": [
+      "RECORD_W"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4170,6 +4359,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": "number",
     "headers": {
       "Tenant": "required",
@@ -4207,6 +4397,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4244,6 +4435,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "number",
     "headers": {
       "Tenant": "required",
@@ -4278,6 +4470,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4317,6 +4510,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4354,6 +4548,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4396,6 +4591,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4436,6 +4632,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4470,6 +4667,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "number",
     "headers": {
       "Tenant": "required",
@@ -4504,6 +4702,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4543,6 +4742,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4580,6 +4780,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4620,6 +4821,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4662,6 +4864,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4702,6 +4905,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "number",
     "headers": {
       "Tenant": "required",
@@ -4737,6 +4941,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4775,6 +4980,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4815,6 +5021,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "feed",
     "headers": {
       "Tenant": "required",
@@ -4850,6 +5057,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4884,6 +5092,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4920,6 +5129,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4956,6 +5166,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -4991,6 +5202,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -5029,6 +5241,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -5065,6 +5278,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 262144,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -5101,6 +5315,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": "number",
     "headers": {
       "Tenant": "required",
@@ -5135,6 +5350,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": 1048576,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",
@@ -5174,6 +5390,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
+    "lines": null,
     "paging": null,
     "headers": {
       "Tenant": "required",

@@ -12,6 +12,8 @@ import { conditionHeaders } from '../wire/content.ts';
 const { service, store, tenant, address, signIn } = await testService();
 await seedDemoData({ service }, tenant.name);
 const { call, token } = await signIn({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
+const batch = { records: [{ type: 'ClientGroup', attributes: { name: 'Later' } }] };
+await call('POST', '/api/v1/records/batch', batch);
 const requests = new BaseRequests(new Random(1), await TenantValues.read(store, tenant.id));
 
 /** Values of the headers that change what a request does, wherever an operation or content takes them. */

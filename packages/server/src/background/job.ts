@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Service } from '../entity/service.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
-import type { Tenant } from '../platform/auth/caller.ts';
+import type { Caller, Tenant } from '../platform/auth/caller.ts';
 import { newId } from '../platform/store/new-id.ts';
 import type { Session, Transaction } from '../platform/store/store.ts';
 
@@ -74,8 +74,12 @@ export interface JobRun<Data> {
   readonly log: Logger;
   readonly service: BackgroundService;
   read<T>(work: (session: Session) => Promise<T>): Promise<T>;
-  /** Runs one transaction, audited as the system. It rolls back if the run has lost the job. @throws JobLost */
-  write<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>;
+  /**
+   * Runs one transaction, audited as the system, or as the API user whom it is done for. It rolls back if the run has lost the job.
+   *
+   * @throws JobLost
+   */
+  write<T>(work: (unit: UnitOfWork) => Promise<T>, caller?: Caller): Promise<T>;
   /** Runs the last transaction, which also completes the job. @throws JobLost */
   finish<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>;
 }

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
+import { transact } from '../entity/transact.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
+import type { Caller } from '../platform/auth/caller.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { type BackgroundService, isDataOf, type Job, JobLost } from './job.ts';
 import type { JobClaim } from './worker.ts';
@@ -11,10 +13,12 @@ export async function runJob(service: BackgroundService, job: Job, claim: JobCla
   const tenant = await service.directory.tenant(tenantName);
   if (tenant === undefined) throw new Error(`The tenant ${tenantName} does not exist or is closed.`);
   if (!isDataOf(job.data, data)) throw new Error(`The data of the job does not have the fields of ${job.name}.`);
+  const { store, vault } = service;
   const write = <T>(
     work: (unit: UnitOfWork) => Promise<T>,
     beforeCommit: (transaction: Transaction) => Promise<void>,
-  ) => writeAsSystem(service, tenant, { operation: `job ${job.name}`, requestId: id }, work, beforeCommit);
+    caller?: Caller,
+  ) => transact(store, { tenant, caller, operation: `job ${job.name}`, requestId: id, vault }, work, beforeCommit);
   await job.run({
     id,
     tenant,
@@ -23,8 +27,8 @@ export async function runJob(service: BackgroundService, job: Job, claim: JobCla
     signal,
     log: service.log.child({ job: job.name, jobId: id, tenant: tenant.name }),
     service,
-    read: (work) => service.store.read(tenant.id, work),
-    write: (work) => write(work, (transaction) => keepLease(transaction, claim)),
+    read: (work) => store.read(tenant.id, work),
+    write: (work, caller) => write(work, (transaction) => keepLease(transaction, claim), caller),
     finish: async (work) => {
       const result = await write(work, (transaction) => endJob(transaction, claim));
       claim.completed = true;

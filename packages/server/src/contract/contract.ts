@@ -225,6 +225,8 @@ export interface Operation {
   readonly idempotent: boolean | 'key' | 'systemRef';
   readonly rateLimit: { readonly policy: string; readonly limit: number; readonly window: number };
   readonly bodyLimit: number | null;
+  /** The list of the body whose items can be sent as lines. */
+  readonly lines: string | null;
   /**
    * Whether `page` is a number of rows to skip or a page number, or there are only cursors; null if the operation is
    * not paged.

@@ -7,8 +7,10 @@ import { conditionHeaders } from './content.ts';
 import type { Exchange } from './exchange.ts';
 import { unknownEncoding } from './raw-body.ts';
 
-/** The only media type of request bodies, in UTF-8, the only encoding of JSON (RFC 8259). */
+/** In UTF-8, the only encoding of JSON (RFC 8259). */
 const jsonType = /^application\/json *(; *(charset *= *"?utf-8"? *)?)?$/i;
+/** The other media type of operations that declare it: the items of a list, one a line. */
+const linesType = /^application\/x-ndjson *(; *(charset *= *"?utf-8"? *)?)?$/i;
 
 /** Encodings that the contract supports. The body parser supports more. */
 const encodings = ['identity', 'gzip', 'deflate', 'br'];
@@ -30,15 +32,22 @@ export function checkHeaders(operation: Operation, exchange: Pick<Exchange, 'hea
 }
 
 /**
- * The bytes of a JSON body, which are not read yet.
+ * The bytes of a JSON body, which are not read yet. A body of lines becomes the JSON body that it stands for.
  *
  * @param limit in bytes, as the contract declares it for the operation
+ * @param list the list whose items can be sent as lines
  * @throws Rejection `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `MISSING_BODY` or `MALFORMED_REQUEST`.
  */
-export function jsonBody(limit: number, exchange: Pick<Exchange, 'header' | 'body'>): ReturnType<Exchange['body']> {
+export function jsonBody(
+  limit: number,
+  list: string | null,
+  exchange: Pick<Exchange, 'header' | 'body'>,
+): ReturnType<Exchange['body']> {
   const type = exchange.header('content-type');
-  if (type !== undefined && !jsonType.test(type)) {
-    throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json, in UTF-8.');
+  const hasLines = list !== null && type !== undefined && linesType.test(type);
+  if (type !== undefined && !hasLines && !jsonType.test(type)) {
+    const types = list === null ? 'application/json' : 'application/json or application/x-ndjson';
+    throw new Rejection('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${types}, in UTF-8.`);
   }
   if (!encodings.includes((exchange.header('content-encoding') ?? 'identity').toLowerCase())) throw unknownEncoding();
   const { mayBeLarge, read } = exchange.body(limit);
@@ -49,9 +58,18 @@ export function jsonBody(limit: number, exchange: Pick<Exchange, 'header' | 'bod
       if (bytes.length === 0) throw missingBody();
       if (type === undefined)
         throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the header Content-Type: application/json.');
-      return bytes;
+      return hasLines ? withLines(bytes, list) : bytes;
     },
   };
+}
+
+/** The object with a list whose items are the lines. A line break is no part of a text in JSON, so that each ends an item. */
+function withLines(bytes: Uint8Array, list: string): Buffer {
+  const lines = Buffer.from(bytes)
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  return Buffer.from(`{"${list}":[${lines.join(',')}]}`, 'latin1');
 }
 
 function isClean(parameters: Readonly<Record<string, unknown>>): boolean {

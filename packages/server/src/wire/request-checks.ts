@@ -54,7 +54,10 @@ export async function checkByContract(request: IncomingMessage, response: Server
   checkHeaders(operation, { header });
   if (!isPublic(operation)) readBearer(header('authorization'));
   const body = (limit: number) => ({ mayBeLarge: false, read: () => readRawBody(request, response, limit) });
-  const bytes = operation.bodyLimit === null ? undefined : await jsonBody(operation.bodyLimit, { header, body }).read();
+  const bytes =
+    operation.bodyLimit === null
+      ? undefined
+      : await jsonBody(operation.bodyLimit, operation.lines, { header, body }).read();
   const path = cleanParameters('path', parameters);
   const query = cleanParameters('query', parseQuery(target?.query ?? ''));
   const validator = await contractValidator();

@@ -40,8 +40,10 @@ interface Item {
 
 interface Rejection {
   readonly id?: string;
-  /** Items that failed alone. */
-  readonly failed?: readonly { readonly code: string; readonly detail: string; readonly pointer: string | null }[];
+  /** Items that failed alone, or their number. */
+  readonly failed?:
+    | number
+    | readonly { readonly code: string; readonly detail: string; readonly pointer: string | null }[];
   readonly code?: string;
   readonly detail?: string;
   readonly errors?: readonly { readonly pointer?: string; readonly detail?: string }[];
@@ -132,7 +134,8 @@ function operationDoor(world: World, { call }: TestCaller, { id, method, path }:
         const place = path.replace(/\{[^}]+\}/, () => String(ofPath[id]?.(world)));
         const response = await call<Rejection>(method, place, body);
         if (response.status >= 500) throw new Error(`${id} ${JSON.stringify(body)}: ${JSON.stringify(response.body)}`);
-        const [failed] = response.body.failed ?? [];
+        const { failed: items = [] } = response.body;
+        const [failed] = typeof items === 'number' ? [] : items;
         if (failed !== undefined) {
           const { code, detail, pointer } = failed;
           const pointers = pointer === null ? [] : [pointer];

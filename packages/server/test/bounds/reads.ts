@@ -84,11 +84,12 @@ export class Reads {
 
   async #idsOf(type: string): Promise<readonly string[]> {
     const entity = entityOf(type);
-    if (entity === undefined) throw new Error(`There are no rows of ${type}.`);
     const { id } = this.#service.tenant;
+    // A batch is no row of an entity.
+    if (entity === undefined && type !== 'RecordBatch') throw new Error(`There are no rows of ${type}.`);
     const rows = await this.#service.store.read(id, (session) =>
       session.all<{ id: string }>(sql`
-        select e.id from ${sql.table(entity.table)} e where ${entity.within('e', id)} order by e.id`),
+        select e.id from ${sql.table(entity?.table ?? 'record_batch')} e where ${entity?.within('e', id) ?? sql`e.tenant_id = ${id}`} order by e.id`),
     );
     return rows.map((row) => row.id);
   }

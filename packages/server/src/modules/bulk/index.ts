@@ -10,4 +10,4 @@ export type { TypeExtension } from './standard-types.ts';
 export { schemaUrls, typeNamed, typesWith } from './standard-types.ts';
 export { wholeList } from './whole-list.ts';
 export type { RecordItem } from './write-records.ts';
-export { writeRecord, writeRecords } from './write-records.ts';
+export { writeRecord, writeRecords, writeRecordsIn } from './write-records.ts';

@@ -34,44 +34,64 @@ type FindTypes = (unit: UnitOfWork, names: readonly string[]) => Promise<Readonl
 /** Processes one item of a request for an existing or a new row, instead of an upsert by attributes. */
 type WriteItemOf = (plan: Plan, type: RecordType, item: RecordItem) => AnyWritten;
 
-/**
- * Writes the records of a request in their order. One that fails changes nothing and does not affect others.
- *
- * @param schema of one item.
- * @param write processes one item; defaults to the processing of records.
- */
+/** How the records of a request are written. */
+interface RecordsWrite {
+  readonly schema: ItemSchema;
+  readonly operation: RecordOperation;
+  readonly findTypes: FindTypes;
+  /** Processes one item; defaults to the processing of records. */
+  readonly write?: WriteItemOf;
+  /** The index of the first record, if earlier ones are written before. */
+  readonly first?: number;
+}
+
+/** Writes the records of a request in their order, in one transaction. One that fails changes nothing and does not affect others. */
 export function writeRecords(
   context: Context,
-  { schema, operation }: { readonly schema: ItemSchema; readonly operation: RecordOperation },
+  how: RecordsWrite,
   items: readonly RecordItem[],
-  findTypes: FindTypes,
-  write: WriteItemOf = (plan, type, item) => writeRecord(plan, type, operation, item),
 ): Promise<{ status: 200; body: WriteResult }> {
-  return context.write(async (unit) => {
-    const read = readItems(schema, items);
-    const names = items.map(namesOf);
-    const types = await findTypes(unit, [...new Set(names.flatMap(({ type }) => type ?? []))]);
-    const mustMatch = context.ifMatch === undefined ? undefined : await matchOf(unit, context, types, names);
-    const outcomes = await unit.items(read, (plan, one, index) =>
-      plan.at(`/records/${index}`, () => {
-        if ('rejection' in one) throw one.rejection;
-        const type = typeFor(plan, types.get(one.item.type), operation, one.item);
-        mustMatch?.(plan);
-        checkItemVersion(plan, type, one.item);
-        return { type, written: write(plan, type, one.item) };
-      }),
-    );
-    const stored = await storedRows(unit, outcomes);
-    const known = await idsOfFailed(context, unit, names, outcomes, types);
-    const records = outcomes.map((outcome, index): WriteItem => {
-      if ('rejection' in outcome) return failedItem(index, names[index], known.get(index) ?? null, outcome.rejection);
-      const { type, written } = outcome.result;
-      const row = stored.get(written.row.id);
-      if (row === undefined) throw new Error(`A ${type.name} was written but is not stored.`);
-      return writtenItem(index, type, written.status, visibleToWriter(context.holds, type.entity, row));
-    });
-    return { status: 200, body: { summary: summaryOf(records), records } };
+  return context.write(async (unit) => ({ status: 200, body: await writeRecordsIn(unit, context, how, items) }));
+}
+
+/** Writes records like `writeRecords`, in a transaction with other changes. */
+export async function writeRecordsIn(
+  unit: UnitOfWork,
+  context: Pick<Context, 'holds' | 'ifMatch'>,
+  {
+    schema,
+    operation,
+    findTypes,
+    first = 0,
+    write = (plan, type, item) => writeRecord(plan, type, operation, item),
+  }: RecordsWrite,
+  items: readonly RecordItem[],
+): Promise<WriteResult> {
+  const read = readItems(schema, items);
+  const names = items.map(namesOf);
+  const types = await findTypes(unit, [...new Set(names.flatMap(({ type }) => type ?? []))]);
+  const mustMatch = context.ifMatch === undefined ? undefined : await matchOf(unit, context, types, names);
+  const outcomes = await unit.items(read, (plan, one, index) =>
+    plan.at(`/records/${first + index}`, () => {
+      if ('rejection' in one) throw one.rejection;
+      const type = typeFor(plan, types.get(one.item.type), operation, one.item);
+      mustMatch?.(plan);
+      checkItemVersion(plan, type, one.item);
+      return { type, written: write(plan, type, one.item) };
+    }),
+  );
+  const stored = await storedRows(unit, outcomes);
+  const known = await idsOfFailed(context, unit, names, outcomes, types);
+  const records = outcomes.map((outcome, position): WriteItem => {
+    const index = first + position;
+    if ('rejection' in outcome)
+      return failedItem(index, names[position], known.get(position) ?? null, outcome.rejection);
+    const { type, written } = outcome.result;
+    const row = stored.get(written.row.id);
+    if (row === undefined) throw new Error(`A ${type.name} was written but is not stored.`);
+    return writtenItem(index, type, written.status, visibleToWriter(context.holds, type.entity, row));
   });
+  return { summary: summaryOf(records), records };
 }
 
 /**
@@ -82,7 +102,7 @@ export function writeRecords(
  */
 async function matchOf(
   unit: UnitOfWork,
-  context: Context,
+  context: Pick<Context, 'holds' | 'ifMatch'>,
   types: ReadonlyMap<string, RecordType>,
   [name = nameless, ...others]: readonly ItemNames[],
 ): Promise<(plan: Plan) => void> {
@@ -198,7 +218,7 @@ async function storedRows(unit: UnitOfWork, outcomes: readonly Outcome[]): Promi
  * learn which exist.
  */
 async function idsOfFailed(
-  { holds }: Context,
+  { holds }: Pick<Context, 'holds'>,
   unit: UnitOfWork,
   names: readonly ItemNames[],
   outcomes: readonly Outcome[],

@@ -5,6 +5,7 @@ import { listFiles } from './listFiles.ts';
 export const files = { listFiles, createFile, getFile };
 export { contentRoute } from './content-route.ts';
 export { checkContentType } from './content-type.ts';
+export { signedUrl } from './download-url.ts';
 export type { NewFile } from './file.ts';
 export { addFile, file } from './file.ts';
 export { uploadRoute } from './upload-route.ts';

@@ -50,7 +50,11 @@ function operationsOf(extension: TypeExtension, schema: ItemSchema) {
     },
     /** Creates or updates rows in their order. One that fails changes nothing and does not affect others. */
     upsert: (context: Context, { body }: { readonly body: { readonly records: readonly RowItem[] } }) =>
-      writeRecords(context, { schema, operation: 'UPSERT' }, body.records, async () => typesWith(extension), writeRow),
+      writeRecords(
+        context,
+        { schema, operation: 'UPSERT', findTypes: async () => typesWith(extension), write: writeRow },
+        body.records,
+      ),
   };
 }
 
