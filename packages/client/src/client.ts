@@ -7,16 +7,21 @@ import { TokenSource } from './tokens.ts';
 import type {
   AnyInput,
   ApiResponse,
+  ApiResponseWithFields,
   Calls,
   ConditionalOperationId,
+  FieldOf,
   Input,
   InputArguments,
   InputWithCondition,
+  InputWithFields,
   ListOperationId,
   NotModified,
   OperationId,
   Page,
+  PageWithFields,
   Row,
+  WithFields,
 } from './types.ts';
 
 /** The operations of the API, each by its `operationId`, with the types of the contract. */
@@ -40,14 +45,22 @@ type ConditionalOperation<Id extends ConditionalOperationId> = <ETag extends str
   ...input: InputArguments<InputWithCondition<Id, ETag>>
 ) => Promise<ApiResponse<Id> | (ETag extends string ? NotModified : never)>;
 
-interface ListOperation<Id extends ListOperationId> extends Operation<Id> {
+/** Rows have the properties that `fields` of the input names; without it, all. */
+interface ListOperation<Id extends ListOperationId> {
+  <const Field extends FieldOf<Id> = never>(
+    ...input: InputArguments<InputWithFields<Id, Field>>
+  ): Promise<ApiResponseWithFields<Id, Field>>;
   /** Iterates over the rows, and requests pages as needed. Throws a `ProblemError` if a page fails. */
-  rows(...input: InputArguments<Input<Id>>): AsyncGenerator<Row<Id>, void>;
+  rows<const Field extends FieldOf<Id> = never>(
+    ...input: InputArguments<InputWithFields<Id, Field>>
+  ): AsyncGenerator<WithFields<Row<Id>, Field>, void>;
   /**
    * Iterates over whole pages, for example to read the total (`includeTotal`, returned with the first page), or to store
    * `nextCursor` and continue later.
    */
-  pages(...input: InputArguments<Input<Id>>): AsyncGenerator<Page<Id>, void>;
+  pages<const Field extends FieldOf<Id> = never>(
+    ...input: InputArguments<InputWithFields<Id, Field>>
+  ): AsyncGenerator<PageWithFields<Page<Id>, Field>, void>;
 }
 
 /**

@@ -137,6 +137,35 @@ export type Page<Id extends ListOperationId> = Result<Id>;
 /** A row of such a page. */
 export type Row<Id extends ListOperationId> = Page<Id> extends { data: (infer Item)[] } ? Item : never;
 
+/** The names of properties that `fields` of a list can choose. */
+export type FieldOf<Id extends ListOperationId> = Operations[Id] extends {
+  requestBody: { content: { 'application/json': { fields?: (infer Name)[] } } };
+}
+  ? Name
+  : never;
+/** The input of a list, with the type of the `fields` that it chooses. */
+export type InputWithFields<Id extends ListOperationId, Field> = Input<Id> & {
+  body?: { fields?: readonly Field[] };
+};
+/** A row with the chosen fields; all of them if `Field` is `never`. It can lack those that only the program knows when it runs. */
+export type WithFields<Item, Field> = [Field] extends [never]
+  ? Item
+  : keyof Item extends Field | 'with'
+    ? Partial<Item>
+    : Pick<Item, Extract<keyof Item, Field | 'id' | 'with'>>;
+export type PageWithFields<Type, Field> = [Field] extends [never]
+  ? Type
+  : Type extends { data: (infer Item)[] }
+    ? Omit<Type, 'data'> & { data: WithFields<Item, Field>[] }
+    : Type;
+export type ApiResponseWithFields<Id extends ListOperationId, Field> = [Field] extends [never]
+  ? ApiResponse<Id>
+  : ApiResponse<Id> extends infer Type
+    ? Type extends { ok: true; body: infer Body }
+      ? Omit<Type, 'body'> & { body: PageWithFields<Body, Field> }
+      : Type
+    : never;
+
 /** Input and response of any operation. */
 export interface AnyInput extends CallOptions {
   dryRun?: boolean;

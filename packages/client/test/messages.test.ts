@@ -49,6 +49,7 @@ const mistakes: [program: string, place: string, message: string][] = [
     '_equals',
     "Object literal may only specify known properties, and '_equals' does not exist in type",
   ],
+  ["api.searchClients.rows({ body: { fields: ['nam'] } });", "'nam'", `Type '"nam"' is not assignable to type`],
   ['api.getClient.rows();', 'rows', "Property 'rows' does not exist on type"],
 ];
 const programs = [

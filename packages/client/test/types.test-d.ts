@@ -67,6 +67,32 @@ describe('an input', () => {
     api.getClient({ path: { id }, timeOut: 3 });
   });
 
+  it('narrows rows to the chosen fields', async () => {
+    const body = { fields: ['name', 'status'] } as const;
+    for await (const row of api.searchClients.rows({ body: { fields: ['name', 'status'] } })) {
+      expectTypeOf(row).toEqualTypeOf<Pick<Row<'searchClients'>, 'id' | 'with' | 'name' | 'status'>>();
+      // @ts-expect-error not chosen
+      row.clientRef;
+    }
+    for await (const page of api.listClients.pages({ body: { fields: ['name'] } })) {
+      // @ts-expect-error not chosen
+      page.data[0]?.clientRef;
+      page.nextCursor satisfies string | null;
+    }
+    const { data } = await orThrow(api.searchClients({ body: { fields: [...body.fields] } }));
+    data[0]?.name satisfies string | undefined;
+    // @ts-expect-error not chosen
+    data[0]?.clientRef;
+    // @ts-expect-error no such field
+    api.searchClients.rows({ body: { fields: ['nam'] } });
+    const known: (keyof Schema<'Client'> & string)[] = ['id'];
+    const response = await api.listClients({ body: { fields: known.filter((name) => name !== 'with') } });
+    if (response.ok) response.body.data[0]?.name satisfies string | undefined;
+    expectTypeOf(await orThrow(api.listClients()).then((page) => page.data[0])).toEqualTypeOf<
+      Row<'listClients'> | undefined
+    >();
+  });
+
   it('names filter columns and operators of the resource', () => {
     api.searchClients({
       body: { where: { _or: [{ name: { _ilike: '%acme%' } }, { jobs: { status: { _eq: 'IN_PROGRESS' } } }] } },

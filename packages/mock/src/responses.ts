@@ -2,9 +2,13 @@
 import {
   type AcceptedRequest,
   allOperations,
+  choiceOf,
   declarationsOf,
   invalid,
   referred,
+  relationsOf,
+  withFields,
+  withRelatedRows,
 } from '@financial-automation/server/request-checks';
 
 const responses = new Map(
@@ -103,6 +107,22 @@ export function responseDocument(): object {
     paths[path] = { ...paths[path], [method.toLowerCase()]: { responses: Object.fromEntries(declared) } };
   }
   return { openapi: '3.1.0', info: { title: 'Responses', version: '1' }, paths };
+}
+
+/** The part of an example that the caller chooses by `fields` and `with`. Names of rows that no example shows are null. */
+export function chosenOf({ operation, ...sent }: AcceptedRequest, example: unknown): unknown {
+  const choice = choiceOf(operation, sent);
+  if (choice === undefined || typeof example !== 'object' || example === null) return example;
+  const relations = relationsOf(operation, choice.with ?? []);
+  const found = [...relations].map(([name, { label }]) => {
+    const named = rows.map(({ value }): [unknown, { id: string; systemRef: string; name: string | null }] => {
+      const { id, systemRef, [label]: text = null } = Object(value);
+      return [id, { id, systemRef, name: text }];
+    });
+    return [name, new Map(named)] as const;
+  });
+  const complete = choice.with === undefined ? example : withRelatedRows(example, relations, new Map(found));
+  return choice.fields === undefined ? complete : withFields(complete, choice.fields);
 }
 
 type PageRequest = Partial<

@@ -12,7 +12,7 @@ import {
   send,
 } from '@financial-automation/server/request-checks';
 import { type Prism, startPrism } from './prism.ts';
-import { chooseResponse, pageOf, responseDocument } from './responses.ts';
+import { chooseResponse, chosenOf, pageOf, responseDocument } from './responses.ts';
 
 interface Options {
   /** 0 for any free port. */
@@ -90,5 +90,10 @@ async function resultOf(prism: Prism, request: IncomingMessage, response: Server
   const isTrue = (name: string) => name !== 'idempotency-replayed' && (name !== 'dry-run' || sent[name] === 'true');
   const headers = Object.fromEntries(Object.entries(all).filter(([name]) => isTrue(name)));
   if (body === undefined) return { kind: 'page', status: code, headers, text: '' };
-  return { kind: 'json', status: code, headers, body: code === 200 ? pageOf(accepted, body) : body };
+  return {
+    kind: 'json',
+    status: code,
+    headers,
+    body: code === 200 ? chosenOf(accepted, pageOf(accepted, body)) : body,
+  };
 }

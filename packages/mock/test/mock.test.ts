@@ -1,7 +1,13 @@
 /** The mock returns exactly the examples of the contract, for every operation. */
 
 import { type ExampleRequest, exampleRequest } from '@financial-automation/spec/example-requests';
-import { type DeclaredResponse, type Operation, operationsOf, readContract } from '@financial-automation/spec/examples';
+import {
+  type DeclaredResponse,
+  type Operation,
+  operationsOf,
+  type Parameter,
+  readContract,
+} from '@financial-automation/spec/examples';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningMock, startMock } from '../src/server.ts';
 
@@ -9,7 +15,8 @@ const operations = operationsOf(await readContract());
 /** The mock works alike for all operations; all of them are tested with `MOCK=all`. */
 const called = operations.filter((_, index) => process.env.MOCK === 'all' || index % 3 === 0);
 const token = 'any-token';
-const everything = { optional: () => true, token };
+/** A part of a row is no example. */
+const everything = { optional: ({ name }: Parameter) => !['fields', 'with'].includes(name), token };
 
 let mock: RunningMock;
 beforeAll(async () => {
@@ -109,6 +116,23 @@ describe('the mock', () => {
     const query = 'page=1&pageSize=1&includeTotal=true';
     const { body } = await send({ method: 'GET', path: `${path}?${query}`, headers });
     expect(body).toMatchObject({ page: 1, pageSize: 1, hasMore: false, total: 2, data: [expect.anything()] });
+  });
+
+  it('returns the chosen fields, with the names of related rows that an example shows', async () => {
+    const list = exampleRequest(search, { token });
+    const body = { fields: ['status'], with: ['partner', 'office'] };
+    const { body: page } = await send({ ...list, body });
+    const rows: Record<string, unknown>[] = Object(page).data;
+    expect(rows.map((row) => Object.keys(row).sort())).toEqual(rows.map(() => ['id', 'status', 'with']));
+    const related = rows.map((row) => Object(row.with));
+    expect(related.map(({ partner }) => partner)).toContainEqual({
+      id: expect.any(String),
+      systemRef: expect.any(String),
+      name: expect.any(String),
+    });
+    const { path, headers } = exampleRequest(read, { token });
+    const one = await send({ method: 'GET', path: `${path}?fields=status&fields=name`, headers });
+    expect(Object.keys(Object(one.body)).sort()).toEqual(['id', 'name', 'status']);
   });
 
   it('finds an example by its name alone, also in errors', async () => {

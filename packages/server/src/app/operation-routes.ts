@@ -1,5 +1,6 @@
 import { isFailedAttempt } from '../admission/failure-limit.ts';
 import { largeBody } from '../contract/bulk.ts';
+import { type Choice, choiceOf, withFields } from '../contract/choices.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import { CsvFile } from '../contract/csv.ts';
 import { invalid } from '../contract/problem.ts';
@@ -10,8 +11,8 @@ import { findUnstorable } from '../contract/unstorable.ts';
 import type { Context, PublicContext } from '../entity/context.ts';
 import type { Service } from '../entity/service.ts';
 import { DatabaseUnavailable } from '../platform/store/errors.ts';
-import { type Choice, choiceOf, withFields, withRelated } from '../query/choices.ts';
 import { readerOf } from '../query/handlers.ts';
+import { withRelated } from '../query/related-rows.ts';
 import { checkRequest } from '../wire/check-request.ts';
 import { deprecationHeaders } from '../wire/deprecation.ts';
 import type { Exchange } from '../wire/exchange.ts';

@@ -17,6 +17,7 @@ import type { PageResult } from './result.ts';
 import { createRouter } from './router.ts';
 import { readTarget } from './target.ts';
 
+export { choiceOf, relationsOf, withFields, withRelatedRows } from '../contract/choices.ts';
 export { declarationsOf, referred } from '../contract/parameters.ts';
 export { invalid } from '../contract/problem.ts';
 export { Rejection } from '../contract/rejection.ts';
