@@ -94,6 +94,7 @@ function inJson(value: unknown): string {
 /** Redocly runs in a separate folder, because the lint rules of our configuration do not apply here. */
 async function rendered(shown: Contract, searched: string, folder: string): Promise<string> {
   const { pageScript } = await import('./reference/in-page.ts');
+  const { sampleLanguages } = await import('./reference/samples.ts');
   // Readers need no formats of integers, whose bounds are shown, no largest integers, no pattern beside a minimum length, and not for each
   // request that unknown properties are rejected.
   const isOther = (key: string, value: unknown) =>
@@ -115,8 +116,7 @@ async function rendered(shown: Contract, searched: string, folder: string): Prom
     // Redoc only shows the languages that are listed here.
     codeSamples: {
       languages: [
-        { lang: 'curl', label: 'curl' },
-        { lang: 'typescript', label: 'TypeScript' },
+        ...sampleLanguages.map(({ lang, label }) => ({ lang, label })),
         { lang: 'payload', label: 'Payload' },
       ],
     },

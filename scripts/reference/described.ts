@@ -4,7 +4,7 @@ import { operations as index } from '../../packages/spec/src/index.ts';
 import { type Chapter, chapterOf, chapterPath } from './chapters.ts';
 import { type Links, withLinks } from './guides.ts';
 import { slugOf, topicsOf } from './markdown.ts';
-import { clientSample, curlSample } from './samples.ts';
+import { sampleLanguages } from './samples.ts';
 import { stateLinks, withStates } from './states.ts';
 
 export function described(contract: Contract, chapters: readonly Chapter[]): Contract {
@@ -16,10 +16,11 @@ export function described(contract: Contract, chapters: readonly Chapter[]): Con
     const { description = '' }: { description?: string } = shown;
     Object.assign(shown, {
       description: `${linkedRole(description).trimEnd()}\n- **Operation ID**: \`${operation.id}\`\n${stateLinks(contract, operation)}`,
-      'x-codeSamples': [
-        { lang: 'curl', label: 'curl', source: curlSample(operation) },
-        { lang: 'typescript', label: 'TypeScript', source: clientSample(operation) },
-      ],
+      'x-codeSamples': sampleLanguages.map(({ lang, label, sampleOf }) => ({
+        lang,
+        label,
+        source: sampleOf(operation),
+      })),
     });
   }
   return withChapters(

@@ -14,7 +14,7 @@ import {
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { type Chapter, chapterPath } from './chapters.ts';
 import { withLinks } from './guides.ts';
-import { clientSample, curlSample } from './samples.ts';
+import { sampleLanguages } from './samples.ts';
 import { type SchemaLink, type Shape, schemaName, schemasIn, shapeOf, typeInWords } from './shapes.ts';
 
 /** Other files next to `llms.txt`, with a description each. */
@@ -172,8 +172,7 @@ function operationPage(contract: Contract, operation: Operation): string {
     errorTable(contract, raw, operation.responses),
     'A status can also have other codes. See [Errors](../topics/errors.md).',
     '## Samples',
-    fenced('sh', curlSample(operation)),
-    fenced('ts', clientSample(operation)),
+    ...sampleLanguages.map(({ fence, sampleOf }) => fenced(fence, sampleOf(operation))),
   ]
     .join('\n\n')
     .concat('\n');

@@ -20,7 +20,7 @@ import { chapterOf, readChapters } from './chapters.ts';
 import { described } from './described.ts';
 import { createSearch } from './in-page/find.ts';
 import { contractIn } from './packed.ts';
-import { clientSample, curlSample } from './samples.ts';
+import { clientSample, curlSample, sampleLanguages } from './samples.ts';
 import { searchEntries } from './search-entries.ts';
 import { stateLinks } from './states.ts';
 
@@ -121,10 +121,7 @@ describe('the reference', () => {
       expect(paths[operation.path]?.[operation.method.toLowerCase()], operation.id).toMatchObject({
         summary: operation.summary,
         description: expect.stringContaining(`- **Operation ID**: \`${operation.id}\``),
-        'x-codeSamples': [
-          { label: 'curl', source: curlSample(operation) },
-          { label: 'TypeScript', source: clientSample(operation) },
-        ],
+        'x-codeSamples': sampleLanguages.map(({ label, sampleOf }) => ({ label, source: sampleOf(operation) })),
       });
     }
   });

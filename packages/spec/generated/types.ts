@@ -3422,6 +3422,81 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/records/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create or update many records in the background
+         * @description Accepts up to 1,000 records and creates or updates them in the background, in the same way as `upsertRecords`: in their order, each
+         *     independently, also those of different types. The response returns at once. `Location` is the URL of the progress (`getRecordBatch`).
+         *
+         *     Send the records as JSON, or as lines (`Content-Type: application/x-ndjson`): one record a line, without a list around them. Empty lines are ignored.
+         *
+         *     A body that is not valid JSON, has no records or more than 1,000, or a value that cannot be stored returns 400, and no record is
+         *     written. A record that is invalid, or for which a role is missing, fails alone. Roles are those that the API user has when the record
+         *     is processed. `ifVersion` works as in `upsertRecords`.
+         *
+         *     To repeat a call whose response you did not receive, send an `Idempotency-Key`. Without one, the repetition is a second batch; it
+         *     changes nothing more if each record has a `systemRef`.
+         *
+         *     The batches of a tenant are processed one after the other, while those of other tenants are, too. If the tenant already has the maximum
+         *     number of batches that have not finished, the call returns 409 (`LIMIT_REACHED`): wait until one of them has.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `RECORD_W` (see the schema `Role`)
+         *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
+         *     - **Idempotency**: safe to repeat with the same `Idempotency-Key`
+         *     - **Maximum body size**: 1,024 KiB
+         *     - **Maximum per tenant**: 20 unfinished record batches
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["createRecordBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/batches/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the progress of a batch of records
+         * @description Returns how many records of a batch have been processed, and once all are, where the result of each can be downloaded. Poll every few
+         *     seconds until the status is `COMPLETED`. A batch survives a restart of the service; no record is processed twice.
+         *
+         *     The result is a file with a line for each record, in the order of the request (`application/x-ndjson`). Each line has the properties of
+         *     an item of `failures`. The file is also listed by `listFiles`.
+         *
+         *     Only the API user that requested the batch, and those with the `API_ADMIN` role, can read it; for others it does not exist.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `RECORD_W` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        get: operations["getRecordBatch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/records/batch/{type}": {
         parameters: {
             query?: never;
@@ -23355,6 +23430,137 @@ export interface components {
             data: components["schemas"]["RecordType"][];
         };
         /**
+         * Record batch create request
+         * @description Records to create or update in the background, of one type or of several.
+         */
+        RecordBatchCreateRequest: {
+            /** @description Records, processed in this order, each independently. */
+            records: components["schemas"]["RecordUpsert"][];
+        };
+        /**
+         * Record batch status
+         * @description Status of a batch of records.
+         *
+         *     - `PENDING`: accepted, not started yet.
+         *     - `PROCESSING`: some records have been processed.
+         *     - `COMPLETED`: all records have been processed; `failed` is the number of those that were not written.
+         * @enum {string}
+         */
+        RecordBatchStatus: "PENDING" | "PROCESSING" | "COMPLETED";
+        /**
+         * Record batch result
+         * @description Result of one record of a batch. Read the record itself to see its values.
+         */
+        RecordBatchResult: {
+            /**
+             * Format: int32
+             * @description Index of the record in the request, starting at 0.
+             */
+            index: number;
+            /** @description Type of the record; null if a record without a valid one failed. */
+            type: string | null;
+            /** @description Key of the record; null if a record without a valid one failed. */
+            systemRef: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string | null;
+            status: components["schemas"]["RecordWriteStatus"];
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
+            version: number | null;
+            /** @description Reason why the record failed; null if it succeeded. */
+            error: components["schemas"]["RecordItemError"] | null;
+        };
+        /**
+         * Record batch
+         * @description Batch of records that are written in the background, with its progress. Counts grow while it runs.
+         */
+        RecordBatch: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the batch.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            status: components["schemas"]["RecordBatchStatus"];
+            /**
+             * Format: int32
+             * @description Number of records in the request.
+             */
+            total: number;
+            /**
+             * Format: int32
+             * @description Number of records created so far.
+             */
+            created: number;
+            /**
+             * Format: int32
+             * @description Number of records updated so far.
+             */
+            updated: number;
+            /**
+             * Format: int32
+             * @description Number of records so far that already had the sent values.
+             */
+            unchanged: number;
+            /**
+             * Format: int32
+             * @description Number of records so far that were not written.
+             */
+            failed: number;
+            /** @description The first 20 failed records so far, in the order of the request. The result file has all. */
+            failures: components["schemas"]["RecordBatchResult"][];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description File with the result of each record, for `getFile`; null until the batch is `COMPLETED`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            resultFileId: string | null;
+            /**
+             * Nullable URL
+             * Format: uri
+             * @description URL of the content of that file, for a GET without a token; null until the batch is `COMPLETED`.
+             * @example https://harborandpine.example
+             */
+            resultUrl: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description End of validity of `resultUrl`, 15 minutes after the call; null if there is no URL.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            resultUrlExpiresAt: string | null;
+            /**
+             * UUID
+             * Format: uuid
+             * @description API user that requested the batch.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            createdByApiUserId: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the batch was accepted.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the last record had been processed, or null.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            finishedAt: string | null;
+        };
+        /**
          * Custom record type fields
          * @description Fields of a custom record type that a caller can write.
          */
@@ -41316,6 +41522,11 @@ export interface components {
          */
         EngagementBatchLocation: string;
         /**
+         * @description URL of the progress of the batch, to read with `getRecordBatch`.
+         * @example /api/v1/batches/0199a1c2-1c05-7c01-8a4f-5d2e9b60f101
+         */
+        RecordBatchLocation: string;
+        /**
          * @description URL of the created type, to read with `getCustomRecordType`.
          * @example /api/v1/records/custom/Proposal
          */
@@ -47834,6 +48045,135 @@ export interface operations {
                 };
             };
             400: components["responses"]["InvalidTypeName"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createRecordBatch: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits. `false` is the same as no header.
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordBatchCreateRequest"];
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            /** @description The accepted batch. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Location: components["headers"]["RecordBatchLocation"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordBatch"];
+                };
+            };
+            400: components["responses"]["InvalidRecords"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            /** @description The request conflicts with the current state, or repeats a value that must be unique. */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ConflictProblem"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getRecordBatch: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordBatch"];
+                };
+            };
+            400: components["responses"]["InvalidId"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
