@@ -147,8 +147,8 @@ it('does not require properties of a response whose request names those that it 
     const exchange = { operation: addition, request, response: { ...response, mediaType: 'application/json' } };
     return judge.judge(exchange).map(({ check }) => check);
   };
-  expect(added('{"lit":true}')).toEqual(['response-body']);
-  expect(added('{"lit":true,"only":["lit"]}')).toEqual([]);
+  expect(added('{"made":"2026-02-28","lit":true}')).toEqual(['response-body']);
+  expect(added('{"made":"2026-02-28","lit":true,"only":["lit"]}')).toEqual([]);
 });
 
 describe('a value of a choice', () => {

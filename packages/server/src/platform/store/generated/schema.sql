@@ -2341,6 +2341,42 @@ alter table quick_payment_link_invoice enable row level security, force row leve
 create policy tenant_isolation on quick_payment_link_invoice for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select on quick_payment_link_invoice to financial_automation_service;
 
+create table record_batch (
+  tenant_id integer not null,
+  id uuid not null,
+  total integer not null,
+  created integer default 0 not null,
+  updated integer default 0 not null,
+  unchanged integer default 0 not null,
+  failed integer default 0 not null,
+  failures jsonb default '[]'::jsonb not null,
+  result_file_id uuid,
+  created_by_api_user_id uuid not null,
+  created_at timestamp(3) with time zone default tenant_now() not null,
+  finished_at timestamp(3) with time zone,
+  constraint record_batch_created_by_api_user_id_reference FOREIGN KEY (tenant_id, created_by_api_user_id) REFERENCES api_user(tenant_id, id),
+  constraint record_batch_finished_at_agrees CHECK ((finished_at IS NULL) = (result_file_id IS NULL) AND (finished_at IS NULL OR (created + updated + unchanged + failed) = total)),
+  constraint record_batch_pkey PRIMARY KEY (tenant_id, id),
+  constraint record_batch_result_file_id_reference FOREIGN KEY (tenant_id, result_file_id) REFERENCES file(tenant_id, id),
+  constraint record_batch_total_range CHECK ((created + updated + unchanged + failed) >= 0 AND (created + updated + unchanged + failed) <= total)
+);
+alter table record_batch enable row level security, force row level security;
+create policy tenant_isolation on record_batch for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant insert, select, update on record_batch to financial_automation_service;
+
+create table record_batch_item (
+  tenant_id integer not null,
+  record_batch_id uuid not null,
+  index integer not null,
+  entry jsonb not null,
+  result jsonb,
+  constraint record_batch_item_pkey PRIMARY KEY (tenant_id, record_batch_id, index),
+  constraint record_batch_item_record_batch_id_reference FOREIGN KEY (tenant_id, record_batch_id) REFERENCES record_batch(tenant_id, id)
+);
+alter table record_batch_item enable row level security, force row level security;
+create policy tenant_isolation on record_batch_item for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant delete, insert, select, update on record_batch_item to financial_automation_service;
+
 create table recorded_event (
   tenant_id integer not null,
   id uuid not null,
