@@ -1,5 +1,5 @@
+import { ensureApiUser } from '@financial-automation/server/admission/create-key';
 import type { Service } from '@financial-automation/server/entity/service';
-import { ensureApiUser } from '@financial-automation/server/operator/api-keys';
 import { asOperator, tenantNamed } from '@financial-automation/server/operator/tenants';
 import { seedBilling } from './billing.ts';
 import { seedEngagements } from './engagements.ts';

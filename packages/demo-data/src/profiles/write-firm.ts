@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import '@financial-automation/server/app/handlers';
-import { ensureApiUser } from '@financial-automation/server/operator/api-keys';
+import { ensureApiUser } from '@financial-automation/server/admission/create-key';
 import type { Operator } from '@financial-automation/server/operator/operator';
 import { asOperator } from '@financial-automation/server/operator/tenants';
 import type { Tenant } from '@financial-automation/server/platform/auth/caller';

@@ -408,6 +408,49 @@ describe('pages', () => {
     expect(await closed()).toBe(false);
   });
 
+  test('create a key that is shown once, with roles that whoever creates it has', async () => {
+    const admin = await visitor((await newKey('key admin', ['API_ADMIN'])).key);
+    const fields = { user: 'sync', days: '30', role: 'CLNT_R', description: 'Nightly <sync>' };
+    const create = (changed: object = {}) => admin.submit('/keys', '/keys', { ...fields, ...changed });
+    expect((await admin.get('/keys')).text).not.toContain('value="PYMT_EVNT_ALL"');
+    expect(await create({ role: 'PYMT_EVNT_ALL' })).toMatchObject({ status: 403 });
+    for (const wrong of [
+      { user: ' ' },
+      { days: '0' },
+      { days: '1e9' },
+      { role: '' },
+      { user: '\u0000' },
+      { staff: 'nobody' },
+    ])
+      expect([wrong, (await create(wrong)).status]).toEqual([wrong, expect.toBeOneOf([400, 403])]);
+    const { status, text } = await create();
+    expect(status).toBe(200);
+    const [, apiKey = ''] = /<pre id="key">([^<]+)<\/pre>/.exec(text) ?? [];
+    const token = await call<{ access_token: string }>('POST', '/v1/auth/token', { apiKey });
+    expect(token.status).toBe(200);
+    const payload = Buffer.from(token.body.access_token.split('.')[1] ?? '', 'base64url').toString();
+    expect(JSON.parse(payload)).toMatchObject({ roles: ['CLNT_R'] });
+    const list = (await admin.get('/keys')).text;
+    expect(list).toContain('Nightly &lt;sync&gt;');
+    expect(list).not.toContain(apiKey);
+    expect((await audit('api-key create')).filter(({ actor }) => actor === 'key admin')).toHaveLength(2);
+  });
+
+  test('send a test event with the response of the receiver, show the secret and rotate it', async () => {
+    const receiver = await startReceiver();
+    receiver.respond = (_arrival, response) => void response.writeHead(418).end('A <teapot>');
+    const subscription = await subscribe(receiver);
+    const admin = await visitor();
+    const { text } = await admin.submit('', `/subscriptions/${subscription.id}/test`);
+    expect(text).toContain('The receiver did not accept it.');
+    expect(text).toContain('A &lt;teapot&gt;');
+    const secretIn = (page: WireResponse) => /whsec_[\w+/=]+/.exec(page.text)?.[0];
+    const secret = secretIn(await admin.submit('', '/secret'));
+    expect(secret).toBeDefined();
+    const rotated = secretIn(await admin.submit('', '/secret', { rotate: 'yes', overlap: '2' }));
+    expect([rotated === secret, secretIn(await admin.submit('', '/secret'))]).toEqual([false, rotated]);
+  });
+
   test('list work that failed for good, with its reason', async () => {
     const admin = await visitor();
     expect((await admin.get('')).text).not.toContain('Work that failed for good');

@@ -13,6 +13,7 @@ import { toRejection } from '../failure.ts';
 import { closePage } from './close-page.ts';
 import { dataPage, listFile, listPage } from './data-pages.ts';
 import { endSession } from './ended-sessions.ts';
+import { createdKeyPage, keysPage, revoke } from './key-pages.ts';
 import type { Frame } from './layout.ts';
 import { overviewPage } from './overview-page.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
@@ -23,8 +24,15 @@ import { type ConsoleSession, consoleRole, formKeyOf, isFormKey, readSession } f
 import { callerOf, signIn } from './sign-in.ts';
 import { statementFile, statementPage } from './statement-page.ts';
 import { contentPolicy } from './style.ts';
-import { changeSubscription, sentEventPage, subscriptionPage, subscriptionsPage } from './subscription-pages.ts';
-import { advanceClock, clockPage, keysPage, limitsPage, revoke, settingsPage } from './tenant-pages.ts';
+import {
+  changeSubscription,
+  secretPage,
+  sentEventPage,
+  subscriptionPage,
+  subscriptionsPage,
+  testEventPage,
+} from './subscription-pages.ts';
+import { advanceClock, clockPage, limitsPage, settingsPage } from './tenant-pages.ts';
 import { type ConsoleVisit, operationOf } from './visit.ts';
 
 type Show = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | PageResult> | string;
@@ -63,6 +71,7 @@ const changes: readonly (readonly [pattern: RegExp, change: Change])[] = [
   [/^\/data\/([^/]+)\/([^/]+)\/edit$/, (visit, type = '', id = '') => saveForm(visit, type, id)],
   [/^\/data\/([^/]+)\/selected\/([A-Z_]+)$/, (visit, type = '', to = '') => actOnRows(visit, type, to)],
   [/^\/data\/([^/]+)\/([^/]+)\/([A-Z_]+)$/, (visit, type = '', id = '', to = '') => actOnRow(visit, type, id, to)],
+  [/^\/subscriptions\/([^/]+)\/test$/, async (visit, id = '') => ({ page: await testEventPage(visit, id) })],
   [
     /^\/subscriptions\/([^/]+)\/(\w+)$/,
     async (visit, id = '', action = '') => {
@@ -70,6 +79,8 @@ const changes: readonly (readonly [pattern: RegExp, change: Change])[] = [
       return done === undefined ? undefined : `/subscriptions/${encodeURIComponent(id)}?done=${done}`;
     },
   ],
+  [/^\/secret$/, async (visit) => ({ page: await secretPage(visit) })],
+  [/^\/keys$/, async (visit) => ({ page: await createdKeyPage(visit) })],
   [
     /^\/keys\/([^/]+)\/revoke$/,
     async (visit, id = '') => {

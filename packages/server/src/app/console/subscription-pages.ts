@@ -1,7 +1,8 @@
+import { schemaOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { eventBody } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { dataLists } from './catalog.ts';
+import { dataLists, propertiesOf } from './catalog.ts';
 import { badge, count, none, when } from './formats.ts';
 import { alert, framed, keyField, table } from './layout.ts';
 import { namesIn } from './names.ts';
@@ -30,7 +31,7 @@ export async function subscriptionsPage(visit: ConsoleVisit): Promise<string> {
     title: 'Subscriptions',
     part: '/subscriptions',
     lead: 'Who receives events, and whether deliveries succeed.',
-    body: html`<section class="card">${
+    body: html`<form class="row" method="post" action="${frame.base}/secret">${keyField(frame)}<button class="plain">Show the secret of deliveries</button></form><section class="card">${
       rows.length === 0
         ? html`<p>No ${!isAll && hidden > 0 && 'active '}subscriptions.</p>`
         : table('Subscriptions', [...heads, { text: 'Failures in a row', isNumber: true }], rows)
@@ -86,7 +87,7 @@ export async function subscriptionPage(visit: ConsoleVisit, id: string): Promise
     body: html`<section class="card"><h2>Subscription ${state(row)}</h2>${fields(view, row, properties)}
 <div class="row">${
       isActive
-        ? html`<form method="post" action="${url}/deactivate">${keyField(frame)}<button class="danger">Deactivate</button></form>`
+        ? html`<form method="post" action="${url}/test">${keyField(frame)}<button class="plain">Send a test event</button></form><form method="post" action="${url}/deactivate">${keyField(frame)}<button class="danger">Deactivate</button></form>`
         : html`<form method="post" action="${url}/reactivate">${keyField(frame)}<button>Reactivate</button></form>`
     }</div></section>
 ${
@@ -136,6 +137,39 @@ export async function sentEventPage(visit: ConsoleVisit, id: string, eventId: st
 function doneNotice(query: URLSearchParams): HtmlContent {
   const text = done[query.get('done') ?? ''];
   return text !== undefined && alert('good', html`<p>${text}</p>`);
+}
+
+/** Sends a test event, and shows what the receiver returned. */
+export async function testEventPage(visit: ConsoleVisit, id: string): Promise<string> {
+  const { frame } = visit;
+  const result = await call(visit, 'sendTestEvent', { path: { id } });
+  return framed(frame, {
+    title: 'Test event',
+    part: '/subscriptions',
+    lead: html`<a href="${frame.base}/subscriptions/${id}">Back to the subscription</a>`,
+    notice:
+      result.outcome === 'SUCCESS'
+        ? alert('good', html`<p>The receiver accepted it.</p>`)
+        : alert('bad', html`<p>The receiver did not accept it.</p>`),
+    body: html`<section class="card"><h2>Result</h2>${fields({ frame, names: new Map() }, result, propertiesOf(schemaOf('TestDelivery')))}</section>`,
+  });
+}
+
+/** The secret that deliveries are signed with; a rotated one, if that is asked for. The one before is valid for some time. */
+export async function secretPage(visit: ConsoleVisit): Promise<string> {
+  const { frame, fields: entered } = visit;
+  const isRotated = entered.get('rotate') === 'yes';
+  const body = isRotated
+    ? await call(visit, 'rotateWebhookSecret', { body: { overlapMinutes: Number(entered.get('overlap')) * 60 } })
+    : await call(visit, 'getWebhookSecret');
+  return framed(frame, {
+    title: 'Secret of deliveries',
+    part: '/subscriptions',
+    lead: html`<a href="${frame.base}/subscriptions">All subscriptions</a>`,
+    notice: isRotated && alert('good', html`<p>The secret is rotated.</p>`),
+    body: html`<section class="card">${fields({ frame, names: new Map() }, body, new Map())}
+<form method="post" action="${frame.base}/secret">${keyField(frame)}<input type="hidden" name="rotate" value="yes"><details><summary>Rotate</summary><label for="overlap">Hours for which the one before is valid, too</label><input id="overlap" name="overlap" value="24" inputmode="numeric" required autocomplete="off"><div class="row"><button class="danger">Rotate the secret now</button></div></details></form></section>`,
+  });
 }
 
 /** Handles a form of the page. @returns what was done, or undefined if there is no such form */

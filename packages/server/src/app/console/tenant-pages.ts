@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
 import { settingSchemas } from '../../admission/tenant-settings.ts';
 import { allOperations } from '../../contract/contract.ts';
-import { Rejection } from '../../contract/rejection.ts';
-import { listKeys, revokeKey } from '../../platform/auth/api-key-store.ts';
-import { databaseClock } from '../../platform/database-clock.ts';
+import { listKeys } from '../../platform/auth/api-key-store.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { badge, none, when } from './formats.ts';
+import { badge, when } from './formats.ts';
+import { isUsable } from './key-pages.ts';
 import { alert, framed, keyField, table } from './layout.ts';
 import { type ConsoleVisit, call } from './visit.ts';
 
@@ -64,53 +63,6 @@ export async function failedJobs({ service: { store }, tenant, frame }: ConsoleV
   ]);
   return html`<section class="card"><h2>Work that failed for good</h2>
 <p>The operator can retry it.</p>${table('Work that failed for good', ['Time', 'Work', 'Reason'], rows)}</section>`;
-}
-
-function isUsable({
-  revokedAt,
-  expiresAt,
-}: {
-  readonly revokedAt: string | null;
-  readonly expiresAt: string;
-}): boolean {
-  return revokedAt === null && Date.parse(expiresAt) > databaseClock.now();
-}
-
-export async function keysPage(visit: ConsoleVisit): Promise<string> {
-  const { frame, tenant, service, query } = visit;
-  const keys = await service.store.read(tenant.id, (session) => listKeys(session, tenant.id));
-  const rows = keys.map((key) => [
-    key.user,
-    key.revokedAt !== null ? badge('revoked') : isUsable(key) ? badge('active', 'good') : badge('expired'),
-    isUsable(key)
-      ? html`<details><summary>Revoke</summary><form method="post" action="${frame.base}/keys/${key.id}/revoke">${keyField(frame)}<button class="danger">Revoke this key for good</button></form></details>`
-      : none(),
-    html`<code>${key.roles.join(', ')}</code>`,
-    key.description ?? none(),
-    when(frame, key.lastUsedAt),
-    when(frame, key.expiresAt),
-    html`<code>${key.id}</code>`,
-  ]);
-  return framed(frame, {
-    title: 'API keys',
-    part: '/keys',
-    lead: 'The operator of the service creates keys. The text of a key is shown once, when it is created, and not stored.',
-    notice:
-      query.get('done') === 'revoked' && alert('good', html`<p>The key is revoked. Its tokens end within seconds.</p>`),
-    body: html`<section class="card">${table('API keys', ['API user', 'State', 'Change', 'Roles', 'Description', 'Last used', 'Expires', 'Key ID'], rows)}</section>`,
-  });
-}
-
-/** @throws Rejection `NOT_FOUND` */
-export async function revoke({ service, tenant, caller, exchange }: ConsoleVisit, id: string): Promise<void> {
-  const origin = {
-    tenantId: tenant.id,
-    apiUserId: caller.apiUserId,
-    actor: caller.apiUserName,
-    requestId: exchange.id,
-  };
-  const isRevoked = await service.store.write(tenant.id, (transaction) => revokeKey(transaction, origin, id));
-  if (!isRevoked) throw new Rejection('NOT_FOUND', 'Your tenant has no active key with this ID.');
 }
 
 export function limitsPage({ frame, tenant, service }: ConsoleVisit): string {
