@@ -6775,6 +6775,12 @@ export interface components {
          */
         ClientEntityType: "INDIVIDUAL" | "SOLE_PROPRIETOR" | "PARTNERSHIP" | "LLC" | "C_CORP" | "S_CORP" | "TRUST" | "ESTATE" | "NONPROFIT" | "GOVERNMENT" | "OTHER";
         /**
+         * Tax exempt reason
+         * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+         * @example Diplomatic mission
+         */
+        TaxExemptReason: string | null;
+        /**
          * Nullable vat ID
          * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
          *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
@@ -6928,6 +6934,19 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Taxes of the client's lines that list none, in place of those of its region, or null.
+             * @example 0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
+             */
+            taxCodeId: string | null;
+            /**
+             * Tax exempt reason
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @example Diplomatic mission
+             */
+            taxExemptReason: string | null;
             /**
              * Nullable vat ID
              * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
@@ -7142,6 +7161,7 @@ export interface components {
             with?: {
                 clientType?: components["schemas"]["RelatedRow"] | null;
                 taxRegion?: components["schemas"]["RelatedRow"] | null;
+                taxCode?: components["schemas"]["RelatedRow"] | null;
                 clientGroup?: components["schemas"]["RelatedRow"] | null;
                 clientBusinessEntity?: components["schemas"]["RelatedRow"] | null;
                 industry?: components["schemas"]["RelatedRow"] | null;
@@ -7602,6 +7622,7 @@ export interface components {
             entityType?: components["schemas"]["ClientEntityTypeFilter"];
             clientTypeId?: components["schemas"]["UuidFilter"];
             taxRegionId?: components["schemas"]["UuidFilter"];
+            taxCodeId?: components["schemas"]["UuidFilter"];
             vatId?: components["schemas"]["TextFilter"];
             clientGroupId?: components["schemas"]["UuidFilter"];
             clientBusinessEntityId?: components["schemas"]["UuidFilter"];
@@ -7893,6 +7914,17 @@ export interface components {
              * @example 0199a1c2-0a08-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId?: (string | null) | components["schemas"]["RowReference"];
+            /**
+             * @description Taxes of the client's lines that list none, in place of those of its region, or null.
+             * @example 0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
+             */
+            taxCodeId?: (string | null) | components["schemas"]["RowReference"];
+            /**
+             * Tax exempt reason
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @example Diplomatic mission
+             */
+            taxExemptReason?: string | null;
             /**
              * Nullable vat ID
              * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
@@ -8298,6 +8330,19 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId?: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Taxes of the client's lines that list none, in place of those of its region, or null.
+             * @example 0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
+             */
+            taxCodeId?: string | null;
+            /**
+             * Tax exempt reason
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @example Diplomatic mission
+             */
+            taxExemptReason?: string | null;
             /**
              * Nullable vat ID
              * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
@@ -8734,6 +8779,12 @@ export interface components {
              * @example 62.5
              */
             ratePercent?: DecimalString;
+            /**
+             * Tax exempt reason
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @example Diplomatic mission
+             */
+            taxExemptReason?: string | null;
             /** @description Whether the firm's services are taxable in the region. Most US states do not tax accounting fees. */
             appliesToServices?: boolean;
         };
@@ -8801,6 +8852,12 @@ export interface components {
              * @example 62.5
              */
             ratePercent: DecimalString;
+            /**
+             * Tax exempt reason
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @example Diplomatic mission
+             */
+            taxExemptReason: string | null;
             /** @description Whether the firm's services are taxable in the region. Most US states do not tax accounting fees. */
             appliesToServices: boolean;
         };
@@ -11945,6 +12002,7 @@ export interface components {
             entityType?: components["schemas"]["ClientEntityTypeFilter"];
             clientTypeId?: components["schemas"]["UuidFilter"];
             taxRegionId?: components["schemas"]["UuidFilter"];
+            taxCodeId?: components["schemas"]["UuidFilter"];
             vatId?: components["schemas"]["TextFilter"];
             clientGroupId?: components["schemas"]["UuidFilter"];
             clientBusinessEntityId?: components["schemas"]["UuidFilter"];
@@ -14969,6 +15027,13 @@ export interface components {
              */
             taxRatePercent: DecimalString;
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Tax code of the line, or null. Sent without `taxes`, the line gets those of the code.
+             * @example 0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
+             */
+            taxCodeId: string | null;
+            /**
              * @description What becomes of the work in progress that a line bills below its outstanding amount. What it bills beyond that is written up.
              *
              *     - `FULL`: the rest is written down, and the work is `BILLED`.
@@ -15619,6 +15684,13 @@ export interface components {
              */
             taxRatePercent?: DecimalString;
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Tax code of the line, or null. Sent without `taxes`, the line gets those of the code.
+             * @example 0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
+             */
+            taxCodeId?: string | null;
+            /**
              * @description What becomes of the work in progress that a line bills below its outstanding amount. What it bills beyond that is written up.
              *
              *     - `FULL`: the rest is written down, and the work is `BILLED`.
@@ -15636,6 +15708,13 @@ export interface components {
              *     ]
              */
             wipIds?: string[];
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Tax of a line of an imported invoice, as the source has it: within 0.01 of the calculated amount, unless `taxAsStated` is true.
+             * @example 1250.00
+             */
+            taxAmount?: DecimalString;
             /**
              * @description Taxes of the line, in the order of the document. `taxable` and `taxRatePercent` are the short form of one tax, which is named after the
              *     tax region of the client. If you send both forms, they must agree. Default on creation: those of the line with this ID, or the one of `taxable` and `taxRatePercent`.
@@ -15698,6 +15777,12 @@ export interface components {
              * @example USD
              */
             currency?: string;
+            /**
+             * Tax exempt reason
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @example Diplomatic mission
+             */
+            taxExemptReason?: string | null;
             /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
              *     285.71 and 54.29. Default on creation: `false`.
@@ -15834,6 +15919,12 @@ export interface components {
              * @example USD
              */
             currency: string;
+            /**
+             * Tax exempt reason
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @example Diplomatic mission
+             */
+            taxExemptReason: string | null;
             /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
              *     285.71 and 54.29. Default on creation: `false`.
@@ -16131,11 +16222,23 @@ export interface components {
              */
             currency?: string;
             /**
+             * Tax exempt reason
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @example Diplomatic mission
+             */
+            taxExemptReason?: string | null;
+            /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
              *     285.71 and 54.29. Default on creation: `false`.
              * @example false
              */
             pricesIncludeTax?: boolean;
+            /**
+             * @description Whether the tax of an import differs from the calculated one. Send true to import a `taxAmount` of a line or a `taxTotal` that differs by more than
+             *     0.01 per line. Default on creation: `false`.
+             * @example false
+             */
+            taxAsStated?: boolean;
             /**
              * @description Region whose sales tax applies, or null.
              * @example 0199a1c2-0a08-7c01-8a4f-5d2e9b60f101
@@ -16180,6 +16283,14 @@ export interface components {
              * @example Allocated to the wrong invoice.
              */
             changeReason?: string | null;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Tax of an imported invoice, as the source has it: within 0.01 per taxed line of the calculated amount, unless `taxAsStated` is true. The
+             *     difference is spread over the lines. Default on creation: the sum of the tax of the lines.
+             * @example 1250.00
+             */
+            taxTotal?: DecimalString;
             /** @description Lines, in the order of the document. An invoice without lines has the total 0.00 and is paid when it is posted. Default on creation: `[]`. */
             lines?: components["schemas"]["InvoiceLineInput"][];
         };
@@ -16357,11 +16468,23 @@ export interface components {
              */
             currency: string;
             /**
+             * Tax exempt reason
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @example Diplomatic mission
+             */
+            taxExemptReason: string | null;
+            /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
              *     285.71 and 54.29. Default on creation: `false`.
              * @example false
              */
             pricesIncludeTax: boolean;
+            /**
+             * @description Whether the tax of an import differs from the calculated one. Send true to import a `taxAmount` of a line or a `taxTotal` that differs by more than
+             *     0.01 per line. Default on creation: `false`.
+             * @example false
+             */
+            taxAsStated: boolean;
             /**
              * Nullable UUID
              * Format: uuid
@@ -21620,7 +21743,7 @@ export interface components {
          *     | `JOB_R` | `Job`, `JobTemplate` |
          *     | `PAYLNK_C` | `QuickPaymentLink` |
          *     | `PYMT_R` | `Payment` |
-         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `DocumentSeries`, `GlMapping` |
+         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `TaxCode`, `DocumentSeries`, `GlMapping` |
          *     | `STAFF_R` | `Staff`, `StaffType` |
          *     | `TASK_R` | `TaskType`, `Task` |
          *     | `WIP_R` | `WipEntry` |
@@ -21763,6 +21886,106 @@ export interface components {
              * @example billing@example.com
              */
             replyTo: string | null;
+        };
+        /**
+         * Tax code fields
+         * @description Fields of a tax code that a caller can write. A new record requires `name`, `code`, `taxes`.
+         */
+        TaxCodeFields: {
+            /**
+             * @description Name, unique in the tenant.
+             * @example GST and QST
+             */
+            name?: string;
+            /**
+             * @description Short code, unique in the tenant.
+             * @example QC
+             */
+            code?: string;
+            /** @description Taxes of a line with the code, in the order of documents. A write replaces all. */
+            taxes?: components["schemas"]["LineTaxInput"][];
+        };
+        /**
+         * Tax of code
+         * @description Tax of a tax code.
+         */
+        TaxOfCode: {
+            /**
+             * @description Name on the document.
+             * @example GST
+             */
+            name: string;
+            /**
+             * Percentage
+             * Format: decimal
+             * @description Rate, in percent of the amount of the line. The rates of a line are together at most 100.
+             * @example 62.5
+             */
+            ratePercent: DecimalString;
+            /** @description Category in electronic invoices, or null. */
+            category: components["schemas"]["TaxCategory"] | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Region that levies the tax, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            regionId: string | null;
+        };
+        /**
+         * Tax code
+         * @description Taxes that lines of documents can name by one code, such as the standard rate of a country or GST with PST.
+         */
+        TaxCode: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
+            version: number;
+            /**
+             * @description Name, unique in the tenant.
+             * @example GST and QST
+             */
+            name: string;
+            /**
+             * @description Short code, unique in the tenant.
+             * @example QC
+             */
+            code: string;
+            /** @description Taxes of a line with the code, in the order of documents. */
+            taxes: components["schemas"]["TaxOfCode"][];
         };
         /**
          * Document series restart
@@ -22046,7 +22269,7 @@ export interface components {
          *     | `JOB_R` | `Job`, `JobTemplate` |
          *     | `PAYLNK_C` | `QuickPaymentLink` |
          *     | `PYMT_R` | `Payment` |
-         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `DocumentSeries`, `GlMapping` |
+         *     | `REF_R` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `TaxCode`, `DocumentSeries`, `GlMapping` |
          *     | `STAFF_R` | `Staff`, `StaffType` |
          *     | `TASK_R` | `TaskType`, `Task` |
          *     | `WIP_R` | `WipEntry` |
@@ -23329,7 +23552,7 @@ export interface components {
          *     | `INVC_W` | `Invoice` |
          *     | `JOB_W` | `Job`, `JobTemplate` |
          *     | `PYMT_W` | `Payment` |
-         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate` |
+         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `TaxCode` |
          *     | `STAFF_W` | `Staff`, `StaffType` |
          *     | `TASK_W` | `TaskType`, `Task` |
          *     | `WIP_W` | `WipEntry` |
@@ -23356,7 +23579,7 @@ export interface components {
          *     | `INVC_W` | `Invoice` |
          *     | `JOB_W` | `Job`, `JobTemplate` |
          *     | `PYMT_W` | `Payment` |
-         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate` |
+         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `TaxCode` |
          *     | `STAFF_W` | `Staff`, `StaffType` |
          *     | `TASK_W` | `TaskType`, `Task` |
          *     | `WIP_W` | `WipEntry` |
@@ -23384,7 +23607,7 @@ export interface components {
          *     | `FILE_W` | `File` |
          *     | `JOB_W` | `Job`, `JobTemplate` |
          *     | `PAYLNK_C` | `QuickPaymentLink` |
-         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate` |
+         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `TaxCode` |
          *     | `STAFF_W` | `Staff`, `StaffType` |
          *     | `TASK_W` | `TaskType`, `Task` |
          */
@@ -26103,6 +26326,19 @@ export interface components {
              */
             taxRegionId: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Taxes of the client's lines that list none, in place of those of its region, or null.
+             * @example 0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
+             */
+            taxCodeId: string | null;
+            /**
+             * Tax exempt reason
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @example Diplomatic mission
+             */
+            taxExemptReason: string | null;
+            /**
              * Nullable vat ID
              * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
              *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
@@ -26362,6 +26598,12 @@ export interface components {
              * @example 62.5
              */
             ratePercent: DecimalString;
+            /**
+             * Tax exempt reason
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @example Diplomatic mission
+             */
+            taxExemptReason: string | null;
             /** @description Whether the firm's services are taxable in the region. Most US states do not tax accounting fees. */
             appliesToServices: boolean;
         };
@@ -27411,6 +27653,12 @@ export interface components {
              */
             currency: string;
             /**
+             * Tax exempt reason
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @example Diplomatic mission
+             */
+            taxExemptReason: string | null;
+            /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
              *     285.71 and 54.29. Default on creation: `false`.
              * @example false
@@ -27626,11 +27874,23 @@ export interface components {
              */
             currency: string;
             /**
+             * Tax exempt reason
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @example Diplomatic mission
+             */
+            taxExemptReason: string | null;
+            /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
              *     285.71 and 54.29. Default on creation: `false`.
              * @example false
              */
             pricesIncludeTax: boolean;
+            /**
+             * @description Whether the tax of an import differs from the calculated one. Send true to import a `taxAmount` of a line or a `taxTotal` that differs by more than
+             *     0.01 per line. Default on creation: `false`.
+             * @example false
+             */
+            taxAsStated: boolean;
             /**
              * Nullable UUID
              * Format: uuid
@@ -28532,6 +28792,24 @@ export interface components {
              * @example billing@example.com
              */
             replyTo: string | null;
+        };
+        /**
+         * Tax code attributes
+         * @description Attributes of a `TaxCode` in responses.
+         */
+        TaxCodeAttributes: {
+            /**
+             * @description Name, unique in the tenant.
+             * @example GST and QST
+             */
+            name: string;
+            /**
+             * @description Short code, unique in the tenant.
+             * @example QC
+             */
+            code: string;
+            /** @description Taxes of a line with the code, in the order of documents. */
+            taxes: components["schemas"]["TaxOfCode"][];
         };
         /**
          * Document series attributes
@@ -30055,6 +30333,43 @@ export interface components {
             error: components["schemas"]["RecordItemError"] | null;
         };
         /**
+         * Tax code write item
+         * @description Result of writing one record of the request. The type is `TaxCode`.
+         */
+        TaxCodeWriteItem: {
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
+            index: number;
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "TaxCode";
+            /** @description Key of the record; null if a record without a valid one failed. */
+            systemRef: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string | null;
+            status: components["schemas"]["RecordWriteStatus"];
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
+            version: number | null;
+            /** @description Whether the stored record is active; null if the record failed. */
+            active: boolean | null;
+            /** @description Stored values of the record; null if the record failed. */
+            attributes: components["schemas"]["TaxCodeAttributes"] | null;
+            /** @description Reason why the record failed; null if it succeeded. */
+            error: components["schemas"]["RecordItemError"] | null;
+        };
+        /**
          * Document series write item
          * @description Result of writing one record of the request. The type is `DocumentSeries`.
          */
@@ -30206,7 +30521,7 @@ export interface components {
          * Standard record write item
          * @description Result of writing one record of the request. For standard types.
          */
-        StandardRecordWriteItem: components["schemas"]["ClientWriteItem"] | components["schemas"]["ClientTypeWriteItem"] | components["schemas"]["TaxRegionWriteItem"] | components["schemas"]["ClientGroupWriteItem"] | components["schemas"]["ClientBusinessEntityWriteItem"] | components["schemas"]["ContactClientWriteItem"] | components["schemas"]["ContactInfoWriteItem"] | components["schemas"]["DepartmentWriteItem"] | components["schemas"]["IndustryWriteItem"] | components["schemas"]["OfficeWriteItem"] | components["schemas"]["OrgWriteItem"] | components["schemas"]["ServiceLineWriteItem"] | components["schemas"]["ContactWriteItem"] | components["schemas"]["JobWriteItem"] | components["schemas"]["JobTemplateWriteItem"] | components["schemas"]["StaffWriteItem"] | components["schemas"]["StaffTypeWriteItem"] | components["schemas"]["PaymentWriteItem"] | components["schemas"]["QuickPaymentLinkWriteItem"] | components["schemas"]["DraftInvoiceWriteItem"] | components["schemas"]["InvoiceWriteItem"] | components["schemas"]["TaskTypeWriteItem"] | components["schemas"]["TaskWriteItem"] | components["schemas"]["WipEntryWriteItem"] | components["schemas"]["TimeEntryWriteItem"] | components["schemas"]["ExpenseEntryWriteItem"] | components["schemas"]["WorkCodeWriteItem"] | components["schemas"]["ExpenseCodeWriteItem"] | components["schemas"]["NonWorkCodeWriteItem"] | components["schemas"]["MailTemplateWriteItem"] | components["schemas"]["DocumentSeriesWriteItem"] | components["schemas"]["GlMappingWriteItem"] | components["schemas"]["EngagementWriteItem"] | components["schemas"]["FileWriteItem"];
+        StandardRecordWriteItem: components["schemas"]["ClientWriteItem"] | components["schemas"]["ClientTypeWriteItem"] | components["schemas"]["TaxRegionWriteItem"] | components["schemas"]["ClientGroupWriteItem"] | components["schemas"]["ClientBusinessEntityWriteItem"] | components["schemas"]["ContactClientWriteItem"] | components["schemas"]["ContactInfoWriteItem"] | components["schemas"]["DepartmentWriteItem"] | components["schemas"]["IndustryWriteItem"] | components["schemas"]["OfficeWriteItem"] | components["schemas"]["OrgWriteItem"] | components["schemas"]["ServiceLineWriteItem"] | components["schemas"]["ContactWriteItem"] | components["schemas"]["JobWriteItem"] | components["schemas"]["JobTemplateWriteItem"] | components["schemas"]["StaffWriteItem"] | components["schemas"]["StaffTypeWriteItem"] | components["schemas"]["PaymentWriteItem"] | components["schemas"]["QuickPaymentLinkWriteItem"] | components["schemas"]["DraftInvoiceWriteItem"] | components["schemas"]["InvoiceWriteItem"] | components["schemas"]["TaskTypeWriteItem"] | components["schemas"]["TaskWriteItem"] | components["schemas"]["WipEntryWriteItem"] | components["schemas"]["TimeEntryWriteItem"] | components["schemas"]["ExpenseEntryWriteItem"] | components["schemas"]["WorkCodeWriteItem"] | components["schemas"]["ExpenseCodeWriteItem"] | components["schemas"]["NonWorkCodeWriteItem"] | components["schemas"]["MailTemplateWriteItem"] | components["schemas"]["TaxCodeWriteItem"] | components["schemas"]["DocumentSeriesWriteItem"] | components["schemas"]["GlMappingWriteItem"] | components["schemas"]["EngagementWriteItem"] | components["schemas"]["FileWriteItem"];
         /**
          * Custom record write item
          * @description Result of writing one record of the request. For custom types.
@@ -31712,6 +32027,55 @@ export interface components {
             attributes: components["schemas"]["MailTemplateAttributes"];
         };
         /**
+         * Tax code row
+         * @description Record, code or entry, as lookups return it. The type is `TaxCode`.
+         */
+        TaxCodeRow: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            metadata: components["schemas"]["Metadata"];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
+            version: number;
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "TaxCode";
+            attributes: components["schemas"]["TaxCodeAttributes"];
+        };
+        /**
          * Document series row
          * @description Record, code or entry, as lookups return it. The type is `DocumentSeries`.
          */
@@ -31911,7 +32275,7 @@ export interface components {
          * Standard record row
          * @description Record, code or entry, as lookups return it. For standard types.
          */
-        StandardRecordRow: components["schemas"]["ClientRow"] | components["schemas"]["ClientTypeRow"] | components["schemas"]["TaxRegionRow"] | components["schemas"]["ClientGroupRow"] | components["schemas"]["ClientBusinessEntityRow"] | components["schemas"]["ContactClientRow"] | components["schemas"]["ContactInfoRow"] | components["schemas"]["DepartmentRow"] | components["schemas"]["IndustryRow"] | components["schemas"]["OfficeRow"] | components["schemas"]["OrgRow"] | components["schemas"]["ServiceLineRow"] | components["schemas"]["ContactRow"] | components["schemas"]["JobRow"] | components["schemas"]["JobTemplateRow"] | components["schemas"]["StaffRow"] | components["schemas"]["StaffTypeRow"] | components["schemas"]["PaymentRow"] | components["schemas"]["QuickPaymentLinkRow"] | components["schemas"]["DraftInvoiceRow"] | components["schemas"]["InvoiceRow"] | components["schemas"]["TaskTypeRow"] | components["schemas"]["TaskRow"] | components["schemas"]["WipEntryRow"] | components["schemas"]["TimeEntryRow"] | components["schemas"]["ExpenseEntryRow"] | components["schemas"]["WorkCodeRow"] | components["schemas"]["ExpenseCodeRow"] | components["schemas"]["NonWorkCodeRow"] | components["schemas"]["MailTemplateRow"] | components["schemas"]["DocumentSeriesRow"] | components["schemas"]["GlMappingRow"] | components["schemas"]["EngagementRow"] | components["schemas"]["FileRow"];
+        StandardRecordRow: components["schemas"]["ClientRow"] | components["schemas"]["ClientTypeRow"] | components["schemas"]["TaxRegionRow"] | components["schemas"]["ClientGroupRow"] | components["schemas"]["ClientBusinessEntityRow"] | components["schemas"]["ContactClientRow"] | components["schemas"]["ContactInfoRow"] | components["schemas"]["DepartmentRow"] | components["schemas"]["IndustryRow"] | components["schemas"]["OfficeRow"] | components["schemas"]["OrgRow"] | components["schemas"]["ServiceLineRow"] | components["schemas"]["ContactRow"] | components["schemas"]["JobRow"] | components["schemas"]["JobTemplateRow"] | components["schemas"]["StaffRow"] | components["schemas"]["StaffTypeRow"] | components["schemas"]["PaymentRow"] | components["schemas"]["QuickPaymentLinkRow"] | components["schemas"]["DraftInvoiceRow"] | components["schemas"]["InvoiceRow"] | components["schemas"]["TaskTypeRow"] | components["schemas"]["TaskRow"] | components["schemas"]["WipEntryRow"] | components["schemas"]["TimeEntryRow"] | components["schemas"]["ExpenseEntryRow"] | components["schemas"]["WorkCodeRow"] | components["schemas"]["ExpenseCodeRow"] | components["schemas"]["NonWorkCodeRow"] | components["schemas"]["MailTemplateRow"] | components["schemas"]["TaxCodeRow"] | components["schemas"]["DocumentSeriesRow"] | components["schemas"]["GlMappingRow"] | components["schemas"]["EngagementRow"] | components["schemas"]["FileRow"];
         /**
          * Time entry upsert
          * @description Entry to create or update. The type is `TimeEntry`.
@@ -32683,6 +33047,35 @@ export interface components {
             attributes: components["schemas"]["MailTemplateFields"];
         };
         /**
+         * Tax code update
+         * @description Record to update. The type is `TaxCode`.
+         */
+        TaxCodeUpdate: {
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "TaxCode";
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
+            /**
+             * Expected version
+             * Format: int32
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
+            attributes: components["schemas"]["TaxCodeFields"];
+        };
+        /**
          * Document series update
          * @description Record to update. The type is `DocumentSeries`.
          */
@@ -32773,7 +33166,7 @@ export interface components {
          * Standard record update
          * @description Record to update. For standard types.
          */
-        StandardRecordUpdate: components["schemas"]["ClientUpdate"] | components["schemas"]["ClientTypeUpdate"] | components["schemas"]["TaxRegionUpdate"] | components["schemas"]["ClientGroupUpdate"] | components["schemas"]["ClientBusinessEntityUpdate"] | components["schemas"]["ContactClientUpdate"] | components["schemas"]["ContactInfoUpdate"] | components["schemas"]["DepartmentUpdate"] | components["schemas"]["IndustryUpdate"] | components["schemas"]["OfficeUpdate"] | components["schemas"]["OrgUpdate"] | components["schemas"]["ServiceLineUpdate"] | components["schemas"]["ContactUpdate"] | components["schemas"]["JobUpdate"] | components["schemas"]["JobTemplateUpdate"] | components["schemas"]["StaffUpdate"] | components["schemas"]["StaffTypeUpdate"] | components["schemas"]["PaymentUpdate"] | components["schemas"]["DraftInvoiceUpdate"] | components["schemas"]["InvoiceUpdate"] | components["schemas"]["TaskTypeUpdate"] | components["schemas"]["TaskUpdate"] | components["schemas"]["WipEntryUpdate"] | components["schemas"]["MailTemplateUpdate"] | components["schemas"]["DocumentSeriesUpdate"] | components["schemas"]["GlMappingUpdate"] | components["schemas"]["FileUpdate"];
+        StandardRecordUpdate: components["schemas"]["ClientUpdate"] | components["schemas"]["ClientTypeUpdate"] | components["schemas"]["TaxRegionUpdate"] | components["schemas"]["ClientGroupUpdate"] | components["schemas"]["ClientBusinessEntityUpdate"] | components["schemas"]["ContactClientUpdate"] | components["schemas"]["ContactInfoUpdate"] | components["schemas"]["DepartmentUpdate"] | components["schemas"]["IndustryUpdate"] | components["schemas"]["OfficeUpdate"] | components["schemas"]["OrgUpdate"] | components["schemas"]["ServiceLineUpdate"] | components["schemas"]["ContactUpdate"] | components["schemas"]["JobUpdate"] | components["schemas"]["JobTemplateUpdate"] | components["schemas"]["StaffUpdate"] | components["schemas"]["StaffTypeUpdate"] | components["schemas"]["PaymentUpdate"] | components["schemas"]["DraftInvoiceUpdate"] | components["schemas"]["InvoiceUpdate"] | components["schemas"]["TaskTypeUpdate"] | components["schemas"]["TaskUpdate"] | components["schemas"]["WipEntryUpdate"] | components["schemas"]["MailTemplateUpdate"] | components["schemas"]["TaxCodeUpdate"] | components["schemas"]["DocumentSeriesUpdate"] | components["schemas"]["GlMappingUpdate"] | components["schemas"]["FileUpdate"];
         /**
          * Custom record update
          * @description Record to update. For custom types.
@@ -33496,6 +33889,35 @@ export interface components {
             attributes: components["schemas"]["MailTemplateFields"];
         };
         /**
+         * Tax code upsert
+         * @description Record to create or update. The type is `TaxCode`.
+         */
+        TaxCodeUpsert: {
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "TaxCode";
+            /**
+             * System ref
+             * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
+             *     record.
+             * @example OPP-501
+             */
+            systemRef?: string;
+            /**
+             * Expected version
+             * Format: int32
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
+            attributes: components["schemas"]["TaxCodeFields"];
+        };
+        /**
          * Document series upsert
          * @description Record to create or update. The type is `DocumentSeries`.
          */
@@ -33557,7 +33979,7 @@ export interface components {
          * Standard record upsert
          * @description Record to create or update. For standard types.
          */
-        StandardRecordUpsert: components["schemas"]["ClientUpsert"] | components["schemas"]["ClientTypeUpsert"] | components["schemas"]["TaxRegionUpsert"] | components["schemas"]["ClientGroupUpsert"] | components["schemas"]["ClientBusinessEntityUpsert"] | components["schemas"]["ContactClientUpsert"] | components["schemas"]["ContactInfoUpsert"] | components["schemas"]["DepartmentUpsert"] | components["schemas"]["IndustryUpsert"] | components["schemas"]["OfficeUpsert"] | components["schemas"]["OrgUpsert"] | components["schemas"]["ServiceLineUpsert"] | components["schemas"]["ContactUpsert"] | components["schemas"]["JobUpsert"] | components["schemas"]["JobTemplateUpsert"] | components["schemas"]["StaffUpsert"] | components["schemas"]["StaffTypeUpsert"] | components["schemas"]["PaymentUpsert"] | components["schemas"]["DraftInvoiceUpsert"] | components["schemas"]["InvoiceUpsert"] | components["schemas"]["TaskTypeUpsert"] | components["schemas"]["TaskUpsert"] | components["schemas"]["WipEntryUpsert"] | components["schemas"]["MailTemplateUpsert"] | components["schemas"]["DocumentSeriesUpsert"] | components["schemas"]["GlMappingUpsert"];
+        StandardRecordUpsert: components["schemas"]["ClientUpsert"] | components["schemas"]["ClientTypeUpsert"] | components["schemas"]["TaxRegionUpsert"] | components["schemas"]["ClientGroupUpsert"] | components["schemas"]["ClientBusinessEntityUpsert"] | components["schemas"]["ContactClientUpsert"] | components["schemas"]["ContactInfoUpsert"] | components["schemas"]["DepartmentUpsert"] | components["schemas"]["IndustryUpsert"] | components["schemas"]["OfficeUpsert"] | components["schemas"]["OrgUpsert"] | components["schemas"]["ServiceLineUpsert"] | components["schemas"]["ContactUpsert"] | components["schemas"]["JobUpsert"] | components["schemas"]["JobTemplateUpsert"] | components["schemas"]["StaffUpsert"] | components["schemas"]["StaffTypeUpsert"] | components["schemas"]["PaymentUpsert"] | components["schemas"]["DraftInvoiceUpsert"] | components["schemas"]["InvoiceUpsert"] | components["schemas"]["TaskTypeUpsert"] | components["schemas"]["TaskUpsert"] | components["schemas"]["WipEntryUpsert"] | components["schemas"]["MailTemplateUpsert"] | components["schemas"]["TaxCodeUpsert"] | components["schemas"]["DocumentSeriesUpsert"] | components["schemas"]["GlMappingUpsert"];
         /**
          * Custom record upsert
          * @description Record to create or update. For custom types.
@@ -33592,7 +34014,7 @@ export interface components {
              * @description Name of the standard record type.
              * @enum {string}
              */
-            type: "Client" | "ClientType" | "TaxRegion" | "ClientGroup" | "ClientBusinessEntity" | "ContactClient" | "ContactInfo" | "Department" | "Industry" | "Office" | "Org" | "ServiceLine" | "Contact" | "Job" | "JobTemplate" | "Staff" | "StaffType" | "QuickPaymentLink" | "DraftInvoice" | "TaskType" | "Task" | "MailTemplate" | "DocumentSeries" | "GlMapping" | "Engagement" | "File";
+            type: "Client" | "ClientType" | "TaxRegion" | "ClientGroup" | "ClientBusinessEntity" | "ContactClient" | "ContactInfo" | "Department" | "Industry" | "Office" | "Org" | "ServiceLine" | "Contact" | "Job" | "JobTemplate" | "Staff" | "StaffType" | "QuickPaymentLink" | "DraftInvoice" | "TaskType" | "Task" | "MailTemplate" | "TaxCode" | "DocumentSeries" | "GlMapping" | "Engagement" | "File";
             /**
              * System ref
              * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
@@ -33707,7 +34129,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        ClientValueColumn: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
+        ClientValueColumn: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
         /**
          * Client group by value
          * @description A column to group by, as a whole or in ranges.
@@ -33761,7 +34183,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -33840,7 +34262,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        ProjectValueColumn: "id" | "systemRef" | "active" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "priority" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        ProjectValueColumn: "id" | "systemRef" | "active" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "priority" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Project group by value
          * @description A column to group by, as a whole or in ranges.
@@ -33894,7 +34316,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -33973,7 +34395,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Payment group by value
          * @description A column to group by, as a whole or in ranges.
@@ -34027,7 +34449,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -34106,7 +34528,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Invoice group by value
          * @description A column to group by, as a whole or in ranges.
@@ -34160,7 +34582,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -34372,7 +34794,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        JournalEntryValueColumn: "id" | "systemRef" | "active" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "currency" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
+        JournalEntryValueColumn: "id" | "systemRef" | "active" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "currency" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
         /**
          * Journal entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -34426,7 +34848,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "amount" | "debit" | "credit" | "currency" | "businessDate" | "recordedAt" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "taxRatePercent" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "amount" | "debit" | "credit" | "currency" | "businessDate" | "recordedAt" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "taxRatePercent" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -34505,7 +34927,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        LedgerEntryValueColumn: "id" | "systemRef" | "active" | "account" | "kind" | "currency" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+        LedgerEntryValueColumn: "id" | "systemRef" | "active" | "account" | "kind" | "currency" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * Ledger entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -34559,7 +34981,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -34771,7 +35193,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        WipEntryValueColumn: "id" | "systemRef" | "active" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "invoiceId" | "draftInvoiceId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+        WipEntryValueColumn: "id" | "systemRef" | "active" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "invoiceId" | "draftInvoiceId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * WIP entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -34825,7 +35247,7 @@ export interface components {
              * @description Column of `groupBy`. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -35170,7 +35592,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        EngagementValueColumn: "id" | "systemRef" | "active" | "engagementRef" | "name" | "type" | "status" | "clientId" | "partnerId" | "managerId" | "templateId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        EngagementValueColumn: "id" | "systemRef" | "active" | "engagementRef" | "name" | "type" | "status" | "clientId" | "partnerId" | "managerId" | "templateId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Engagement group by value
          * @description A column to group by, as a whole or in ranges.
@@ -35224,7 +35646,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "engagementRef" | "name" | "type" | "status" | "clientId" | "fiscalYear" | "startDate" | "endDate" | "partnerId" | "managerId" | "templateId" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "engagementRef" | "name" | "type" | "status" | "clientId" | "fiscalYear" | "startDate" | "endDate" | "partnerId" | "managerId" | "templateId" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -39014,13 +39436,13 @@ export interface components {
          * @description Name of a property of `Client`.
          * @enum {string}
          */
-        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "documentLanguage" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
+        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "taxExemptReason" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "documentLanguage" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
         /**
          * Client relation
-         * @description Row that a `Client` refers to: `clientType` requires `REF_R`, `taxRegion` requires `REF_R`, `clientGroup` requires `CLNT_R`, `clientBusinessEntity` requires `REF_R`, `industry` requires `REF_R`, `office` requires `REF_R`, `department` requires `REF_R`, `serviceLine` requires `REF_R`, `org` requires `REF_R`, `parentClient` requires `CLNT_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`, `biller` requires `STAFF_R`, `preferredContact` requires `CNTCT_R`, `billingContact` requires `CNTCT_R`, `secondaryContact` requires `CNTCT_R`.
+         * @description Row that a `Client` refers to: `clientType` requires `REF_R`, `taxRegion` requires `REF_R`, `taxCode` requires `REF_R`, `clientGroup` requires `CLNT_R`, `clientBusinessEntity` requires `REF_R`, `industry` requires `REF_R`, `office` requires `REF_R`, `department` requires `REF_R`, `serviceLine` requires `REF_R`, `org` requires `REF_R`, `parentClient` requires `CLNT_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`, `biller` requires `STAFF_R`, `preferredContact` requires `CNTCT_R`, `billingContact` requires `CNTCT_R`, `secondaryContact` requires `CNTCT_R`.
          * @enum {string}
          */
-        ClientRelation: "clientType" | "taxRegion" | "clientGroup" | "clientBusinessEntity" | "industry" | "office" | "department" | "serviceLine" | "org" | "parentClient" | "partner" | "manager" | "biller" | "preferredContact" | "billingContact" | "secondaryContact";
+        ClientRelation: "clientType" | "taxRegion" | "taxCode" | "clientGroup" | "clientBusinessEntity" | "industry" | "office" | "department" | "serviceLine" | "org" | "parentClient" | "partner" | "manager" | "biller" | "preferredContact" | "billingContact" | "secondaryContact";
         /**
          * Client list request
          * @description Page of a list.
@@ -39119,7 +39541,7 @@ export interface components {
          * @description Name of a property of `TaxRegion`.
          * @enum {string}
          */
-        TaxRegionField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "code" | "country" | "state" | "ratePercent" | "appliesToServices";
+        TaxRegionField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "code" | "country" | "state" | "ratePercent" | "taxExemptReason" | "appliesToServices";
         /**
          * Tax region list request
          * @description Page of a list.
@@ -40103,7 +40525,7 @@ export interface components {
          * @description Name of a property of `DraftInvoice`.
          * @enum {string}
          */
-        DraftInvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "clientId" | "jobIds" | "billingContactId" | "creditedInvoiceId" | "status" | "billThroughDate" | "proposedInvoiceDate" | "dueDate" | "currency" | "pricesIncludeTax" | "preparedById" | "reviewerId" | "rejectionReason" | "note" | "purchaseOrder" | "memo" | "lines" | "draftNumber" | "standardAmount" | "adjustmentAmount" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "approvedById" | "submittedAt" | "approvedAt" | "rejectedAt" | "invoiceId";
+        DraftInvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "clientId" | "jobIds" | "billingContactId" | "creditedInvoiceId" | "status" | "billThroughDate" | "proposedInvoiceDate" | "dueDate" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "preparedById" | "reviewerId" | "rejectionReason" | "note" | "purchaseOrder" | "memo" | "lines" | "draftNumber" | "standardAmount" | "adjustmentAmount" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "approvedById" | "submittedAt" | "approvedAt" | "rejectedAt" | "invoiceId";
         /**
          * Draft invoice relation
          * @description Row that a `DraftInvoice` refers to: `client` requires `CLNT_R`, `billingContact` requires `CNTCT_R`, `creditedInvoice` requires `INVC_R`, `preparedBy` requires `STAFF_R`, `reviewer` requires `STAFF_R`, `approvedBy` requires `STAFF_R`, `invoice` requires `INVC_R`.
@@ -40115,7 +40537,7 @@ export interface components {
          * @description Name of a property of `Invoice`.
          * @enum {string}
          */
-        InvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceNumber" | "pmsRef" | "clientId" | "jobIds" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "voidReason" | "writeOffReason" | "currency" | "pricesIncludeTax" | "taxRegionId" | "billingContactId" | "billingAddress" | "purchaseOrder" | "memo" | "sentAt" | "lines" | "documentType" | "orgId" | "clientRef" | "clientName" | "draftInvoiceId" | "creditedInvoiceId" | "postedAt" | "paidAt" | "paidDate" | "daysToPay" | "voidedAt" | "overdueAt" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "amountDue" | "isOverdue" | "daysPastDue" | "allocations" | "allocationsCount" | "pdfFileId" | "pdfFailedAt";
+        InvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceNumber" | "pmsRef" | "clientId" | "jobIds" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "voidReason" | "writeOffReason" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "taxAsStated" | "taxRegionId" | "billingContactId" | "billingAddress" | "purchaseOrder" | "memo" | "sentAt" | "lines" | "documentType" | "orgId" | "clientRef" | "clientName" | "draftInvoiceId" | "creditedInvoiceId" | "postedAt" | "paidAt" | "paidDate" | "daysToPay" | "voidedAt" | "overdueAt" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "amountDue" | "isOverdue" | "daysPastDue" | "allocations" | "allocationsCount" | "pdfFileId" | "pdfFailedAt";
         /**
          * Invoice relation
          * @description Row that a `Invoice` refers to: `client` requires `CLNT_R`, `engagement` requires `ENGMT_R`, `taxRegion` requires `REF_R`, `billingContact` requires `CNTCT_R`, `org` requires `REF_R`, `draftInvoice` requires `DINVC_R`, `creditedInvoice` requires `INVC_R`.

@@ -81,7 +81,7 @@ export async function firm(service: TestService) {
           description: 'Work',
           quantity: '1',
           unitAmount: '100.00',
-          ...(line.taxes === undefined && { taxable: false }),
+          ...(line.taxes === undefined && line.taxCodeId === undefined && { taxable: false }),
           ...line,
         })),
         ...more,

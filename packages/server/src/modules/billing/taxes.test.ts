@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { components } from '@financial-automation/spec';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { cents, money, total } from '../../../test/books/cents.ts';
 import { firm } from '../../../test/modules/billing.ts';
 import { only } from '../../../test/modules/records.ts';
@@ -356,4 +356,163 @@ test('lines from before they had taxes keep their figures, and get the tax of th
   expect(await read()).toEqual(before);
   expect(draft.attributes).toMatchObject({ total: '105.80' });
   await agrees();
+});
+
+describe('TaxCode', () => {
+  const made = async (systemRef: string, taxes: object[]) =>
+    (await records.make('TaxCode', { name: systemRef, code: systemRef, taxes }, systemRef)).id;
+
+  test('gives its taxes to lines and clients that name it, and later changes leave them', async () => {
+    const taxCodeId = await made('QC', [gst, qst]);
+    const { id: clientId } = await records.make('Client', { name: 'Ruelle', taxCodeId });
+    const draft = await draftOf(
+      [{ taxCodeId }, { taxable: true }, { taxable: true, taxRatePercent: '7' }, { taxes: [gst] }, {}],
+      { clientId },
+    );
+    const both = { taxRatePercent: '14.975', taxCodeId, taxes: [gst, qst] };
+    expect(draft.attributes?.lines).toMatchObject([
+      both,
+      both,
+      { taxRatePercent: '7', taxCodeId: null },
+      { taxRatePercent: '5' },
+      { taxable: false, taxes: [] },
+    ]);
+    await records.update([{ type: 'TaxCode', systemRef: 'QC', attributes: { taxes: [gst] } }]);
+    const again = { lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '100.00' };
+    const [changed] = await records.update([
+      {
+        type: 'DraftInvoice',
+        systemRef: draft.systemRef,
+        attributes: {
+          lines: [
+            { ...again, taxCodeId },
+            { ...again, taxable: true },
+          ],
+        },
+      },
+    ]);
+    expect(changed?.attributes?.lines).toMatchObject([both, { taxes: [gst, qst] }]);
+    expect(await invoice(await post(await draftOf([{ taxCodeId }])))).toMatchObject({
+      lines: [{ taxes: [gst] }],
+    });
+    await agrees();
+  });
+
+  test('rejects rates of more than 100 percent', async () => {
+    const all = { name: 'All', ratePercent: '60' };
+    const [failed] = await records.upsert([
+      { type: 'TaxCode', attributes: { name: 'All', code: 'ALL', taxes: [all, all] } },
+    ]);
+    expect(failed).toMatchObject({ status: 'FAILED', error: { pointer: '/records/0/attributes/taxes' } });
+  });
+});
+
+test('taxExemptReason of a client or its region exempts new documents, which keep it', async () => {
+  const { id: taxRegionId } = await records.make('TaxRegion', {
+    ...{ name: 'Export', code: 'AQ', country: 'AQ', state: null, ratePercent: '19' },
+    ...{ appliesToServices: true, taxExemptReason: 'Outside of all states' },
+  });
+  const { id: ofRegion } = await records.make('Client', { name: 'Station', taxRegionId });
+  const { id: ofClient } = await records.make(
+    'Client',
+    { name: 'Embassy', taxExemptReason: 'Diplomatic mission' },
+    'embassy',
+  );
+  const lines = [{ taxable: true }, { taxable: true, taxRatePercent: '19' }];
+  const draft = await draftOf(lines, { clientId: ofClient });
+  await records.update([{ type: 'Client', systemRef: 'embassy', attributes: { taxExemptReason: null } }]);
+  expect(await invoice(await post(draft))).toMatchObject({
+    taxExemptReason: 'Diplomatic mission',
+    lines: [
+      { taxes: [{ name: 'Tax', ratePercent: '0', category: 'E', amount: '0.00' }] },
+      { taxes: [{ ratePercent: '19', category: null }] },
+    ],
+  });
+  expect((await draftOf(lines, { clientId: ofClient })).attributes).toMatchObject({ taxExemptReason: null });
+  expect((await draftOf(lines, { clientId: ofRegion })).attributes).toMatchObject({
+    taxExemptReason: 'Outside of all states',
+    lines: [{ taxes: [{ name: 'Export', category: 'E' }] }, {}],
+  });
+  await agrees();
+});
+
+describe('the tax of an import', () => {
+  let imports = 0;
+  const dates = { invoiceDate: '2026-01-20', dueDate: '2026-03-02' };
+  const line = (unitAmount: string, more: object = {}) => ({
+    ...{ lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount },
+    ...{ taxable: true, taxRatePercent: '19', ...more },
+  });
+  const importOf = (attributes: object, systemRef = `stated-${++imports}`) => [
+    { type: 'Invoice', systemRef, attributes: { pmsRef: systemRef, clientId: client.id, ...dates, ...attributes } },
+  ];
+  const write = async (attributes: object, systemRef?: string) =>
+    only(await records.upsert(importOf(attributes, systemRef)));
+
+  test('is taken within 0.01 per line, or as stated, and the import can be repeated', async () => {
+    const near = { lines: [line('10.03', { taxAmount: '1.90' }), line('10.03')] };
+    expect(await write(near, 'near')).toMatchObject({
+      status: 'CREATED',
+      attributes: {
+        taxAsStated: true,
+        taxTotal: '3.81',
+        total: '23.87',
+        lines: [{ taxAmount: '1.90' }, { taxAmount: '1.91' }],
+      },
+    });
+    expect(await write(near, 'near')).toMatchObject({ status: 'UNCHANGED' });
+    const far = { lines: [line('10.03', { taxAmount: '2.50' })] };
+    expect(await write(far)).toMatchObject({
+      error: {
+        pointer: '/records/0/attributes/lines/0/taxAmount',
+        detail: 'The tax of 2.50 is not 1.91, as calculated. Send taxAsStated: true to import it.',
+      },
+    });
+    for (const status of ['CREATED', 'UNCHANGED'])
+      expect(await write({ ...far, taxAsStated: true }, 'far')).toMatchObject({
+        status,
+        attributes: { taxTotal: '2.50' },
+      });
+    const exact = { lines: [line('10.03', { taxAmount: '1.91' })], taxAsStated: true };
+    for (const status of ['CREATED', 'UNCHANGED'])
+      expect(await write(exact, 'exact')).toMatchObject({ status, attributes: { taxAsStated: false } });
+    await agrees();
+  });
+
+  test('of a document is spread over its lines and their taxes, and leaves prices that include it', async () => {
+    const two = { taxable: undefined, taxRatePercent: undefined, taxes: [gst, qst] };
+    const lines = [line('33.33', two), line('66.67'), line('5.00', { taxable: false, taxRatePercent: '0' })];
+    const written = await write({ lines, taxTotal: '17.65', pricesIncludeTax: true, taxAsStated: true });
+    expect(written.attributes).toMatchObject({ taxTotal: '17.65', total: '105.00', taxAsStated: true });
+    const found = written.attributes?.lines as Invoice['lines'];
+    for (const [index, one] of found.entries()) {
+      expect(money(cents(one.amount) + cents(one.taxAmount))).toBe(lines[index]?.unitAmount);
+      expect(money(total(one.taxes.map(({ amount }) => cents(amount))))).toBe(one.taxAmount);
+    }
+    expect(await write({ lines, taxTotal: '17.65', pricesIncludeTax: true })).toMatchObject({
+      error: { pointer: '/records/0/attributes/taxTotal' },
+    });
+    expect(await write({ lines: lines.slice(2), taxTotal: '1.00', taxAsStated: true })).toMatchObject({
+      error: { pointer: '/records/0/attributes/taxTotal', detail: 'A tax requires a line with taxes.' },
+    });
+    await agrees();
+  });
+
+  test('cannot be stated on a draft', async () => {
+    const [failed] = await records.upsert([
+      {
+        type: 'DraftInvoice',
+        attributes: {
+          ...{
+            clientId: client.id,
+            billThroughDate: '2026-12-31',
+            proposedInvoiceDate: '2026-01-31',
+            dueDate: '2026-03-02',
+          },
+          lines: [line('10.00', { taxAmount: '1.90' })],
+        },
+      },
+    ]);
+    expect(failed).toMatchObject({ error: { pointer: '/records/0/attributes/lines/0/taxAmount' } });
+  });
 });

@@ -14,6 +14,7 @@ const admin = recordsOf(administrator);
 // The demo firm has the standard numbers and texts.
 const orgs = await administrator.call<{ data: { id: string }[] }>('POST', '/gql/v1/orgs', {});
 await admin.make('DocumentSeries', { orgId: orgs.body.data[0]?.id, documentType: 'INVOICE', pattern: 'H-{NNNNN}' });
+await admin.make('TaxCode', { name: 'GST', code: 'GST', taxes: [{ name: 'GST', ratePercent: '5' }] });
 await admin.make('MailTemplate', {
   orgId: orgs.body.data[0]?.id,
   name: 'INVOICE',

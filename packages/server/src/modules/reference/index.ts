@@ -34,6 +34,8 @@ export {
   office,
   org,
   serviceLine,
+  taxCode,
   taxRegion,
 } from './reference-data.ts';
+export { completeTaxes, type ListedTax, rateOf, type Tax } from './taxes.ts';
 export { checkVatId } from './vat-id.ts';

@@ -3,6 +3,7 @@ import { defineEntity, type Entity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import { abbreviatedState, completeAddress } from './address.ts';
 import { storeBookChange } from './book-change.ts';
+import { completeTaxes } from './taxes.ts';
 import { checkVatId } from './vat-id.ts';
 
 /** Lists that classify clients and the firm. They have few rules: the database checks uniqueness and ranges. */
@@ -63,6 +64,15 @@ export const taxRegion = defineEntity('TaxRegion', {
   rules: {
     complete({ values, previous }) {
       values.state = abbreviatedState(values, previous);
+    },
+  },
+});
+
+export const taxCode = defineEntity('TaxCode', {
+  table: 'tax_code',
+  rules: {
+    complete({ values }) {
+      values.taxes = completeTaxes(values.taxes, '/taxes');
     },
   },
 });

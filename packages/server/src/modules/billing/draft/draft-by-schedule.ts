@@ -160,6 +160,7 @@ function draftJob(
 }
 
 function isTaxable(plan: Plan, owner: Row<'Client'> | undefined): boolean {
+  if (owner?.taxCodeId != null) return true;
   const region = owner?.taxRegionId ?? null;
   return region !== null && plan.get(taxRegion, region)?.appliesToServices === true;
 }

@@ -11,7 +11,7 @@ import { client, completeClientCurrency } from '../../clients/index.ts';
 import { job } from '../../projects/index.ts';
 import { checkNotAfterToday } from '../../reference/index.ts';
 import { wipEntry } from '../../time/index.ts';
-import { checkSigns, completeLines, invalidLine, taxRoundingOf } from '../invoice/invoice-lines.ts';
+import { checkSigns, completeLines, invalidLine, taxExemptReasonOf, taxRoundingOf } from '../invoice/invoice-lines.ts';
 import { checkBillable } from '../ledger/balances.ts';
 import { checkOpenDay } from '../ledger/enter.ts';
 import { totalsOf } from '../rules/document.ts';
@@ -121,6 +121,7 @@ function completeNew({ values, input, privateColumns }: DraftChange, plan: Plan)
   if (owner !== undefined) {
     checkBillable(owner);
     values.taxRounding = taxRoundingOf(plan, owner);
+    if (input.taxExemptReason === undefined) values.taxExemptReason = taxExemptReasonOf(plan, owner);
   }
   values.draftNumber = plan.nextReference(draftNumber(plan.today.slice(0, 4)));
   if (input.preparedById === undefined) values.preparedById = caller?.staffId ?? null;
@@ -166,7 +167,10 @@ function setDates({ values, previous, input }: DraftChange, plan: Plan): void {
   values.approvedById = plan.origin.caller?.staffId ?? null;
 }
 
-function setLines({ values, previous }: DraftChange, plan: Plan): void {
+function setLines({ values, previous, input }: DraftChange, plan: Plan): void {
+  const stated = input.lines?.findIndex(({ taxAmount }) => taxAmount !== undefined) ?? -1;
+  if (stated >= 0)
+    throw invalidLine(stated, 'taxAmount', 'Only an imported invoice can state its tax. Omit taxAmount.');
   values.lines = completeLines(plan, plan.get(client, values.clientId), values, previous?.lines ?? []);
 }
 

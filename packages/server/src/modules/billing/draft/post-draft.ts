@@ -41,9 +41,9 @@ function lockWork(plan: Plan, { lines, clientId }: Draft): WipRows {
 /** Creates the document with lines of its own. The rules of invoices number it, and complete its totals and address. */
 function createDocument(plan: Plan, draft: Draft): Row<'Invoice'> {
   const { clientId, billingContactId, creditedInvoiceId, dueDate, purchaseOrder, memo } = draft;
-  const { currency, pricesIncludeTax, taxRounding } = draft;
+  const { currency, pricesIncludeTax, taxRounding, taxExemptReason } = draft;
   const copied = { clientId, billingContactId, creditedInvoiceId, dueDate, purchaseOrder, memo };
-  const priced = { currency, pricesIncludeTax, taxRounding };
+  const priced = { currency, pricesIncludeTax, taxRounding, taxExemptReason };
   const lines = draft.lines.map((line) => ({ ...line, id: plan.newId() }));
   const own = { draftInvoiceId: draft.id, invoiceDate: draft.proposedInvoiceDate, jobIds: [...draft.jobIds], lines };
   return plan.insert(invoice, { ...copied, ...priced, ...own, status: 'POSTED' }).row;

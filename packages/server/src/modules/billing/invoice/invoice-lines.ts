@@ -1,10 +1,10 @@
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
-import { type Decimal, parseDecimal, sum, zero } from '../../../platform/decimal.ts';
+import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { job } from '../../projects/index.ts';
-import { org, taxRegion } from '../../reference/index.ts';
-import { calculateLines, type Pricing, type Tax } from '../rules/document.ts';
+import { completeTaxes, type ListedTax, org, rateOf, type Tax, taxCode, taxRegion } from '../../reference/index.ts';
+import { calculateLines, type Pricing } from '../rules/document.ts';
 import { isFee } from '../rules/job-amounts.ts';
 
 /** A line of a draft invoice or an invoice. */
@@ -18,13 +18,14 @@ type LineInput = Omit<
   readonly id?: string | undefined;
   readonly taxable?: boolean | undefined;
   readonly taxRatePercent?: Decimal | undefined;
-  readonly taxes?: readonly TaxInput[] | undefined;
+  readonly taxes?: readonly ListedTax[] | undefined;
   readonly relief?: InvoiceLine['relief'] | undefined;
 };
 
-type TaxInput = Pick<Tax, 'name' | 'ratePercent'> & {
-  readonly [Name in 'category' | 'regionId']?: Tax[Name] | undefined;
-};
+/** What the lines of a document have in common. */
+export interface LineDefaults extends Pricing {
+  readonly taxExemptReason: string | null;
+}
 
 /**
  * Completes lines with their IDs, taxes, relief and amounts. A line without an ID keeps that of the line at the same
@@ -36,7 +37,7 @@ type TaxInput = Pick<Tax, 'name' | 'ratePercent'> & {
 export function completeLines(
   plan: Plan,
   owner: Row<'Client'> | undefined,
-  document: Pricing & { readonly lines: readonly LineInput[] },
+  document: LineDefaults & { readonly lines: readonly LineInput[] },
   previous: readonly InvoiceLine[],
 ): InvoiceLine[] {
   const { lines } = document;
@@ -67,14 +68,20 @@ export function completeLines(
       throw invalidLine(index, 'jobId', 'The job belongs to another client.');
     const id = line.id ?? idAt(index);
     const before = previous.find((one) => one.id === id);
-    const taxes = taxesOf(plan, owner, index, line, before);
+    const { taxes, taxCodeId } = taxesOf(plan, {
+      owner,
+      index,
+      line,
+      before,
+      isExempt: document.taxExemptReason !== null,
+    });
     const untaxedRate = line.taxRatePercent ?? (before?.taxable === false ? before.taxRatePercent : zero);
     const taxRatePercent = rateOf(taxes) ?? untaxedRate;
     const relief =
       line.relief ??
       (before?.lineType === line.lineType ? before.relief : undefined) ??
       (isFee(line) ? 'PART' : 'FULL');
-    return { ...line, id, taxable: taxes.length > 0, taxRatePercent, taxes, relief };
+    return { ...line, id, taxable: taxes.length > 0, taxRatePercent, taxes, taxCodeId, relief };
   });
   return calculateLines(completed, document);
 }
@@ -101,29 +108,22 @@ export function invalidLine(index: number, pointer: string, detail: string): Rej
   return new Rejection('VALIDATION_ERROR', detail, `/lines/${index}/${pointer}`);
 }
 
-/** The rate that the taxes of a line have together; undefined without taxes. */
-function rateOf(taxes: readonly Tax[]): Decimal | undefined {
-  const [first, ...others] = taxes;
-  // The rate of the only tax keeps its decimal places.
-  return others.length === 0 ? first?.ratePercent : sum(taxes.map(({ ratePercent }) => ratePercent));
+interface TaxedInput {
+  readonly owner: Row<'Client'> | undefined;
+  readonly index: number;
+  readonly line: LineInput;
+  readonly before: InvoiceLine | undefined;
+  readonly isExempt: boolean;
 }
 
-const hundred = parseDecimal('100');
-
-/** The taxes of a line: those that the caller lists, those that it has, or the one of its short form. */
-function taxesOf(
-  plan: Plan,
-  owner: Row<'Client'> | undefined,
-  index: number,
-  { taxes, taxable, taxRatePercent }: LineInput,
-  before: InvoiceLine | undefined,
-): readonly Tax[] {
-  if (taxes !== undefined) {
-    const listed = taxes.map(({ category = null, regionId = null, ...tax }): Tax => ({ ...tax, category, regionId }));
-    const rate = rateOf(listed);
-    if (rate?.gt(hundred) === true)
-      throw invalidLine(index, 'taxes', 'The rates of the taxes of a line are together at most 100 percent.');
-    if (taxable !== undefined && taxable !== listed.length > 0)
+/** The taxes of a line: those that the caller lists, those of its tax code, those that it has, or those that its short form means. */
+function taxesOf(plan: Plan, { owner, index, line, before, isExempt }: TaxedInput) {
+  const { taxable, taxRatePercent, taxCodeId } = line;
+  const named = line.taxes ?? codeTaxes(plan, taxCodeId === before?.taxCodeId ? null : taxCodeId, isExempt);
+  if (named !== undefined) {
+    const taxes = completeTaxes(named, `/lines/${index}/taxes`);
+    const rate = rateOf(taxes);
+    if (taxable !== undefined && taxable !== taxes.length > 0)
       throw invalidLine(index, 'taxable', 'taxable and taxes disagree. Send one of them.');
     if (rate !== undefined && taxRatePercent?.eq(rate) === false)
       throw invalidLine(
@@ -131,15 +131,37 @@ function taxesOf(
         'taxRatePercent',
         'taxRatePercent is not the sum of the rates of taxes. Send one of them.',
       );
-    return listed;
+    return { taxes, taxCodeId };
   }
   const isTaxed = taxable ?? before?.taxable ?? false;
   if (before?.taxable === isTaxed && taxRatePercent?.eq(before.taxRatePercent) !== false)
-    return before.taxes.map(({ amount: _, ...tax }) => tax);
-  if (!isTaxed) return [];
+    return { taxes: before.taxes.map(({ amount: _, ...tax }): Tax => tax), taxCodeId };
+  if (!isTaxed) return { taxes: [], taxCodeId };
+  const ofClient = taxRatePercent === undefined ? (owner?.taxCodeId ?? null) : null;
+  const taxes = codeTaxes(plan, ofClient, isExempt) ?? [regionTax(plan, owner, taxRatePercent, isExempt)];
+  return { taxes, taxCodeId: ofClient ?? taxCodeId };
+}
+
+function codeTaxes(plan: Plan, id: string | null, isExempt: boolean): readonly Tax[] | undefined {
+  const taxes = id === null ? undefined : plan.get(taxCode, id)?.taxes;
+  return isExempt ? taxes?.map(exempt) : taxes;
+}
+
+/** The one tax of the short form of a line. */
+function regionTax(plan: Plan, owner: Row<'Client'> | undefined, rate: Decimal | undefined, isExempt: boolean): Tax {
   const region = owner?.taxRegionId == null ? undefined : plan.get(taxRegion, owner.taxRegionId);
-  const ratePercent = taxRatePercent ?? region?.ratePercent ?? zero;
-  return [{ name: region?.name ?? 'Tax', ratePercent, category: null, regionId: region?.id ?? null }];
+  const ratePercent = rate ?? region?.ratePercent ?? zero;
+  const tax = { name: region?.name ?? 'Tax', ratePercent, category: null, regionId: region?.id ?? null };
+  return isExempt && rate === undefined ? exempt(tax) : tax;
+}
+
+function exempt(tax: Tax): Tax {
+  return { ...tax, ratePercent: zero, category: 'E' };
+}
+
+/** The reason why new documents of a client are exempt from tax, or null. */
+export function taxExemptReasonOf(plan: Plan, { taxExemptReason, taxRegionId }: Row<'Client'>): string | null {
+  return taxExemptReason ?? (taxRegionId === null ? null : (plan.get(taxRegion, taxRegionId)?.taxExemptReason ?? null));
 }
 
 /** Where the tax of new documents of a client is rounded. */

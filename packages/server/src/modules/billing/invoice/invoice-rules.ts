@@ -17,9 +17,10 @@ import { dueOf, isCreditNote, owed } from '../rules/balances.ts';
 import { totalsOf } from '../rules/document.ts';
 import { checkCreditUnapplied, notCredited } from './credit-note.ts';
 import { invoice } from './invoice.ts';
-import { checkSigns, completeLines, invalidLine, taxRoundingOf } from './invoice-lines.ts';
+import { checkSigns, completeLines, invalidLine, taxExemptReasonOf, taxRoundingOf } from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
 import { postImport } from './post-invoice.ts';
+import { stateTax } from './state-tax.ts';
 import { checkNotInDraft, voidInvoice } from './void-invoice.ts';
 import { writeOffInvoice } from './write-off-invoice.ts';
 
@@ -145,7 +146,9 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
   values.taxRegionId ??= owner.taxRegionId;
   values.billingContactId ??= owner.billingContactId;
   if (values.draftInvoiceId === null) {
+    if (input.taxExemptReason === undefined) values.taxExemptReason = taxExemptReasonOf(plan, owner);
     values.lines = completeLines(plan, owner, values, []);
+    stateTax(change);
     checkSigns(values.lines);
   }
   values.jobIds ??= [...new Set(values.lines.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
@@ -175,10 +178,14 @@ function checkImport({ pmsRef, lines, status, voidReason, writeOffReason }: Invo
   checkReasons({ status: status ?? 'POSTED', voidReason, writeOffReason });
 }
 
-function completeChange({ entity, id, values, previous, input }: InvoiceChange, plan: Plan): void {
+function completeChange(change: InvoiceChange, plan: Plan): void {
+  const { entity, id, values, previous, input } = change;
   if (previous === undefined) return;
-  if (input.lines !== undefined)
+  values.taxAsStated = previous.taxAsStated;
+  if (input.lines !== undefined) {
     values.lines = completeLines(plan, plan.get(client, values.clientId), values, previous.lines);
+    stateTax(change);
+  }
   if (input.billingAddress !== undefined)
     values.billingAddress = plan.at('/billingAddress', () =>
       completeAddress(values.billingAddress, previous.billingAddress),

@@ -97,7 +97,8 @@ const rules: readonly BookRule[] = [
       where l.tenant_id = ${tenantId} group by d.tenant_id, d.id
       having not are_priced(jsonb_agg(priced_line(
         l.position, quantity, unit_amount, amount, taxable, tax_rate_percent, tax_amount, taxes)),
-        prices_include_tax, tax_rounding, minor_units(currency))`,
+        prices_include_tax, ${table === 'invoice' ? sql`case when tax_as_stated then 'STATED' else tax_rounding end` : sql`tax_rounding`},
+        minor_units(currency))`,
   })),
   {
     rule: 'the rows of the tax report of a line have its amount and its taxes',

@@ -65,9 +65,9 @@ export function documentTotal<A, T>(
 }
 
 /** A tax of a line, with its amount. */
-type LineTax = Row<'Invoice'>['lines'][number]['taxes'][number];
+export type LineTax = Row<'Invoice'>['lines'][number]['taxes'][number];
 /** A tax before its amount is calculated. Those that agree in everything are one tax of the document. */
-export type Tax = Omit<LineTax, 'amount'>;
+type Tax = Omit<LineTax, 'amount'>;
 
 /** A line before its amounts are calculated. */
 export interface PricedLine {
@@ -166,7 +166,7 @@ function keyOfTax({ name, ratePercent, category, regionId }: Tax): string {
 }
 
 /** Spreads an amount over exact shares: each is rounded down, and the units that are left go to the largest remainders. */
-function spread(whole: Decimal, exact: readonly Decimal[], places: number): Decimal[] {
+export function spread(whole: Decimal, exact: readonly Decimal[], places: number): Decimal[] {
   const shares = exact.map((one) => roundDown(one, places));
   const remainder = (index: number) => (exact[index] ?? zero).minus(shares[index] ?? zero);
   const unit = unitOf(places);

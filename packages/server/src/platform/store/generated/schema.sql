@@ -171,6 +171,8 @@ create table client (
   unapplied_credit numeric(16,2) default 0 not null,
   metadata jsonb default '{}'::jsonb not null,
   vat_id text collate "C",
+  tax_exempt_reason text collate "C",
+  tax_code_id uuid,
   document_language text collate "C" default 'en'::text not null,
   constraint client_biller_id_reference FOREIGN KEY (tenant_id, biller_id) REFERENCES staff(tenant_id, id),
   constraint client_billing_address_id_reference FOREIGN KEY (tenant_id, billing_address_id) REFERENCES contact_info(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
@@ -209,6 +211,7 @@ END),
   constraint client_status_enum CHECK (status = ANY (ARRAY['PROSPECT'::text, 'ACTIVE'::text, 'INACTIVE'::text, 'ARCHIVED'::text])),
   constraint client_status_settled CHECK (status <> 'ARCHIVED'::text OR outstanding_balance = 0::numeric AND unbilled_wip = 0::numeric AND unapplied_credit = 0::numeric),
   constraint client_system_ref_unique UNIQUE (tenant_id, system_ref),
+  constraint client_tax_code_id_reference FOREIGN KEY (tenant_id, tax_code_id) REFERENCES tax_code(tenant_id, id),
   constraint client_tax_id_last4_agrees CHECK ((tax_id_last4 IS NULL) = (tax_id_encrypted IS NULL)),
   constraint client_tax_id_last4_length CHECK (char_length(tax_id_last4) <= 4),
   constraint client_tax_region_id_reference FOREIGN KEY (tenant_id, tax_region_id) REFERENCES tax_region(tenant_id, id),
@@ -733,6 +736,7 @@ create table draft_invoice (
   metadata jsonb default '{}'::jsonb not null,
   prices_include_tax boolean default false not null,
   tax_rounding text collate "C" default 'LINE'::text not null,
+  tax_exempt_reason text collate "C",
   constraint draft_invoice_active_agrees CHECK (active = (status <> 'DELETED'::text)),
   constraint draft_invoice_approved_by_id_reference FOREIGN KEY (tenant_id, approved_by_id) REFERENCES staff(tenant_id, id),
   constraint draft_invoice_billing_contact_id_reference FOREIGN KEY (tenant_id, billing_contact_id) REFERENCES contact(tenant_id, id),
@@ -836,12 +840,14 @@ create table draft_invoice_line (
   relief text collate "C" not null,
   exceeds_fee boolean default false not null,
   taxes jsonb default '[]'::jsonb not null,
+  tax_code_id uuid,
   constraint draft_invoice_line_draft_invoice_id_reference FOREIGN KEY (tenant_id, draft_invoice_id) REFERENCES draft_invoice(tenant_id, id),
   constraint draft_invoice_line_job_id_reference FOREIGN KEY (tenant_id, job_id) REFERENCES job(tenant_id, id),
   constraint draft_invoice_line_line_type_enum CHECK (line_type = ANY (ARRAY['TIME'::text, 'EXPENSE'::text, 'FIXED_FEE'::text, 'PROGRESS'::text, 'DISCOUNT'::text, 'INTEREST'::text, 'OTHER'::text])),
   constraint draft_invoice_line_pkey PRIMARY KEY (tenant_id, id),
   constraint draft_invoice_line_quantity_range CHECK (abs(quantity) < '100000000000'::numeric AND scale(quantity) <= 4),
   constraint draft_invoice_line_relief_enum CHECK (relief = ANY (ARRAY['FULL'::text, 'PART'::text])),
+  constraint draft_invoice_line_tax_code_id_reference FOREIGN KEY (tenant_id, tax_code_id) REFERENCES tax_code(tenant_id, id),
   constraint draft_invoice_line_tax_rate_percent_range CHECK (tax_rate_percent >= 0::numeric AND tax_rate_percent <= 100::numeric AND scale(tax_rate_percent) <= 4),
   constraint draft_invoice_line_unit_amount_range CHECK (abs(unit_amount) < '100000000000'::numeric AND scale(unit_amount) <= 4)
 );
@@ -1477,6 +1483,8 @@ END) stored not null,
   metadata jsonb default '{}'::jsonb not null,
   prices_include_tax boolean default false not null,
   tax_rounding text collate "C" default 'LINE'::text not null,
+  tax_exempt_reason text collate "C",
+  tax_as_stated boolean default false not null,
   constraint invoice_amount_credited_range CHECK (amount_credited >= 0::numeric),
   constraint invoice_amount_due_agrees CHECK (
 CASE
@@ -1596,12 +1604,14 @@ create table invoice_line (
   relief text collate "C" not null,
   exceeds_fee boolean default false not null,
   taxes jsonb default '[]'::jsonb not null,
+  tax_code_id uuid,
   constraint invoice_line_invoice_id_reference FOREIGN KEY (tenant_id, invoice_id) REFERENCES invoice(tenant_id, id),
   constraint invoice_line_job_id_reference FOREIGN KEY (tenant_id, job_id) REFERENCES job(tenant_id, id),
   constraint invoice_line_line_type_enum CHECK (line_type = ANY (ARRAY['TIME'::text, 'EXPENSE'::text, 'FIXED_FEE'::text, 'PROGRESS'::text, 'DISCOUNT'::text, 'INTEREST'::text, 'OTHER'::text])),
   constraint invoice_line_pkey PRIMARY KEY (tenant_id, id),
   constraint invoice_line_quantity_range CHECK (abs(quantity) < '100000000000'::numeric AND scale(quantity) <= 4),
   constraint invoice_line_relief_enum CHECK (relief = ANY (ARRAY['FULL'::text, 'PART'::text])),
+  constraint invoice_line_tax_code_id_reference FOREIGN KEY (tenant_id, tax_code_id) REFERENCES tax_code(tenant_id, id),
   constraint invoice_line_tax_rate_percent_range CHECK (tax_rate_percent >= 0::numeric AND tax_rate_percent <= 100::numeric AND scale(tax_rate_percent) <= 4),
   constraint invoice_line_unit_amount_range CHECK (abs(unit_amount) < '100000000000'::numeric AND scale(unit_amount) <= 4)
 );
@@ -2721,6 +2731,30 @@ alter table task_type enable row level security, force row level security;
 create policy tenant_isolation on task_type for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on task_type to financial_automation_service;
 
+create table tax_code (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
+  active boolean default true not null,
+  created_at timestamp(3) with time zone default tenant_now() not null,
+  updated_at timestamp(3) with time zone default tenant_now() not null,
+  version integer default 1 not null,
+  name text collate "C" not null,
+  code text collate "C" not null,
+  taxes jsonb not null,
+  constraint tax_code_code_unique UNIQUE (tenant_id, code),
+  constraint tax_code_name_unique UNIQUE (tenant_id, name),
+  constraint tax_code_pkey PRIMARY KEY (tenant_id, id),
+  constraint tax_code_system_ref_unique UNIQUE (tenant_id, system_ref)
+);
+CREATE INDEX tax_code_metadata_index ON tax_code USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
+CREATE INDEX tax_code_updated_at_index ON tax_code USING btree (tenant_id, updated_at, id);
+alter table tax_code enable row level security, force row level security;
+create policy tenant_isolation on tax_code for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant insert, select, update on tax_code to financial_automation_service;
+
 create table tax_region (
   tenant_id integer not null,
   id uuid not null,
@@ -2737,6 +2771,7 @@ create table tax_region (
   rate_percent numeric not null,
   applies_to_services boolean not null,
   metadata jsonb default '{}'::jsonb not null,
+  tax_exempt_reason text collate "C",
   constraint tax_region_code_unique UNIQUE (tenant_id, code),
   constraint tax_region_name_unique UNIQUE (tenant_id, name),
   constraint tax_region_pkey PRIMARY KEY (tenant_id, id),
@@ -3409,7 +3444,7 @@ CREATE OR REPLACE FUNCTION public.are_priced(lines jsonb, prices_include_tax boo
       select from line l left join (select "position", sum(rate) as rate, sum(tax) as tax from tax group by 1) t using ("position")
       where line_amount(quantity, unit_amount, places) <> price or taxable <> (t.tax is not null) or tax_amount <> coalesce(t.tax, 0)
         or tax_rate_percent <> coalesce(t.rate, tax_rate_percent))
-    and not exists (select from tax where abs(tax - exact) >= power(10::numeric, -places))
+    and (tax_rounding = 'STATED' or not exists (select from tax where abs(tax - exact) >= power(10::numeric, -places))
     and case
       when tax_rounding = 'DOCUMENT' then not exists (
         select from (select name, rate, category, region, sum(tax) as tax, sum(amount) as amount, included_part(sum(price), rate, all_percent) as part
@@ -3418,7 +3453,7 @@ CREATE OR REPLACE FUNCTION public.are_priced(lines jsonb, prices_include_tax boo
         having sum(tax) <> case when prices_include_tax then round(sum(part), places) else line_tax(sum(amount), true, rate, places) end)
       when prices_include_tax then not exists (
         select from line where taxable and tax_amount <> round(included_part(price, tax_rate_percent, tax_rate_percent), places))
-      else not exists (select from tax where tax <> line_tax(amount, true, rate, places)) end, true)
+      else not exists (select from tax where tax <> line_tax(amount, true, rate, places)) end), true)
 $function$;
 
 CREATE OR REPLACE FUNCTION public.assign_event_positions(max_events integer, OUT assigned integer, OUT partitions integer) RETURNS record LANGUAGE plpgsql SET enable_seqscan TO 'off' SET enable_bitmapscan TO 'off' SET enable_hashjoin TO 'off' SET enable_mergejoin TO 'off' AS $function$
@@ -3597,7 +3632,7 @@ begin
   if tg_op = 'INSERT' then
     select coalesce(sum(subtotal_of(line_type, amount)), 0) as subtotal, coalesce(sum(discount_of(line_type, amount)), 0) as discount_total,
         coalesce(sum(interest_of(line_type, amount)), 0) as interest_total, coalesce(sum(tax_amount), 0) as tax_total,
-        are_priced(jsonb_agg(priced_line(l.position, l.quantity, l.unit_amount, l.amount, l.taxable, l.tax_rate_percent, l.tax_amount, l.taxes)), bill.prices_include_tax, bill.tax_rounding, minor_units(bill.currency)) as are_priced
+        are_priced(jsonb_agg(priced_line(l.position, l.quantity, l.unit_amount, l.amount, l.taxable, l.tax_rate_percent, l.tax_amount, l.taxes)), bill.prices_include_tax, case when bill.tax_as_stated then 'STATED' else bill.tax_rounding end, minor_units(bill.currency)) as are_priced
       into lines from invoice_line l where l.tenant_id = bill.tenant_id and l.invoice_id = bill.id;
     if not lines.are_priced then
       raise exception 'a line of invoice % has a wrong amount', bill.id
