@@ -51,7 +51,7 @@ interface Change {
 }
 
 /** What a form of the console writes. */
-export interface Write {
+export interface FormWrite {
   readonly operation: Operation;
   readonly input: { readonly path?: Readonly<Record<string, string>>; readonly body: object };
   readonly ifMatch?: string;
@@ -72,7 +72,7 @@ export interface Write {
  */
 export async function rehearseOrDo(
   visit: ConsoleVisit,
-  write: Write,
+  write: FormWrite,
 ): Promise<{ readonly page: string } | { readonly body: Readonly<Record<string, unknown>> }> {
   const isRehearsal = visit.fields.get('confirmed') !== 'yes';
   const { operation, ifMatch } = write;
@@ -159,7 +159,7 @@ const maxShown = 8;
 
 function rehearsalPage(
   visit: ConsoleVisit,
-  { operation, label, title, from, names }: Write,
+  { operation, label, title, from, names }: FormWrite,
   changes: readonly Change[],
   failures: ReadonlyMap<number, string>,
 ): string {

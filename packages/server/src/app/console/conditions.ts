@@ -1,7 +1,7 @@
 import type { Schema } from '../../contract/contract.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { type DataList, dataLists } from './catalog.ts';
-import type { Where } from './filter.ts';
+import type { RowConditions } from './filter.ts';
 import { namesIn } from './names.ts';
 import { shownValue, type View } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
@@ -13,8 +13,8 @@ type Properties = ReadonlyMap<string, Schema>;
 export async function shownConditions(
   visit: ConsoleVisit,
   list: DataList,
-  where: Where,
-  urlOf: (where: Where) => string,
+  where: RowConditions,
+  urlOf: (where: RowConditions) => string,
 ): Promise<HtmlContent> {
   const { frame } = visit;
   if (Object.keys(where).length === 0) return false;
@@ -43,7 +43,7 @@ function referencesIn(list: DataList): Map<string, Schema> {
 }
 
 function inWords(view: View, list: DataList, name: string, condition: unknown, prefix = ''): HtmlContent {
-  const own: Where = Object(condition);
+  const own: RowConditions = Object(condition);
   if (name === '_or' || name === '_and') {
     const parts: readonly unknown[] = Array.isArray(condition) ? condition : [];
     return joined(
@@ -78,7 +78,7 @@ function shownOperand(view: View, operator: string, value: unknown, schema: Sche
   );
 }
 
-function allInWords(view: View, list: DataList, where: Where, prefix: string): HtmlContent {
+function allInWords(view: View, list: DataList, where: RowConditions, prefix: string): HtmlContent {
   return joined(
     Object.entries(where).map(([name, condition]) => inWords(view, list, name, condition, prefix)),
     ', ',

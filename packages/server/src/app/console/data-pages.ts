@@ -7,7 +7,7 @@ import { bulkActions, selection } from './action-pages.ts';
 import { writerOf } from './actions.ts';
 import { customList, type DataList, dataLists } from './catalog.ts';
 import { shownConditions } from './conditions.ts';
-import { type EnteredOrder, enteredOrder, listInput, type Where, whereIn, withEntered } from './filter.ts';
+import { type EnteredOrder, enteredOrder, listInput, type RowConditions, whereIn, withEntered } from './filter.ts';
 import { alert, framed, type Head, keyField, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { flatRow, headOf, rowCells, type ShownRow } from './values.ts';
@@ -56,7 +56,7 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<strin
   const { base } = visit.frame;
   const order = enteredOrder(list, visit.query);
   const page = visit.query.get('page') ?? undefined;
-  let where: Where = {};
+  let where: RowConditions = {};
   let body: Record<string, unknown> = {};
   let rejection: Rejection | undefined;
   try {
@@ -116,7 +116,7 @@ async function selectable(
 }
 
 interface ListState {
-  readonly where?: Where;
+  readonly where?: RowConditions;
   readonly order?: EnteredOrder | undefined;
   readonly page?: string;
   /** Whether rows are selected; undefined if they cannot be. */
@@ -181,7 +181,7 @@ export function listUrl(base: string, { type }: DataList, { where = {}, order, p
 }
 
 /** A form that adds a condition. The fields that people compare come first. */
-function filterForm({ frame, query }: ConsoleVisit, list: DataList, where: Where): HtmlContent {
+function filterForm({ frame, query }: ConsoleVisit, list: DataList, where: RowConditions): HtmlContent {
   const { label, columns } = list;
   const names = list.filters.map(({ name }) => name).filter((name) => !technical.has(name));
   const first = [label, ...columns].filter((name) => name !== undefined && names.includes(name));

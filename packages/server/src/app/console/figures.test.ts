@@ -3,14 +3,22 @@ import { expect, test } from 'vitest';
 import { testDatabase } from '../../../test/database.ts';
 import { testService } from '../../../test/service.ts';
 import { parseDecimal, sum } from '../../platform/decimal.ts';
-import { type Figure, type FigureRequest, figures, type Group, type Scope, seriesOf, whereOfGroup } from './figures.ts';
+import {
+  type FigureRequest,
+  figures,
+  type Group,
+  type OverviewFigure,
+  type Scope,
+  seriesOf,
+  whereOfGroup,
+} from './figures.ts';
 import { operationOf } from './visit.ts';
 
 const database = await testDatabase();
 const { service, tenant, call } = await testService({ database });
 await loadProfile({ service, tenant }, 'sample');
 
-async function groupsOf(figure: Figure, body: Omit<FigureRequest, 'groupBy'>): Promise<readonly Group[]> {
+async function groupsOf(figure: OverviewFigure, body: Omit<FigureRequest, 'groupBy'>): Promise<readonly Group[]> {
   const result = await call<{ data: Group[] }>('POST', operationOf(figure.operation).path, { pageSize: 1000, ...body });
   expect([figure.id, result.status, result.body]).toMatchObject([figure.id, 200, {}]);
   return result.body.data;

@@ -2,7 +2,7 @@
 import type { OperationId } from '../../contract/handler.ts';
 import { type Decimal, formatDecimal, parseDecimal, sum, zero } from '../../platform/decimal.ts';
 import type { GroupBy, Measure } from '../../query/aggregate-request.ts';
-import type { Where } from './filter.ts';
+import type { RowConditions } from './filter.ts';
 
 /** What figures are about. */
 export interface Scope {
@@ -19,7 +19,7 @@ export interface Group {
 }
 
 export interface FigureRequest {
-  readonly where: Where;
+  readonly where: RowConditions;
   readonly groupBy: readonly [GroupBy, ...GroupBy[]];
   readonly measures: Readonly<Record<string, Measure>>;
   readonly orderBy?: readonly object[];
@@ -38,7 +38,7 @@ export interface Series {
   readonly points: readonly (Point | undefined)[];
 }
 
-export interface Figure {
+export interface OverviewFigure {
   readonly id: string;
   readonly title: string;
   /** What it measures, in a sentence. */
@@ -65,7 +65,7 @@ const maxNames = 10;
 const ages = { below: 'Not due', 1: '1–30 days', 31: '31–60 days', 61: '61–90 days', 91: 'Over 90' };
 const workAges = { below: 'Later', 0: '0–30 days', 31: '31–60 days', 61: '61–90 days', 91: 'Over 90' };
 
-export const figures: readonly Figure[] = [
+export const figures: readonly OverviewFigure[] = [
   {
     id: 'receivables',
     title: 'Receivables by age',
@@ -234,7 +234,7 @@ function oneEach(groups: readonly Group[], column: string, value: (groups: reado
   }));
 }
 
-export function seriesOf({ seriesOf: own, request }: Figure, groups: readonly Group[], scope: Scope): Series[] {
+export function seriesOf({ seriesOf: own, request }: OverviewFigure, groups: readonly Group[], scope: Scope): Series[] {
   if (own !== undefined) return own(groups, scope);
   const { groupBy, measures } = request(scope);
   const [measure = ''] = Object.keys(measures);
@@ -246,11 +246,11 @@ function monthsBefore(asOf: string, months: number): string {
   return Temporal.PlainDate.from(asOf).with({ day: 1 }).subtract({ months }).toString();
 }
 
-function booked({ asOf, currency }: Scope): Where {
+function booked({ asOf, currency }: Scope): RowConditions {
   return { currency: { _eq: currency }, businessDate: { _lte: asOf } };
 }
 
-function ofClient({ officeId, serviceLineId }: Scope): Where {
+function ofClient({ officeId, serviceLineId }: Scope): RowConditions {
   const client = {
     ...(officeId !== undefined && { officeId: { _eq: officeId } }),
     ...(serviceLineId !== undefined && { serviceLineId: { _eq: serviceLineId } }),
@@ -258,7 +258,7 @@ function ofClient({ officeId, serviceLineId }: Scope): Where {
   return Object.keys(client).length === 0 ? {} : { client };
 }
 
-function ofWork({ officeId, serviceLineId }: Scope): Where {
+function ofWork({ officeId, serviceLineId }: Scope): RowConditions {
   return {
     ...(officeId !== undefined && { client: { officeId: { _eq: officeId } } }),
     ...(serviceLineId !== undefined && { job: { serviceLineId: { _eq: serviceLineId } } }),
@@ -266,14 +266,17 @@ function ofWork({ officeId, serviceLineId }: Scope): Where {
 }
 
 /** The conditions of the rows in a group. Of a row that is grouped by, its own columns add nothing. */
-export function whereOfGroup({ where, groupBy: [first] }: FigureRequest, { key }: Group): Where {
+export function whereOfGroup({ where, groupBy: [first] }: FigureRequest, { key }: Group): RowConditions {
   const condition = conditionOf(first, key[first.column] ?? null);
   const [relation = '', name] = first.column.split('.');
   if (name === undefined) return { ...where, [first.column]: narrowed(Object(where[first.column]), condition) };
   return { ...where, [relation]: { ...Object(where[relation]), [name]: condition } };
 }
 
-function conditionOf({ by, boundaries = [], daysBefore }: GroupBy, key: string | boolean | number | null): Where {
+function conditionOf(
+  { by, boundaries = [], daysBefore }: GroupBy,
+  key: string | boolean | number | null,
+): RowConditions {
   if (key === null) return { _is_null: true };
   if (by === 'MONTH') {
     const start = Temporal.PlainDate.from(String(key));
@@ -290,7 +293,7 @@ function conditionOf({ by, boundaries = [], daysBefore }: GroupBy, key: string |
 }
 
 /** Both conditions on a day: the later start and the earlier end. */
-function narrowed(one: Readonly<Record<string, string>>, other: Where): Where {
+function narrowed(one: Readonly<Record<string, string>>, other: RowConditions): RowConditions {
   const { _lte: end } = one;
   return { ...one, ...other, ...(end !== undefined && String(other._lte ?? end) > end && { _lte: end }) };
 }

@@ -2,13 +2,13 @@ import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type DataList, dataLists, type FilterField } from './catalog.ts';
 import { type ConsoleVisit, callOperation, rowsIn } from './visit.ts';
-import { type Comparison, fieldInWords, valueInWords } from './words.ts';
+import { type FilterWord, fieldInWords, valueInWords } from './words.ts';
 
 /** Conditions in the grammar of searches. Where a list has parameters instead, their operator is `=`. */
-export type Where = Readonly<Record<string, unknown>>;
+export type RowConditions = Readonly<Record<string, unknown>>;
 
 /** @throws Rejection `VALIDATION_ERROR` if the address has conditions that cannot be read */
-export function whereIn(query: URLSearchParams): Where {
+export function whereIn(query: URLSearchParams): RowConditions {
   const parsed = parsedOf(query.get('where') ?? '{}');
   if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
   throw new Rejection('VALIDATION_ERROR', 'The address of this page is incomplete. Open the list again.');
@@ -23,7 +23,7 @@ function parsedOf(text: string): unknown {
 }
 
 /** The operators that a comparison stands for, the first that the field has. */
-const operatorsOf: Readonly<Record<Comparison, readonly string[]>> = {
+const operatorsOf: Readonly<Record<FilterWord, readonly string[]>> = {
   is: ['_eq', '=', '_contains'],
   not: ['_neq'],
   has: ['_ilike', '_eq', '=', '_contains'],
@@ -37,7 +37,7 @@ const operatorsOf: Readonly<Record<Comparison, readonly string[]>> = {
  *
  * @throws Rejection `VALIDATION_ERROR` if the field has no such comparison, or no row has the name
  */
-export async function withEntered(visit: ConsoleVisit, list: DataList, where: Where): Promise<Where> {
+export async function withEntered(visit: ConsoleVisit, list: DataList, where: RowConditions): Promise<RowConditions> {
   const name = visit.query.get('filter') ?? '';
   const text = visit.query.get('value')?.trim() ?? '';
   const comparison = visit.query.get('op') ?? 'is';
@@ -47,7 +47,7 @@ export async function withEntered(visit: ConsoleVisit, list: DataList, where: Wh
   return { ...where, [name]: { ...Object(where[name]), ...condition } };
 }
 
-function isComparison(text: string): text is Comparison {
+function isComparison(text: string): text is FilterWord {
   return Object.hasOwn(operatorsOf, text);
 }
 
@@ -55,9 +55,9 @@ async function conditionOf(
   visit: ConsoleVisit,
   list: DataList,
   { name, operators }: FilterField,
-  comparison: Comparison,
+  comparison: FilterWord,
   text: string,
-): Promise<Where> {
+): Promise<RowConditions> {
   const operator = operatorsOf[comparison].find((one) => operators.has(one));
   const schema = operator === undefined ? undefined : operators.get(operator);
   if (operator === undefined || schema === undefined)
@@ -123,7 +123,7 @@ export function newestFirst({ properties, sortable }: DataList): EnteredOrder | 
  */
 export function listInput(
   list: DataList,
-  where: Where,
+  where: RowConditions,
   cursor: string | undefined,
   pageSize: number,
   order = newestFirst(list),

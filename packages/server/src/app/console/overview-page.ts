@@ -5,16 +5,16 @@ import { type DataList, dataLists } from './catalog.ts';
 import { type Bar, columnChart, rowChart } from './charts.ts';
 import { listUrl } from './data-pages.ts';
 import {
-  type Figure,
   figures,
   type Group,
+  type OverviewFigure,
   type Point,
   type Scope,
   type Series,
   seriesOf,
   whereOfGroup,
 } from './figures.ts';
-import type { Where } from './filter.ts';
+import type { RowConditions } from './filter.ts';
 import { count, decimal, monthOf } from './formats.ts';
 import { framed, table } from './layout.ts';
 import { type Names, namesIn } from './names.ts';
@@ -86,7 +86,7 @@ ${select('office', 'Office', officeId, await named('Office'), 'All offices')}${s
 }
 
 /** What waits for a person: rows of a list, which need no date, office or service line. */
-const waiting: readonly Counted[] = [
+const waiting: readonly CountedRows[] = [
   ['DraftInvoice', 'Draft invoices to review', { status: { _eq: 'IN_REVIEW' }, active: { _eq: true } }],
   ['TimeEntry', 'Time entries to approve', { status: { _eq: 'SUBMITTED' }, active: { _eq: true } }],
   ['ExpenseEntry', 'Expenses to approve', { status: { _eq: 'SUBMITTED' }, active: { _eq: true } }],
@@ -103,10 +103,10 @@ async function needsPerson(visit: ConsoleVisit): Promise<HtmlContent> {
 }
 
 /** Rows that meet conditions, by what they are called. */
-export type Counted = readonly [type: string, text: string, where: Where];
+export type CountedRows = readonly [type: string, text: string, where: RowConditions];
 
 /** How many there are of each, with a link to them, but for those that there are none of. */
-export async function countsOf(visit: ConsoleVisit, counted: readonly Counted[]): Promise<HtmlContent[]> {
+export async function countsOf(visit: ConsoleVisit, counted: readonly CountedRows[]): Promise<HtmlContent[]> {
   const items: HtmlContent[] = [];
   for (const [type, text, where] of counted) {
     const list = dataLists.get(type);
@@ -122,7 +122,7 @@ function waitingItem(url: string, found: number, text: string): HtmlContent {
 }
 
 /** How many rows of a list meet conditions; undefined if the caller may not read it. */
-async function countOf(visit: ConsoleVisit, list: DataList, where: Where): Promise<number | undefined> {
+async function countOf(visit: ConsoleVisit, list: DataList, where: RowConditions): Promise<number | undefined> {
   const body = { pageSize: 1, includeTotal: true, where };
   const { total } = await ifAllowed(callOperation(visit, list.operation, { body }), {});
   return typeof total === 'number' ? total : undefined;
@@ -138,7 +138,7 @@ async function ifAllowed<Result>(result: Promise<Result>, other: Result): Promis
   }
 }
 
-async function figureCard(visit: ConsoleVisit, figure: Figure, scope: Scope): Promise<HtmlContent> {
+async function figureCard(visit: ConsoleVisit, figure: OverviewFigure, scope: Scope): Promise<HtmlContent> {
   const { title, lead, operation } = figure;
   const request = figure.request(scope);
   const body = await ifAllowed(
@@ -161,7 +161,7 @@ async function figureCard(visit: ConsoleVisit, figure: Figure, scope: Scope): Pr
 
 async function drawn(
   visit: ConsoleVisit,
-  figure: Figure,
+  figure: OverviewFigure,
   scope: Scope,
   series: readonly Series[],
 ): Promise<HtmlContent> {
@@ -214,7 +214,7 @@ function keyNames(
   return namesIn(visit, [{ keys: series.map(({ key }) => key) }], new Map([['keys', schema]]));
 }
 
-function textOf({ unit }: Figure, { value }: Point): string {
+function textOf({ unit }: OverviewFigure, { value }: Point): string {
   if (unit === 'MONEY') return decimal(formatDecimal(value, 2));
   return unit === 'PERCENT' ? `${formatDecimal(value, 1)} %` : formatDecimal(value, 1);
 }

@@ -8,7 +8,7 @@ import { type VersionedRow, writerOf } from './actions.ts';
 import { type DataList, dataLists, referencesTo } from './catalog.ts';
 import { listNamed, listUrl, nextPage, rowTable, technical } from './data-pages.ts';
 import { editPage, saveRow } from './edit-page.ts';
-import { listInput, type Where } from './filter.ts';
+import { listInput, type RowConditions } from './filter.ts';
 import { when } from './formats.ts';
 import { alert, type Frame, framed, table } from './layout.ts';
 import { namesIn } from './names.ts';
@@ -204,7 +204,7 @@ async function readRow(visit: ConsoleVisit, list: DataList, id: string): Promise
     return callOperation(visit, byId, { path: { [parameter]: id } });
   }
   const canFilter = filters.find(({ name }) => name === 'id')?.operators.has('_eq') === true;
-  const where: Where = canFilter ? { id: { _eq: id } } : {};
+  const where: RowConditions = canFilter ? { id: { _eq: id } } : {};
   let scanned = 0;
   let cursor: string | undefined;
   do {

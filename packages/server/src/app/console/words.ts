@@ -46,7 +46,7 @@ export const comparisons = {
   most: 'is at most',
   empty: 'is empty',
 } as const;
-export type Comparison = keyof typeof comparisons;
+export type FilterWord = keyof typeof comparisons;
 
 const operators: Readonly<Record<string, string>> = {
   '=': 'is',
