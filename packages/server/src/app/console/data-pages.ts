@@ -90,7 +90,17 @@ ${(page !== undefined || next !== undefined) && html`<div class="row">${page !==
 }
 
 /** Fields that only integrators read. */
-export const technical = new Set(['id', 'systemRef', 'sysRefs', 'active', 'createdAt', 'updatedAt', 'version', 'type']);
+export const technical = new Set([
+  'id',
+  'systemRef',
+  'sysRefs',
+  'metadata',
+  'active',
+  'createdAt',
+  'updatedAt',
+  'version',
+  'type',
+]);
 
 /** The table of a list; with a form for what can be done with several rows at once. */
 async function selectable(

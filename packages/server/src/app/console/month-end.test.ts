@@ -1,0 +1,277 @@
+import { seedDemoData } from '@financial-automation/demo-data/demo-data';
+import type { Page } from 'playwright-core';
+import { afterAll, expect, test } from 'vitest';
+import { startBrowser } from '../../../../../scripts/test/browser.ts';
+import { isNightly } from '../../../test/nightly.ts';
+import { testService } from '../../../test/service.ts';
+import { createApiKey } from '../../operator/api-keys.ts';
+
+const browser = await startBrowser();
+afterAll(() => browser.close());
+const sizes = { phone: { width: 390, height: 844 }, desktop: { width: 1440, height: 900 } } as const;
+
+/** Someone who knows nothing of the pages but what can be read on them, and whose clicks are counted. */
+class Reader {
+  readonly page: Page;
+  clicks = 0;
+
+  constructor(page: Page) {
+    this.page = page;
+  }
+
+  async click(role: 'link' | 'button', name: string | RegExp): Promise<void> {
+    this.clicks++;
+    await this.page
+      .getByRole(role, { name, exact: typeof name === 'string' })
+      .first()
+      .click();
+  }
+
+  async open(text: string): Promise<void> {
+    this.clicks++;
+    await this.page.locator('summary').filter({ hasText: text }).first().click();
+  }
+
+  async menu(name: string): Promise<void> {
+    this.clicks++;
+    await this.page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+  }
+
+  async enter(label: string | RegExp, text: string): Promise<void> {
+    this.clicks++;
+    await this.page.getByLabel(label).first().fill(text);
+  }
+
+  async choose(label: string | RegExp, option: string): Promise<void> {
+    this.clicks++;
+    await this.page.getByLabel(label).first().selectOption({ label: option });
+  }
+
+  async reads(text: string | RegExp): Promise<void> {
+    await this.page.getByRole('main').getByText(text).first().waitFor({ timeout: 10_000 });
+  }
+
+  /** Looks at what would change, and does it. */
+  async confirm(label: string): Promise<void> {
+    await this.reads('Nothing has changed yet');
+    await this.click('button', `${label} now`);
+    await this.reads('Done.');
+  }
+
+  async search(text: string): Promise<void> {
+    await this.enter('Search names and numbers', text);
+    await this.click('button', 'Search');
+  }
+}
+
+const chosen = Object.entries(sizes).filter(([name]) => isNightly || name === 'phone');
+
+test.each(chosen)(
+  'fifteen tasks of a month end are done on a %s by who reads the labels',
+  async (_name, viewport) => {
+    const { service, tenant, address, call } = await testService();
+    await seedDemoData({ service }, tenant.name);
+    const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
+    const { key } = await createApiKey(
+      { service },
+      { tenant: tenant.name, user: 'controller', roles, days: 1, description: undefined },
+    );
+    const context = await browser.newContext({ viewport, javaScriptEnabled: false });
+    const page = await context.newPage();
+    const reader = new Reader(page);
+    await page.goto(`${address}/console`);
+    const tasks: readonly (readonly [task: string, work: () => Promise<void>])[] = [
+      [
+        'sign in',
+        async () => {
+          await reader.enter('API key', key);
+          await reader.click('button', 'Sign in');
+          await reader.reads('Receivables by age');
+        },
+      ],
+      [
+        'follow a figure to its rows',
+        async () => {
+          await reader.open('Figures and their rows');
+          await reader.click('link', /^[\d,]+\.\d\d$/);
+          await reader.reads('Receivable');
+        },
+      ],
+      [
+        'see the figures of an office at the end of a month',
+        async () => {
+          await reader.menu('Overview');
+          await reader.choose('Office', 'Portland');
+          await reader.click('button', 'Show');
+          await reader.reads('Utilization by staff');
+        },
+      ],
+      [
+        'find a client and its statement',
+        async () => {
+          await reader.search('harbor');
+          await reader.click('link', 'Harbor & Pine LLC');
+          await reader.click('link', 'Statement of account');
+          await reader.reads('Balance at the end');
+        },
+      ],
+      [
+        'filter invoices by the name of a client, and save them',
+        async () => {
+          await reader.menu('Data');
+          await reader.click('link', 'Invoices');
+          await reader.choose('Show rows where', 'Client');
+          await reader.choose('Compared', 'is');
+          await reader.enter('With', 'harbor');
+          await reader.click('button', 'Filter');
+          await reader.reads('Client is');
+          const download = page.waitForEvent('download');
+          await reader.click('link', /as a file for spreadsheets/);
+          expect((await download).suggestedFilename()).toBe('Invoice.csv');
+        },
+      ],
+      [
+        'approve all submitted time',
+        async () => {
+          await reader.menu('Overview');
+          await reader.click('link', /^Time entries to approve/);
+          await reader.click('link', 'Select all');
+          await reader.click('button', 'Approve');
+          await reader.confirm('Approve');
+        },
+      ],
+      [
+        'approve the drafts in review',
+        async () => {
+          await reader.menu('Overview');
+          await reader.click('link', /^Draft invoices to review/);
+          await reader.click('link', 'Select all');
+          await reader.click('button', 'Approve');
+          await reader.confirm('Approve');
+        },
+      ],
+      [
+        'submit a draft for review',
+        async () => {
+          await reader.menu('Data');
+          await reader.click('link', 'Draft invoices');
+          await reader.choose('Show rows where', 'Status');
+          await reader.choose('Compared', 'is');
+          await reader.enter('With', 'draft');
+          await reader.click('button', 'Filter');
+          await reader.click('link', /^D-\d/);
+          await reader.click('button', 'Submit for review');
+          await reader.confirm('Submit for review');
+        },
+      ],
+      [
+        'record a payment of a client',
+        async () => {
+          await reader.search('harbor');
+          await reader.click('link', 'Harbor & Pine LLC');
+          await reader.click('link', 'New payment');
+          await reader.enter(/^Amount/, '250.00');
+          await reader.enter(/^Payment date/, new Date(Date.now() - 86_400_000).toISOString().slice(0, 10));
+          await reader.choose(/^Method/, 'Check');
+          await reader.choose(/^Source/, 'Manual');
+          await reader.click('button', 'Show what would change');
+          await reader.confirm('Create');
+        },
+      ],
+      [
+        'apply its money to an invoice',
+        async () => {
+          await reader.click('link', 'Change fields');
+          await reader.enter('Allocations 1: invoice', 'INV-2026-00006');
+          await reader.enter('Allocations 1: amount', '250.00');
+          await reader.click('button', 'Show what would change');
+          await reader.confirm('Change');
+        },
+      ],
+      [
+        'credit an invoice',
+        async () => {
+          await reader.search('INV-2026-00006');
+          await reader.click('link', 'INV-2026-00006');
+          await reader.click('link', 'Credit it');
+          const today = new Date().toISOString().slice(0, 10);
+          for (const label of [/^Bill through date/, /^Proposed invoice date/, /^Due date/])
+            await reader.enter(label, today);
+          await reader.choose('Lines 1: line type', 'Discount');
+          await reader.enter('Lines 1: description', 'As agreed');
+          await reader.enter('Lines 1: quantity', '1');
+          await reader.enter('Lines 1: unit amount', '-57.00');
+          await reader.choose('Lines 1: taxable', 'no');
+          await reader.click('button', 'Show what would change');
+          await reader.confirm('Create');
+        },
+      ],
+      [
+        'write off an invoice with a reason',
+        async () => {
+          await reader.search('INV-2026-00002');
+          await reader.click('link', 'INV-2026-00002');
+          await reader.open('Write off');
+          await reader.enter('Write off reason', 'Not collectable');
+          await page.getByRole('button', { name: 'Show what would change' }).last().click();
+          await reader.confirm('Write off');
+        },
+      ],
+      [
+        'change the terms of a client',
+        async () => {
+          await reader.search('harbor');
+          await reader.click('link', 'Harbor & Pine LLC');
+          await reader.click('link', 'Change fields');
+          await reader.enter('Payment terms days', '45');
+          await reader.click('button', 'Show what would change');
+          await reader.confirm('Change');
+        },
+      ],
+      [
+        'close the month before after its check list',
+        async () => {
+          await reader.menu('Close a month');
+          await reader.reads(/Still open through/);
+          await reader.click('button', /^Close through/);
+          await reader.confirm('Change');
+        },
+      ],
+      [
+        'open it again with a reason',
+        async () => {
+          await reader.menu('Close a month');
+          await reader.open('Open again');
+          await reader.enter('Reason', 'The bank sent a corrected statement');
+          await reader.click('button', 'Open again');
+          await reader.confirm('Change');
+        },
+      ],
+    ];
+    const counts: Record<string, number> = {};
+    for (const [task, work] of tasks) {
+      const before = reader.clicks;
+      await work().catch(async (error: unknown) => {
+        const text = await page.getByRole('main').textContent();
+        throw new Error(`${task}: ${page.url()}\n${text?.slice(0, 3000)}`, { cause: error });
+      });
+      counts[task] = reader.clicks - before;
+    }
+    expect(tasks).toHaveLength(15);
+    expect(reader.clicks, JSON.stringify(counts)).toBeLessThanOrEqual(90);
+    const found = async (path: string, where: object) =>
+      (await call<{ data: Record<string, unknown>[] }>('POST', path, { where })).body.data;
+    expect(await found('/gql/v1/time_entries/search', { status: { _eq: 'SUBMITTED' } })).toEqual([]);
+    expect(await found('/gql/v1/draft_invoices/search', { total: { _eq: '-57.00' } })).toMatchObject([
+      { creditedInvoiceId: expect.any(String), lines: [{ description: 'As agreed' }] },
+    ]);
+    expect(
+      await found('/gql/v1/payments/search', { amount: { _eq: '250.00' }, method: { _eq: 'CHECK' } }),
+    ).toMatchObject([{ status: 'COMPLETED', unappliedAmount: '0.00' }]);
+    expect(await found('/gql/v1/invoices/search', { invoiceNumber: { _eq: 'INV-2026-00002' } })).toMatchObject([
+      { status: 'WRITTEN_OFF', writeOffReason: 'Not collectable' },
+    ]);
+    await context.close();
+  },
+  120_000,
+);
