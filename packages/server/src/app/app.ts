@@ -5,8 +5,10 @@ import { checkRoles } from '../contract/roles.ts';
 import type { Service } from '../entity/service.ts';
 import { paymentRoutes } from '../modules/billing/index.ts';
 import { contentRoute, uploadRoute } from '../modules/files/index.ts';
+import { isDebugToken } from '../platform/auth/debug-token.ts';
 import { databaseClock } from '../platform/database-clock.ts';
 import { networkOf } from '../platform/network.ts';
+import { processName } from '../platform/process/recent-requests.ts';
 import { callerAddress } from '../wire/caller-address.ts';
 import { CrossOrigin } from '../wire/cross-origin.ts';
 import { acceptedEncoding } from '../wire/encoding.ts';
@@ -85,7 +87,9 @@ class Pipeline {
   /** Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const exchange = new Exchange(this.#service.log, request, response, this.#addressOf(request));
+      const { log, vault } = this.#service;
+      const isDebug = (token: string) => isDebugToken(vault, token, databaseClock.now());
+      const exchange = new Exchange(log, request, response, this.#addressOf(request), isDebug);
       const written = await this.#respond(exchange, response);
       // Only the bytes wait for a slow caller: all else that the response was made of is free.
       this.#record(exchange, written, await this.#isSent(exchange, response));
@@ -103,7 +107,8 @@ class Pipeline {
       // Content is read while it is sent, and a problem is small: neither needs a slot until then.
       if (result.kind === 'bytes' || result.status >= 400) exchange.leavePlaces();
       const status = await this.#send(response, exchange, route, result);
-      const written = { route, status, milliseconds: performance.now() - started };
+      const code = result.kind === 'json' && status >= 400 ? codeIn(result.body) : undefined;
+      const written = { route, status, code, milliseconds: performance.now() - started };
       this.#remember(exchange, written, result);
       return written;
     } finally {
@@ -183,7 +188,7 @@ class Pipeline {
     const { status } = result;
     const request = {
       id,
-      at: databaseClock.now(),
+      receivedAt: databaseClock.date().toISOString(),
       operation: route.name,
       method,
       path,
@@ -195,8 +200,8 @@ class Pipeline {
   }
 
   /** Writes the metric and the line of the access log. */
-  #record(exchange: Exchange, { route, status, milliseconds }: Written, isComplete: boolean): void {
-    const { tenant, method } = exchange;
+  #record(exchange: Exchange, { route, status, code, milliseconds }: Written, isComplete: boolean): void {
+    const { tenant, user, method, address } = exchange;
     this.#service.metrics.responded(route?.name ?? 'none', status, milliseconds / 1e3);
     const level = route?.isProbe === true ? 'debug' : 'info';
     if (!this.#accessLog.isLevelEnabled(level)) return;
@@ -204,10 +209,15 @@ class Pipeline {
       ...exchange.logFields,
       operation: route?.name,
       tenant,
+      user,
+      address,
       method,
+      route: route?.path,
       status,
+      code,
       milliseconds: Math.round(milliseconds * 100) / 100,
       ...(isComplete ? {} : { isIncomplete: true }),
+      process: processName,
     });
   }
 }
@@ -216,7 +226,13 @@ class Pipeline {
 interface Written {
   readonly route: Route | undefined;
   readonly status: number;
+  /** Of the problem, if it is one. */
+  readonly code: string | undefined;
   readonly milliseconds: number;
+}
+
+function codeIn(body: unknown): string | undefined {
+  return typeof body === 'object' && body !== null && 'code' in body ? String(body.code) : undefined;
 }
 
 function isDisconnect(error: unknown): boolean {

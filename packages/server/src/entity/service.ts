@@ -99,7 +99,7 @@ export async function createService(
       boundOf: (tenant) => tenantBound.of(tenant),
     }),
     tenantBound,
-    recentRequests: new RecentRequests(),
+    recentRequests: new RecentRequests(store),
     largeBodyChecks: new LargeBodyChecks(metrics.registry, log),
     unsent: new Unsent(metrics.registry),
     metrics,

@@ -13,6 +13,7 @@ import { listenForCommands } from '../operator/socket.ts';
 import { Vault } from '../platform/auth/vault.ts';
 import { Heartbeat } from '../platform/heartbeat.ts';
 import type { Config } from '../platform/process/config.ts';
+import { purgeRecentRequests } from '../platform/process/recent-requests.ts';
 import { keptAuditLog, withSharedSettings } from '../platform/process/shared-settings.ts';
 import { Cells } from '../platform/store/databases/index.ts';
 import { keepPartitions, type MonthlyTable } from '../platform/store/partitions.ts';
@@ -73,6 +74,7 @@ export async function prepareServing(
     for (const { store: one } of store.cells) {
       if (one === undefined) continue;
       purgeExpiredKeys(one).catch((error: unknown) => log.warn({ err: error }, 'Deleting expired keys failed.'));
+      purgeRecentRequests(one).catch((error: unknown) => log.warn({ err: error }, 'Deleting old requests failed.'));
       removeInterruptedImports({ ...service, store: one }).catch((error: unknown) =>
         log.warn({ err: error }, 'Deleting leftovers of interrupted imports failed.'),
       );
@@ -85,6 +87,9 @@ export async function prepareServing(
     await heartbeat.start();
     opened.defer(() => heartbeat.stop());
   }
+  opened.defer(
+    service.recentRequests.keepWriting((error) => log.warn({ err: error }, 'Recent requests were not written.')),
+  );
   const purging = setInterval(purge, purgeInterval);
   opened.defer(() => clearInterval(purging));
   purge();

@@ -90,6 +90,7 @@ const inputs: { readonly [Name in CommandName]: () => Promise<Commands[Name]['in
   'cell add': () => ({ name: 'east', url: eastUrl }),
   'cell set-address': () => ({ name: 'east', url: eastUrl }),
   'cell list': () => null,
+  'request debug-token': () => ({ minutes: 1 }),
   'tenant create': () => ({ name: 'firm', displayName: 'Firm', sandbox: true, ...place }),
   'tenant list': () => null,
   'tenant set': () => ({ ...firm, setting: 'wipEvents', value: 'on' }),
@@ -115,6 +116,12 @@ const inputs: { readonly [Name in CommandName]: () => Promise<Commands[Name]['in
         select id, '${newId()}', 'ines', 'P-1', 'Ines Calder' from tenant;
       reset app.copies_rows`);
     return { ...firm, type: 'Contact', ref: 'ines' };
+  },
+  'request find': async () => {
+    const id = newId();
+    await query(`insert into recent_request (tenant_id, id, received_at, operation, method, path, status, milliseconds, user_name, process)
+      select id, '${id}', now(), 'getClient', 'GET', '/', 200, 1, 'crm', 'x' from tenant`);
+    return { id };
   },
   'job list': () => null,
   'job retry': async () => {

@@ -21,6 +21,7 @@ import { type JobOverview, listJobs, retryJob } from './jobs.ts';
 import { type DeleteRequest, type Deletion, deleteTenant, type RenameRequest, renameTenant } from './leave.ts';
 import { cancelMove, type MoveRequest, type MoveSummary, moveTenant, removeOldCopies } from './moves/index.ts';
 import type { Operator } from './operator.ts';
+import { debugToken, type FoundRequest, requestNamed } from './requests.ts';
 import { checkRows, type RowsReport, type RowsRequest } from './rows.ts';
 import { listSharedSettings, type SharedSettingChange, setSharedSetting } from './shared-settings.ts';
 import { type SettingChange, setTenantSetting, showTenantSettings } from './tenant-settings.ts';
@@ -56,6 +57,8 @@ export interface Commands {
   'cell add': { input: CellRequest; result: { number: number } };
   'cell set-address': { input: CellRequest; result: null };
   'cell list': { input: null; result: CellSummary[] };
+  'request find': { input: { id: string }; result: FoundRequest };
+  'request debug-token': { input: { minutes: number }; result: { token: string; expiresAt: string } };
   'setting list': { input: null; result: SharedValues };
   'setting set': { input: SharedSettingChange; result: SharedValues };
   'signing-key list': { input: null; result: SigningKeyState[] };
@@ -111,6 +114,8 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
   },
   'cell add': addCell,
   'cell set-address': setCellAddress,
+  'request find': requestNamed,
+  'request debug-token': debugToken,
   'cell list': listCells,
   'setting list': listSharedSettings,
   'setting set': setSharedSetting,

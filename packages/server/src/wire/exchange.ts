@@ -13,6 +13,9 @@ interface Slot {
   end(): void;
 }
 
+/** With a token of an operator, all steps of one request are logged. */
+const debugHeader = 'x-debug-token';
+
 const noQuery: Readonly<Record<string, unknown>> = {};
 
 /**
@@ -42,8 +45,16 @@ export class Exchange {
   readonly #started = performance.now();
   #log: Logger | undefined;
 
-  constructor(log: Logger, request: IncomingMessage, response: ServerResponse, address: string) {
-    this.#parentLog = log;
+  constructor(
+    log: Logger,
+    request: IncomingMessage,
+    response: ServerResponse,
+    address: string,
+    isDebugToken: (token: string) => boolean = () => false,
+  ) {
+    const token = request.headers[debugHeader];
+    const isDebugged = typeof token === 'string' && isDebugToken(token);
+    this.#parentLog = isDebugged ? log.child({}, { level: 'debug' }) : log;
     this.#request = request;
     this.#response = response;
     this.method = request.method ?? '';

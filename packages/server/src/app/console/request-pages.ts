@@ -6,20 +6,22 @@ import { framed, table } from './layout.ts';
 import type { ConsoleVisit } from './visit.ts';
 
 const pageSize = 50;
+const maxOffset = 10_000;
 
-const lead = 'The latest 200 requests that this server received for your firm. What was sent is not kept.';
+const lead =
+  'Requests of your firm in the last day, and a sample of them while there are many per second. What was sent is not kept.';
 
-export function requestsPage(visit: ConsoleVisit): string {
+export async function requestsPage(visit: ConsoleVisit): Promise<string> {
   const { frame, query } = visit;
   const id = query.get('id')?.trim() ?? '';
   const onlyFailed = query.get('failed') === 'on';
-  const all = visit.service.recentRequests.of(visit.tenant.name);
-  const shown = all.filter((request) => (id === '' || request.id === id) && (!onlyFailed || request.status >= 400));
-  const first = Math.max(0, Number(query.get('first')) || 0);
-  const rows = shown
-    .slice(first, first + pageSize)
+  const first = Math.min(Math.max(0, Math.trunc(Number(query.get('first'))) || 0), maxOffset);
+  const choice = { id: id === '' ? undefined : id, onlyFailed, offset: first, limit: pageSize + 1 };
+  const found = await visit.service.recentRequests.of(visit.tenant.id, choice);
+  const rows = found
+    .slice(0, pageSize)
     .map((request) => [
-      when(frame, new Date(request.at).toISOString()),
+      when(frame, request.receivedAt),
       status(request),
       html`<a href="${frame.base}/requests/${request.id}">${request.operation}</a>`,
       request.problem?.code ?? none(),
@@ -34,8 +36,8 @@ export function requestsPage(visit: ConsoleVisit): string {
 <div><label for="id">Request ID <span class="hint">X-Request-Id of the response</span></label><input id="id" name="id" value="${id}" autocomplete="off"></div>
 <div><label for="failed">Show</label><select id="failed" name="failed"><option value="off">all requests</option><option value="on"${onlyFailed && html` selected`}>only failed ones</option></select></div>
 <button>Filter</button></form>
-<section class="card">${rows.length === 0 ? html`<p>No requests${all.length > 0 && ' match'}.</p>` : table('Requests', ['Time', 'Status', 'Operation', 'Problem', 'API user', { text: 'Took', isNumber: true }], rows)}${
-      shown.length > first + pageSize &&
+<section class="card">${rows.length === 0 ? html`<p>No requests.</p>` : table('Requests', ['Time', 'Status', 'Operation', 'Problem', 'API user', { text: 'Took', isNumber: true }], rows)}${
+      found.length > pageSize &&
       html`<div class="row"><a class="button plain" href="${frame.base}/requests?${new URLSearchParams({ id, failed: onlyFailed ? 'on' : 'off', first: String(first + pageSize) }).toString()}">Older requests</a></div>`
     }</section>`,
   });
@@ -45,25 +47,22 @@ function status({ status: code }: RecentRequest) {
   return badge(String(code), code >= 400 ? 'bad' : 'good');
 }
 
-export function requestPage(visit: ConsoleVisit, id: string): string {
+export async function requestPage(visit: ConsoleVisit, id: string): Promise<string> {
   const { frame } = visit;
-  const request = visit.service.recentRequests.of(visit.tenant.name).find((one) => one.id === id);
+  const [request] = await visit.service.recentRequests.of(visit.tenant.id, { id, limit: 1 });
   if (request === undefined)
-    throw new Rejection(
-      'NOT_FOUND',
-      'This request is not among the latest that this server received. The log has all of them.',
-    );
+    throw new Rejection('NOT_FOUND', 'This request is not among those of the last day. The log has all of them.');
   const { problem } = request;
   return framed(frame, {
     title: request.operation,
     part: '/requests',
     lead: html`<a href="${frame.base}/requests">All requests</a>`,
     body: html`<section class="card"><h2>Request ${status(request)}</h2><dl>
-<dt>Request ID</dt><dd><code>${request.id}</code></dd><dt>Time</dt><dd>${when(frame, new Date(request.at).toISOString())}</dd>
+<dt>Request ID</dt><dd><code>${request.id}</code></dd><dt>Time</dt><dd>${when(frame, request.receivedAt)}</dd>
 <dt>Method and path</dt><dd><code>${request.method} ${request.path}</code></dd>
 <dt>API user</dt><dd>${request.user}</dd><dt>Took</dt><dd>${count(request.milliseconds)} ms</dd></dl></section>
 ${
-  problem !== undefined &&
+  problem !== null &&
   html`<section class="card"><h2>Problem</h2><p><strong>${problem.code}</strong>: ${problem.detail}</p>${
     problem.errors.length > 0 &&
     table(

@@ -8,11 +8,14 @@ import { isUsable } from './key-pages.ts';
 import { alert, framed, keyField, table } from './layout.ts';
 import { type ConsoleVisit, call } from './visit.ts';
 
+/** How many of the latest requests are counted. */
+const latestRequests = 200;
+
 /** What integrators look at: requests, subscriptions and keys. */
 export async function integratorCards(visit: ConsoleVisit): Promise<HtmlContent> {
   const { frame, tenant, service } = visit;
   const { base } = frame;
-  const requests = service.recentRequests.of(tenant.name);
+  const requests = await service.recentRequests.of(tenant.id, { limit: latestRequests });
   const failed = requests.filter(({ status }) => status >= 400);
   const { active, failing } = await receivers(visit);
   const keys = (await service.store.read(tenant.id, (session) => listKeys(session, tenant.id))).filter(isUsable);
@@ -20,15 +23,15 @@ export async function integratorCards(visit: ConsoleVisit): Promise<HtmlContent>
     html`<section class="card"><h2><a href="${base}${path}">${title}</a></h2><p class="figure">${value}</p><p class="soft">${text}</p></section>`;
   const latest = failed
     .slice(0, 5)
-    .map(({ id, at, status, operation, problem }) => [
-      when(frame, new Date(at).toISOString()),
+    .map(({ id, receivedAt, status, operation, problem }) => [
+      when(frame, receivedAt),
       badge(String(status), 'bad'),
       html`<a href="${base}/requests/${id}">${operation}</a>`,
       problem?.code ?? '',
       problem?.detail ?? '',
     ]);
   return html`<h2>For integrators</h2><div class="cards">
-${figure('/requests', 'Requests', String(requests.length), `latest ones of this server, ${failed.length} of them failed`)}
+${figure('/requests', 'Requests', String(requests.length), `latest ones, ${failed.length} of them failed`)}
 ${figure('/subscriptions', 'Subscriptions', String(active), failing === 0 ? 'none is failing' : `${failing} failing`)}
 ${figure('/keys', 'API keys', String(keys.length), 'can be used')}
 ${tenant.isSandbox && figure('/clock', 'Clock', 'Sandbox', 'has a clock of its own')}

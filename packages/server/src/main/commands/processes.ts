@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { pasteable } from '../../platform/operator-command.ts';
-import { doCommand, jsonOption, type ListOptions, print, warnOfUnavailable } from './run-and-print.ts';
+import { doCommand, jsonOption, type ListOptions, print, warnOfUnavailable, wholeNumber } from './run-and-print.ts';
 
 /** The commands of the databases, jobs, clock and settings that processes share. */
 export function addProcessCommands(program: Command): void {
@@ -34,6 +34,32 @@ export function addProcessCommands(program: Command): void {
     .addOption(jsonOption())
     .action(async ({ json }: ListOptions) => {
       print(await doCommand('cell list', null), json);
+    });
+
+  const request = program.command('request').description('Requests of callers.');
+  request
+    .command('find')
+    .description('Find a request of the last day by its ID, which is X-Request-Id of the response.')
+    .argument('<id>', 'ID of the request')
+    .addOption(jsonOption())
+    .action(async (id: string, { json }: ListOptions) => {
+      const { problem, ...found } = await doCommand('request find', { id });
+      print(json ? { ...found, problem } : [{ ...found, code: problem?.code ?? '' }], json);
+      if (!json && problem !== null) {
+        console.log(problem.detail);
+        for (const { pointer, detail } of problem.errors) console.log(`${pointer}: ${detail}`);
+      }
+    });
+  request
+    .command('debug-token')
+    .description(
+      'Print a token: all steps of a request that sends it as X-Debug-Token are logged, whatever LOG_LEVEL is.',
+    )
+    .option('--minutes <number>', 'for how long it is valid', wholeNumber, 15)
+    .action(async ({ minutes }: { minutes: number }) => {
+      const { token, expiresAt } = await doCommand('request debug-token', { minutes });
+      console.log(token);
+      console.log(`The token is valid until ${expiresAt}.`);
     });
 
   const job = program.command('job').description('Background jobs.');

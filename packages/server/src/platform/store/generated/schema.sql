@@ -2351,6 +2351,25 @@ alter table quick_payment_link_invoice enable row level security, force row leve
 create policy tenant_isolation on quick_payment_link_invoice for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select on quick_payment_link_invoice to financial_automation_service;
 
+create table recent_request (
+  tenant_id integer not null,
+  id uuid not null,
+  received_at timestamp(3) with time zone not null,
+  operation text collate "C" not null,
+  method text collate "C" not null,
+  path text collate "C" not null,
+  status integer not null,
+  milliseconds numeric(12,1) not null,
+  user_name text collate "C" not null,
+  process text collate "C" not null,
+  problem jsonb,
+  constraint recent_request_pkey PRIMARY KEY (tenant_id, id)
+);
+alter table recent_request enable row level security, force row level security;
+create policy recent_request_owner on recent_request for all to the owner using (true) with check (true);
+create policy tenant_isolation on recent_request for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant insert, select on recent_request to financial_automation_service;
+
 create table record_batch (
   tenant_id integer not null,
   id uuid not null,
