@@ -1,0 +1,34 @@
+/** The programs in a folder of their own, with the client as npm installs it from its tarball. */
+import { execFile } from 'node:child_process';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createDemoTenant, demoKey } from '@financial-automation/demo-data/demo';
+import { serveForFile } from '@financial-automation/server/test/serve';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fileOf, outputs } from './ten-lines.ts';
+
+const run = promisify(execFile);
+const running = await serveForFile({ RATE_LIMIT_FACTOR: '100' });
+let folder = '';
+let apiKey = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ten-lines-'));
+  await createDemoTenant(running);
+  apiKey = await demoKey(running);
+  const client = fileURLToPath(new URL('../../client', import.meta.url));
+  await run('pnpm', ['pack', '--out', join(folder, 'client.tgz')], { cwd: client });
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+  await run('npm', ['install', './client.tgz'], { cwd: folder });
+}, 300_000);
+afterAll(() => rm(folder, { recursive: true }));
+
+it.each(Object.entries(outputs))('%s works with an installed client', async (name, output) => {
+  await copyFile(fileOf(name), join(folder, `${name}.ts`));
+  const env = { ...process.env, API_URL: running.address, API_KEY: apiKey };
+  const { stdout } = await run('node', [`${name}.ts`], { cwd: folder, env });
+  expect(stdout.trim()).toBe(output);
+});
