@@ -1,5 +1,5 @@
 -- Mails to clients, and the texts of their templates.
--- locks: access exclusive on client, share row exclusive on org, share row exclusive on quick_payment_link
+-- locks: access exclusive on client, share row exclusive on client, share row exclusive on org, share row exclusive on quick_payment_link
 
 create table mail_template (
   tenant_id integer not null,
