@@ -10055,6 +10055,13 @@ export interface components {
             /** @description Where the tax of new documents is rounded. Each document keeps the one with which it was created. Default on creation: `LINE`. */
             taxRounding?: components["schemas"]["TaxRounding"];
             /**
+             * Money
+             * Format: decimal
+             * @description Largest rest of an invoice that can be settled without a payment (`settleRest` of an invoice), such as bank charges. 0.00 allows none. Default on creation: `0.00`.
+             * @example 5.00
+             */
+            settleWithin?: DecimalString;
+            /**
              * Nullable business date
              * Format: date
              * @description Last day of the closed period, at most yesterday; null if nothing is closed. No entry of the ledger gets that day or an earlier
@@ -10150,6 +10157,13 @@ export interface components {
             fiscalYearStartMonth: number;
             /** @description Where the tax of new documents is rounded. Each document keeps the one with which it was created. Default on creation: `LINE`. */
             taxRounding: components["schemas"]["TaxRounding"];
+            /**
+             * Money
+             * Format: decimal
+             * @description Largest rest of an invoice that can be settled without a payment (`settleRest` of an invoice), such as bank charges. 0.00 allows none. Default on creation: `0.00`.
+             * @example 5.00
+             */
+            settleWithin: DecimalString;
             /**
              * Nullable business date
              * Format: date
@@ -16099,7 +16113,7 @@ export interface components {
          *     - `PENDING`: imported, not in the ledger yet.
          *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
          *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-         *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
+         *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
          *       payments and credits.
          *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
          *       credit note is voided with it.
@@ -16119,6 +16133,7 @@ export interface components {
          *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
          *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
          *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
+         *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is true, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
          *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
          *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
          * @enum {string}
@@ -16126,8 +16141,8 @@ export interface components {
         InvoiceStatus: "PENDING" | "POSTED" | "PARTIALLY_PAID" | "PAID" | "VOIDED" | "WRITTEN_OFF";
         /**
          * Invoice fields
-         * @description Fields of an invoice that a caller can write. An import writes the whole invoice; afterwards, only `status`, `voidReason` and
-         *     `writeOffReason` can change, with `changeDate` and `changeReason`, and `purchaseOrder`, `memo` and `sentAt`. Other invoices are
+         * @description Fields of an invoice that a caller can write. An import writes the whole invoice; afterwards, only `status`, `voidReason`,
+         *     `writeOffReason`, `writeOffAmount` and `settleRest` can change, with `changeDate` and `changeReason`, and `purchaseOrder`, `memo` and `sentAt`. Other invoices are
          *     created from approved drafts. A new record requires `clientId`, `invoiceDate`, `dueDate`.
          */
         InvoiceFields: {
@@ -16165,7 +16180,7 @@ export interface components {
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-             *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
+             *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
              *       payments and credits.
              *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
              *       credit note is voided with it.
@@ -16185,6 +16200,7 @@ export interface components {
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is true, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
              *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
              *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
@@ -16211,7 +16227,7 @@ export interface components {
              */
             voidReason?: string | null;
             /**
-             * @description Reason for the write-off; required to write off, null if nothing is written off.
+             * @description Reason for the write-off; required to write off or settle an amount, null if nothing is written off.
              * @example The client cannot pay.
              */
             writeOffReason?: string | null;
@@ -16283,6 +16299,19 @@ export interface components {
              * @example Allocated to the wrong invoice.
              */
             changeReason?: string | null;
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Amount of an open invoice that is written off altogether; the rest is still owed. More than before requires `writeOffReason`, less `changeReason`. To
+             *     write off all that is due, set the status `WRITTEN_OFF`. `amountWrittenOff` returns it.
+             * @example 20.00
+             */
+            writeOffAmount?: DecimalString | null;
+            /**
+             * @description Send true with `writeOffReason` to settle the amount due of an open invoice, at most `settleWithin` of the org: it is written off, and the invoice is `PAID`.
+             * @example true
+             */
+            settleRest?: boolean | null;
             /**
              * Signed money
              * Format: decimal
@@ -16411,7 +16440,7 @@ export interface components {
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-             *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
+             *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
              *       payments and credits.
              *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
              *       credit note is voided with it.
@@ -16431,6 +16460,7 @@ export interface components {
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is true, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
              *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
              *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
@@ -16457,7 +16487,7 @@ export interface components {
              */
             voidReason: string | null;
             /**
-             * @description Reason for the write-off; required to write off, null if nothing is written off.
+             * @description Reason for the write-off; required to write off or settle an amount, null if nothing is written off.
              * @example The client cannot pay.
              */
             writeOffReason: string | null;
@@ -26872,6 +26902,13 @@ export interface components {
             /** @description Where the tax of new documents is rounded. Each document keeps the one with which it was created. Default on creation: `LINE`. */
             taxRounding: components["schemas"]["TaxRounding"];
             /**
+             * Money
+             * Format: decimal
+             * @description Largest rest of an invoice that can be settled without a payment (`settleRest` of an invoice), such as bank charges. 0.00 allows none. Default on creation: `0.00`.
+             * @example 5.00
+             */
+            settleWithin: DecimalString;
+            /**
              * Nullable business date
              * Format: date
              * @description Last day of the closed period, at most yesterday; null if nothing is closed. No entry of the ledger gets that day or an earlier
@@ -27817,7 +27854,7 @@ export interface components {
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-             *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
+             *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
              *       payments and credits.
              *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
              *       credit note is voided with it.
@@ -27837,6 +27874,7 @@ export interface components {
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is true, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
              *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
              *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
@@ -27863,7 +27901,7 @@ export interface components {
              */
             voidReason: string | null;
             /**
-             * @description Reason for the write-off; required to write off, null if nothing is written off.
+             * @description Reason for the write-off; required to write off or settle an amount, null if nothing is written off.
              * @example The client cannot pay.
              */
             writeOffReason: string | null;
@@ -39974,7 +40012,7 @@ export interface components {
          * @description Name of a property of `Org`.
          * @enum {string}
          */
-        OrgField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "code" | "currency" | "country" | "timeZone" | "vatId" | "fiscalYearStartMonth" | "taxRounding" | "booksClosedThrough";
+        OrgField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "code" | "currency" | "country" | "timeZone" | "vatId" | "fiscalYearStartMonth" | "taxRounding" | "settleWithin" | "booksClosedThrough";
         /**
          * Org list request
          * @description Page of a list.

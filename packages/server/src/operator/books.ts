@@ -141,7 +141,7 @@ function writeSums(
 const covered = sql`(coalesce(s.amount_paid, 0) + coalesce(s.amount_credited, 0))`;
 const derived = sql`(case
   when t.status not in ('POSTED', 'PARTIALLY_PAID', 'PAID') then t.status
-  when t.total = ${covered} then 'PAID' when ${covered} > 0 then 'PARTIALLY_PAID' else 'POSTED' end)`;
+  when t.total = ${covered} + t.amount_written_off then 'PAID' when ${covered} > 0 then 'PARTIALLY_PAID' else 'POSTED' end)`;
 
 /** The status of an invoice depends on the amount that is covered, as does the amount that is written off. */
 const invoiceStatus = [

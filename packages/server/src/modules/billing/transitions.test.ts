@@ -18,6 +18,10 @@ const { approver, approving, client, draftOf, jobId, newClient, pay, post, prepa
   await firm(service);
 const [{ codes, entries }, approvals] = [timeOf(preparer), timeOf(approver)];
 const owner = await newClient();
+const orgs = await preparer.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
+await records.update([
+  { type: 'Org', systemRef: orgs.body.data[0]?.systemRef ?? null, attributes: { settleWithin: '100.00' } },
+]);
 await codes([
   { type: 'ExpenseCode', systemRef: 'COURIER', attributes: { code: 'COURIER', name: 'Courier', isBillable: true } },
 ]);
@@ -43,6 +47,7 @@ const sentWith: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   Invoice: {
     POSTED: { changeReason: 'The client pays' },
     PARTIALLY_PAID: { changeReason: 'The client pays' },
+    PAID: { settleRest: true, writeOffReason: 'Bank charges' },
     VOIDED: { voidReason: 'Wrong' },
     WRITTEN_OFF: { writeOffReason: 'Lost' },
   },

@@ -101,6 +101,8 @@ export function invoiceConditions({ rows }: ModelBooks, ref: string): Conditions
     notCreditNote: row.total >= 0n,
     // No draft of a walk names an invoice that it credits.
     notCreditedAlready: true,
+    // The orgs of walks settle no rests.
+    restSettled: false,
     creditUnapplied: (rows.payments.get(creditOf(ref))?.allocations ?? []).length === 0,
     noWorkInDraft: row.reliefs.every(({ wipId }) => found(rows.wips, wipId).status !== 'IN_DRAFT'),
     nothingCovered: covered === 0n,

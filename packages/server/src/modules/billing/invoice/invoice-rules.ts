@@ -13,7 +13,7 @@ import { changeReasonGiven, checkNotAfterToday, completeAddress, recordBookChang
 import { planDocument } from '../document/write-invoice.ts';
 import { checkBillable, lockBalances } from '../ledger/balances.ts';
 import { enterRecovery } from '../ledger/invoice-entries.ts';
-import { dueOf, isCreditNote, owed } from '../rules/balances.ts';
+import { dueOf, isCreditNote, isOpen, owed } from '../rules/balances.ts';
 import { totalsOf } from '../rules/document.ts';
 import { checkCreditUnapplied, notCredited } from './credit-note.ts';
 import { invoice } from './invoice.ts';
@@ -22,7 +22,7 @@ import { nextInvoiceNumber } from './invoice-number.ts';
 import { postImport } from './post-invoice.ts';
 import { stateTax } from './state-tax.ts';
 import { checkNotInDraft, voidInvoice } from './void-invoice.ts';
-import { writeOffInvoice } from './write-off-invoice.ts';
+import { checkRest, partWrittenOff, writeOffInvoice } from './write-off-invoice.ts';
 
 type InvoiceChange = PendingChange<'Invoice'>;
 
@@ -42,14 +42,17 @@ addRules(invoice, {
     else if (change.by === 'caller') completeChange(change, plan);
     lockBalances(plan, [change.values.clientId], changedJobs(change));
   },
-  afterWrite({ values, previous }, plan) {
+  afterWrite(change, plan) {
+    const { values, previous } = change;
     if (previous === undefined) return;
+    if (change.by === 'caller' && values.status === previous.status) writeOffInvoice(plan, change);
     if (values.memo !== previous.memo || values.purchaseOrder !== previous.purchaseOrder) planDocument(plan, values);
     if (owedOn(previous).eq(zero) && owedOn(values).gt(zero)) reopenClient(plan, values.clientId);
   },
   commands: {
     POSTED: (plan, change) => (change.previous?.status === 'WRITTEN_OFF' ? enterRecovery : postImport)(plan, change),
     PARTIALLY_PAID: enterRecovery,
+    PAID: writeOffInvoice,
     VOIDED: voidInvoice,
     WRITTEN_OFF: writeOffInvoice,
   },
@@ -81,6 +84,7 @@ addRules(invoice, {
       if (values.amountPending.gt(zero))
         throw new Rejection('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
     },
+    restSettled: checkRest,
     nothingCovered: ({ values }) => checkCover(values, false),
     partCovered: ({ values }) => checkCover(values, true),
     changeReasonGiven,
@@ -169,13 +173,24 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
 }
 
 /** Only imported invoices are written as records; others are created from drafts. */
-function checkImport({ pmsRef, lines, status, voidReason, writeOffReason }: InvoiceChange['input']): void {
+function checkImport({
+  pmsRef,
+  lines,
+  status,
+  voidReason,
+  writeOffReason,
+  writeOffAmount,
+  settleRest,
+}: InvoiceChange['input']): void {
   if (typeof pmsRef !== 'string')
     throw invalidField('pmsRef', 'pmsRef is required to import an invoice. Other invoices come from approved drafts.');
   const billing = lines?.findIndex(({ wipIds }) => wipIds.length > 0) ?? -1;
   if (billing >= 0)
     throw invalidLine(billing, 'wipIds', 'An imported invoice cannot bill work in progress. Use a draft invoice.');
-  checkReasons({ status: status ?? 'POSTED', voidReason, writeOffReason });
+  checkReasons({ status: status ?? 'POSTED', voidReason });
+  checkWriteOffReason(writeOffReason, false);
+  if (writeOffAmount != null || settleRest === true)
+    throw invalidField('writeOffAmount', 'Import the invoice first. Then write off a part of it.');
 }
 
 function completeChange(change: InvoiceChange, plan: Plan): void {
@@ -190,7 +205,9 @@ function completeChange(change: InvoiceChange, plan: Plan): void {
     values.billingAddress = plan.at('/billingAddress', () =>
       completeAddress(values.billingAddress, previous.billingAddress),
     );
-  if (!isChanged(entity, previous, values)) return;
+  if (input.settleRest === true && isOpen(previous)) values.status = 'PAID';
+  const amountWrittenOff = partWrittenOff(change, plan);
+  if (amountWrittenOff === undefined && !isChanged(entity, previous, values)) return;
   const changed = changedFields(entity, previous, values).find((name) => !writableLater.has(name));
   if (changed !== undefined)
     throw new Rejection(
@@ -199,11 +216,19 @@ function completeChange(change: InvoiceChange, plan: Plan): void {
       `/${changed}`,
     );
   checkSent(values, plan);
-  checkReasons({ status: values.status, voidReason: input.voidReason, writeOffReason: input.writeOffReason });
+  checkReasons({ status: values.status, voidReason: input.voidReason });
   recordBookChange({ entity, id, previous, input }, plan, previous.invoiceDate);
-  if (values.status === previous.status) return;
+  if (values.status === previous.status) {
+    values.amountWrittenOff = amountWrittenOff ?? previous.amountWrittenOff;
+    if (values.amountWrittenOff.eq(zero)) values.writeOffReason = null;
+    checkWriteOffReason(input.writeOffReason, !values.amountWrittenOff.eq(zero));
+    return;
+  }
+  const isWrittenOff = values.status === 'WRITTEN_OFF' || values.status === 'PAID';
+  checkWriteOffReason(input.writeOffReason, isWrittenOff);
+  if (values.status === 'PAID') Object.assign(values, { paidAt: plan.now, paidDate: input.changeDate ?? plan.today });
   if (values.status === 'VOIDED') values.voidedAt = plan.now;
-  if (values.status === 'WRITTEN_OFF') {
+  if (isWrittenOff) {
     values.amountWrittenOff = previous.amountWrittenOff.plus(dueOf(previous));
     return;
   }
@@ -231,16 +256,20 @@ function checkCover({ amountPaid, amountCredited }: Row<'Invoice'>, expected: bo
 function checkReasons({
   status,
   voidReason,
-  writeOffReason,
 }: {
   readonly status: string;
   readonly voidReason: string | null | undefined;
-  readonly writeOffReason: string | null | undefined;
 }): void {
   if (typeof voidReason === 'string' && status !== 'VOIDED')
     throw invalidField('voidReason', 'voidReason can be set only together with the status VOIDED.');
-  if (typeof writeOffReason === 'string' && status !== 'WRITTEN_OFF')
-    throw invalidField('writeOffReason', 'writeOffReason can be set only together with the status WRITTEN_OFF.');
+}
+
+function checkWriteOffReason(reason: string | null | undefined, isWrittenOff: boolean): void {
+  if (typeof reason === 'string' && !isWrittenOff)
+    throw invalidField(
+      'writeOffReason',
+      'writeOffReason can be set only together with the status WRITTEN_OFF, settleRest or writeOffAmount.',
+    );
 }
 
 function addressOf(plan: Plan, owner: Row<'Client'>): Row<'Invoice'>['billingAddress'] {

@@ -171,7 +171,7 @@ const rules: readonly BookRule[] = [
           else (status = 'PAID') = (amount_due = 0 and status not in ('VOIDED', 'WRITTEN_OFF', 'PENDING')) end
         and (status <> 'PARTIALLY_PAID' or amount_paid + amount_credited > 0)
         and (status <> 'POSTED' or amount_paid + amount_credited = 0)
-        and (status in ('POSTED', 'PARTIALLY_PAID', 'WRITTEN_OFF') or amount_written_off = 0)
+        and (status in ('POSTED', 'PARTIALLY_PAID', 'PAID', 'WRITTEN_OFF') or amount_written_off = 0)
         and (amount_written_off > 0) = (write_off_reason is not null)
         and (status <> 'VOIDED' or amount_paid + amount_credited + amount_pending = 0))`,
   },

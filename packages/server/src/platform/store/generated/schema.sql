@@ -1494,7 +1494,7 @@ CASE
         WHEN 'PENDING'::text THEN amount_paid = 0::numeric AND amount_credited = 0::numeric AND amount_pending = 0::numeric AND amount_written_off = 0::numeric
         WHEN 'POSTED'::text THEN amount_paid = 0::numeric AND amount_credited = 0::numeric AND amount_due > 0::numeric
         WHEN 'PARTIALLY_PAID'::text THEN (amount_paid + amount_credited) > 0::numeric AND amount_due > 0::numeric
-        WHEN 'PAID'::text THEN amount_due = 0::numeric AND amount_written_off = 0::numeric
+        WHEN 'PAID'::text THEN amount_due = 0::numeric
         WHEN 'VOIDED'::text THEN amount_paid = 0::numeric AND amount_credited = 0::numeric AND amount_pending = 0::numeric AND amount_written_off = 0::numeric
         ELSE amount_due = 0::numeric
     END
@@ -2091,10 +2091,12 @@ create table org (
   metadata jsonb default '{}'::jsonb not null,
   tax_rounding text collate "C" default 'LINE'::text not null,
   vat_id text collate "C",
+  settle_within numeric(16,2) default 0 not null,
   constraint org_code_unique UNIQUE (tenant_id, code),
   constraint org_fiscal_year_start_month_range CHECK (fiscal_year_start_month >= 1 AND fiscal_year_start_month <= 12),
   constraint org_name_unique UNIQUE (tenant_id, name),
   constraint org_pkey PRIMARY KEY (tenant_id, id),
+  constraint org_settle_within_range CHECK (settle_within >= 0::numeric),
   constraint org_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint org_tax_rounding_enum CHECK (tax_rounding = ANY (ARRAY['LINE'::text, 'DOCUMENT'::text]))
 );
