@@ -15,6 +15,13 @@ const width = 400;
 const maxNameLength = 24;
 const fillOf = ({ isSecond }: Bar) => (isSecond === true ? 'var(--field)' : 'var(--accent)');
 
+/** From zero to what is farthest from it, on both sides; something if all bars are zero. */
+function domainOf(bars: readonly Bar[]): [number, number] {
+  const values = bars.map(({ value }) => value);
+  const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)];
+  return least === most ? [0, 1] : [least, most];
+}
+
 /** Vertical bars in their order; two bars with one name are drawn beside each other. */
 export function columnChart(title: string, bars: readonly Bar[]): Promise<HtmlContent> {
   const names = [...new Set(bars.map(({ name }) => name))];
@@ -25,7 +32,7 @@ export function columnChart(title: string, bars: readonly Bar[]): Promise<HtmlCo
     marginRight: 4,
     x: { axis: null, padding: 0.1, domain: isPaired ? [true, false] : [false] },
     fx: { domain: names, padding: 0.2 },
-    y: { label: null, grid: true, ticks: 5, tickFormat: '~s' },
+    y: { domain: domainOf(bars), label: null, grid: true, ticks: 5, tickFormat: '~s' },
     marks: [
       axisFx({ label: null, anchor: 'bottom' }),
       barY(bars as Data, {
@@ -54,7 +61,7 @@ export function rowChart(title: string, bars: readonly Bar[]): Promise<HtmlConte
     marginBottom: 4,
     marginLeft: 156,
     marginRight: 84,
-    x: { axis: null },
+    x: { axis: null, domain: domainOf(bars) },
     y: { domain: positions, label: null, tickFormat: nameAt, tickSize: 0, padding: 0.3 },
     marks: [
       barX(bars as Data, {

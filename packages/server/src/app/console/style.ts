@@ -65,7 +65,7 @@ fieldset{border:1px solid var(--line);border-radius:.5rem;margin:1rem 0 0;paddin
 .choice{font-weight:400}
 .form p{margin:.25rem 0 0}
 textarea{min-height:7rem;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.8125rem}
-button,.button{font:inherit;font-weight:600;cursor:pointer;border:1px solid var(--accent);border-radius:.5rem;padding:.5rem 1rem;min-height:2.75rem;background:var(--accent);color:var(--on-accent);text-decoration:none;display:inline-flex;align-items:center;justify-content:center}
+button,.button{font:inherit;font-weight:600;cursor:pointer;border:1px solid var(--accent);border-radius:.5rem;padding:.5rem 1rem;min-height:2.75rem;background:var(--accent);color:var(--on-accent);text-decoration:none;display:inline-flex;gap:.3em;align-items:center;justify-content:center}
 button:hover,.button:hover{background:var(--accent-dark)}
 button.plain,.button.plain{background:transparent;color:var(--accent)}
 button.plain:hover,.button.plain:hover{background:var(--info-bg)}

@@ -39,7 +39,8 @@ export function shownValue(
   const schema = unmerged === undefined ? undefined : merged(unmerged);
   if (value === null || value === undefined) return none();
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value === 'number') return decimal(String(value));
+  // A year has no separators.
+  if (typeof value === 'number') return (schema?.minimum ?? 0) >= 1000 ? String(value) : decimal(String(value));
   if (Array.isArray(value)) return shownList(view, value, schema, currency);
   if (typeof value === 'object')
     return fields(view, Object(value), new Map(Object.entries(schema?.properties ?? {})), currency);

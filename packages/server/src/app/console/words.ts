@@ -35,6 +35,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   pdfFailedAt: 'PDF failed',
   ageDays: 'Age in days',
   orgId: 'Organization',
+  sizeBytes: 'Size in bytes',
 };
 
 /** How a filter compares. */
