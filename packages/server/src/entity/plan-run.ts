@@ -25,6 +25,7 @@ export class PlanRun implements Plan {
   readonly #trackedRow: (id: string) => TrackedRow | undefined;
   #pointer = '';
   #event: string | undefined;
+  #isImport = false;
 
   /** @param trackedRow returns a row that the transaction has changed before this plan. */
   constructor(
@@ -76,6 +77,20 @@ export class PlanRun implements Plan {
       return steps();
     } finally {
       this.#event = outer;
+    }
+  }
+
+  get isImport(): boolean {
+    return this.#isImport;
+  }
+
+  importing<Result>(steps: () => Result): Result {
+    const outer = this.#isImport;
+    this.#isImport = true;
+    try {
+      return steps();
+    } finally {
+      this.#isImport = outer;
     }
   }
 

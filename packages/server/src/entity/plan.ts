@@ -89,6 +89,10 @@ export interface Plan {
   readonly event: string | undefined;
   /** Runs the steps of a command. Commands can run others. */
   during<Result>(event: string, steps: () => Result): Result;
+  /** Whether the rows are the history of another system. */
+  readonly isImport: boolean;
+  /** Runs the steps of an import. */
+  importing<Result>(steps: () => Result): Result;
   /** JSON Pointer to the part of the request that is being processed. */
   readonly pointer: string;
   /** Runs work on a part of the request: pointers of rejections are relative to it. */

@@ -57,6 +57,22 @@ export function findTransition(machine: Machine, from: string, to: string, mover
   );
 }
 
+/** Returns the states from an initial one to another by transitions of the mover, both included: the fewest; undefined if there are none. */
+export function statesTo(machine: Machine, to: string, mover: Mover): readonly string[] | undefined {
+  const paths = machine.initial.map((state) => [state]);
+  const seen = new Set(machine.initial);
+  for (const path of paths) {
+    const last = path.at(-1) ?? '';
+    if (last === to) return path;
+    for (const transition of machine.transitions) {
+      if (seen.has(transition.to) || !transition.from.includes(last) || !admits(machine, transition, mover)) continue;
+      seen.add(transition.to);
+      paths.push([...path, transition.to]);
+    }
+  }
+  return undefined;
+}
+
 function admits(machine: Machine, transition: StateTransition, mover: Mover): boolean {
   if ('event' in mover) return transition.events?.includes(mover.event) ?? false;
   // A transition that only names events is not available to callers.

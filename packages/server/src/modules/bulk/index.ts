@@ -1,5 +1,6 @@
 export { referenceKeysOf } from './field-definitions.ts';
 export { itemErrorOf } from './item-error.ts';
+export type { RecordItem } from './own-keys.ts';
 export { withOwnKeys } from './own-keys.ts';
 export type { ItemSchema } from './read-items.ts';
 export { readItems } from './read-items.ts';
@@ -9,5 +10,4 @@ export { recordSchemaOf, summaryOf } from './record-type.ts';
 export type { TypeExtension } from './standard-types.ts';
 export { schemaUrls, typeNamed, typesWith } from './standard-types.ts';
 export { wholeList } from './whole-list.ts';
-export type { RecordItem } from './write-records.ts';
 export { writeRecord, writeRecords, writeRecordsIn } from './write-records.ts';

@@ -12,6 +12,17 @@ export interface OwnKeys {
   readonly metadata?: components['schemas']['MetadataInput'];
 }
 
+/** One record of a request; a deletion has no attributes. */
+export interface RecordItem extends OwnKeys {
+  readonly type: string;
+  readonly systemRef?: string;
+  /** The version that the row must have. */
+  readonly ifVersion?: number;
+  /** Set for the history of another system. */
+  readonly source?: 'IMPORT';
+  readonly attributes?: AnyInput;
+}
+
 const maxRefs = schemaOf('CustomRecordRow').properties?.sysRefs?.maxItems ?? 0;
 const maxNames = schemaOf('Metadata').maxProperties ?? 0;
 

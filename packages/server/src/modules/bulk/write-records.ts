@@ -8,25 +8,17 @@ import type { Context } from '../../entity/context.ts';
 import { visibleToWriter } from '../../entity/field-access.ts';
 import { checkVersion } from '../../entity/lock-version.ts';
 import type { AnyWritten, Plan } from '../../entity/plan.ts';
-import type { AnyInput, AnyStoredRow } from '../../entity/row.ts';
+import type { AnyStoredRow } from '../../entity/row.ts';
 import type { ItemOutcome, UnitOfWork } from '../../entity/unit-of-work.ts';
 import { matchedVersion } from '../../query/entity-tag.ts';
+import { importRow } from './import-row.ts';
 import { itemErrorOf } from './item-error.ts';
-import { type OwnKeys, withOwnKeys } from './own-keys.ts';
+import { type RecordItem, withOwnKeys } from './own-keys.ts';
 import { type ItemSchema, readItems } from './read-items.ts';
 import type { RecordOperation, RecordType } from './record-type.ts';
 
 type WriteItem = components['schemas']['RecordWriteItem'];
 type WriteResult = components['schemas']['RecordWriteResult'];
-
-/** One record of a request; a deletion has no attributes. */
-export interface RecordItem extends OwnKeys {
-  readonly type: string;
-  readonly systemRef?: string;
-  /** The version that the row must have. */
-  readonly ifVersion?: number;
-  readonly attributes?: AnyInput;
-}
 
 /** Finds the types that the items of a request name; unknown types are missing in the result. */
 type FindTypes = (unit: UnitOfWork, names: readonly string[]) => Promise<ReadonlyMap<string, RecordType>>;
@@ -77,7 +69,9 @@ export async function writeRecordsIn(
       const type = typeFor(plan, types.get(one.item.type), operation, one.item);
       mustMatch?.(plan);
       checkItemVersion(plan, type, one.item);
-      return { type, written: write(plan, type, one.item) };
+      const { item } = one;
+      const writeItem = (of: RecordItem) => write(plan, type, of);
+      return { type, written: item.source === undefined ? writeItem(item) : importRow(plan, type, item, writeItem) };
     }),
   );
   const stored = await storedRows(unit, outcomes);

@@ -200,6 +200,8 @@ export function entryConditions({ entityType, table, key, fields }: EntryRules) 
   const isWrittenByApprover = writtenByApprover({ type: entityType, table, waiting: 'SUBMITTED', fields });
   return {
     approverIsNotAuthor(change: Pick<EntryChange, 'entity' | 'id' | 'values'>, plan: Plan): void {
+      // History was approved in the system that it comes from.
+      if (plan.isImport) return;
       const { caller, tenant } = plan.origin;
       const isOwn = typeof caller?.staffId === 'string' && caller.staffId === change.values.staffId;
       if (!(isOwn && !tenant.settings.selfApproval) && !isWrittenByApprover(change, plan)) return;

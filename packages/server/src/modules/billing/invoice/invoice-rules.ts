@@ -153,23 +153,30 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
     if (input.taxExemptReason === undefined) values.taxExemptReason = taxExemptReasonOf(plan, owner);
     values.lines = completeLines(plan, owner, values, []);
     stateTax(change);
-    checkSigns(values.lines);
+    if (!plan.isImport) checkSigns(values.lines);
   }
   values.jobIds ??= [...new Set(values.lines.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
   values.engagementId ??= onlyEngagement(plan, values.jobIds);
   Object.assign(values, totalsOf(values.lines));
   values.documentType = values.total.lt(zero) ? 'CREDIT_NOTE' : 'INVOICE';
-  if (isCreditNote(values) && values.draftInvoiceId === null)
-    throw invalidField(
-      'lines',
-      'The total of an imported invoice must not be negative. Create a credit note from a draft.',
-    );
+  if (values.draftInvoiceId === null && isCreditNote(values)) checkImportedNote(plan, values);
+  else if (plan.isImport) checkSigns(values.lines);
   const { billingAddress = addressOf(plan, owner) } = values;
   const own = input.billingAddress === undefined ? billingAddress : undefined;
   values.billingAddress = plan.at('/billingAddress', () => completeAddress(billingAddress, own));
   if (values.status === 'POSTED') values.postedAt = plan.now;
   values.invoiceNumber ??= nextInvoiceNumber(plan, invoice, values, owner.officeId);
   values.pmsRef ??= plan.find(invoice, 'pmsRef', values.invoiceNumber) === undefined ? values.invoiceNumber : null;
+}
+
+/** Credit notes come from drafts, or from the history of another system. */
+function checkImportedNote(plan: Plan, { status }: Row<'Invoice'>): void {
+  if (!plan.isImport)
+    throw invalidField(
+      'lines',
+      'The total of an invoice must not be negative. Create a credit note from a draft, or import it with the source IMPORT.',
+    );
+  if (status === 'PENDING') throw invalidField('status', 'A credit note is never PENDING. Import it as POSTED.');
 }
 
 /** Only imported invoices are written as records; others are created from drafts. */

@@ -110,7 +110,8 @@ function completeNew(change: PaymentChange, plan: Plan): void {
     if (maker !== undefined)
       throw invalidField('source', `Only ${maker} creates payments with this source. Use another one.`);
     values.status = input.status ?? (values.method === 'ACH' ? 'PENDING' : 'COMPLETED');
-    if ((values.status === 'PENDING') !== (values.method === 'ACH'))
+    const hasSettled = plan.isImport && values.status === 'COMPLETED';
+    if ((values.status === 'PENDING') !== (values.method === 'ACH') && !hasSettled)
       throw new Rejection(
         'INVALID_STATE',
         'A new ACH payment is PENDING, and a payment by any other method is COMPLETED.',

@@ -1,0 +1,179 @@
+/** The history of another system: rows in the state that they have there, and imports that are repeated. */
+import { expect, test } from 'vitest';
+import { firm } from '../../../test/modules/billing.ts';
+import { only, recordsOf, type WriteResult } from '../../../test/modules/records.ts';
+import { testService } from '../../../test/service.ts';
+import { findBreaches } from '../billing/index.ts';
+
+const service = await testService();
+const { balances, client, jobId, newClient, newJob, preparer, records, staffId } = await firm(service);
+const source = 'IMPORT';
+const line = { lineType: 'OTHER', description: 'Return 2024', quantity: '1', unitAmount: '100.00', taxable: false };
+
+async function imported(type: string, systemRef: string, attributes: object, caller = preparer) {
+  const path = type === 'TimeEntry' ? '/api/v1/entries' : '/api/v1/records';
+  const { body } = await caller.call<WriteResult>('POST', path, { records: [{ type, systemRef, source, attributes }] });
+  return only(body.records);
+}
+
+async function agrees(): Promise<void> {
+  expect(await service.store.read(service.tenant.id, (session) => findBreaches(session, service.tenant.id))).toEqual(
+    [],
+  );
+}
+
+const bill = (systemRef: string, clientId: string, more: object = {}) =>
+  imported('Invoice', systemRef, {
+    clientId,
+    pmsRef: systemRef,
+    invoiceNumber: `Q-${systemRef}`,
+    invoiceDate: '2025-03-01',
+    dueDate: '2025-03-31',
+    lines: [line],
+    ...more,
+  });
+
+test('upsertEntries imports approved time without another person, as work in progress of its day', async () => {
+  const attributes = { staffId, jobId, workDate: '2025-02-03', hours: '2.00', isBillable: true, status: 'APPROVED' };
+  const entry = await imported('TimeEntry', 'old-1', attributes);
+  expect(entry).toMatchObject({ status: 'CREATED', attributes: { status: 'APPROVED', amount: '380.00' } });
+  expect((await preparer.call('GET', `/gql/v1/wip/${entry.attributes?.wipId}`)).body).toMatchObject({
+    workDate: '2025-02-03',
+    outstandingAmount: '380.00',
+  });
+  const usual = await preparer.call<WriteResult>('POST', '/api/v1/entries', {
+    records: [{ type: 'TimeEntry', systemRef: 'new-1', attributes }],
+  });
+  expect(only(usual.body.records)).toMatchObject({ status: 'FAILED', error: { code: 'INVALID_STATE' } });
+  await agrees();
+});
+
+test('upsertEntries leaves an approved entry unchanged if a feed repeats it as submitted, and rejects other content', async () => {
+  const attributes = { staffId, jobId, workDate: '2025-02-04', hours: '1.00', isBillable: true };
+  await imported('TimeEntry', 'feed-1', { ...attributes, status: 'SUBMITTED' });
+  expect(await imported('TimeEntry', 'feed-1', { ...attributes, status: 'APPROVED' })).toMatchObject({
+    status: 'UPDATED',
+  });
+  for (const status of ['DRAFT', 'SUBMITTED', 'APPROVED'])
+    expect(await imported('TimeEntry', 'feed-1', { ...attributes, status })).toMatchObject({
+      status: 'UNCHANGED',
+      attributes: { status: 'APPROVED' },
+    });
+  expect(await imported('TimeEntry', 'feed-1', { ...attributes, hours: '1.50', status: 'SUBMITTED' })).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'INVALID_STATE' },
+  });
+});
+
+test('upsertRecords imports jobs, invoices, credit notes and payments in the state that they have, and changes nothing the second time', async () => {
+  const { id: clientId } = await newClient();
+  const job = { name: 'Return 2024', clientId, billingType: 'TIME_AND_MATERIALS' };
+  const rows = [
+    ['Job', 'job-1', { ...job, status: 'CLOSED' }],
+    ['Job', 'job-2', { ...job, status: 'CANCELLED' }],
+  ] as const;
+  const writeAll = async () => {
+    const jobs = [];
+    for (const [type, systemRef, attributes] of rows) jobs.push(await imported(type, systemRef, attributes));
+    const [open, lost, wrong, note] = [
+      await bill('1', clientId),
+      await bill('2', clientId, { status: 'WRITTEN_OFF', writeOffReason: 'Gone', changeDate: '2025-06-30' }),
+      await bill('3', clientId, { status: 'VOIDED', voidReason: 'Twice', changeDate: '2025-03-02' }),
+      await bill('4', clientId, { lines: [{ ...line, quantity: '-1', unitAmount: '25.00' }] }),
+    ];
+    const paid = { clientId, paymentDate: '2025-03-15', amount: '60.00', currency: 'USD', source };
+    const allocations = [{ invoiceId: open.id, amount: '60.00' }];
+    const settled = await imported('Payment', 'pay-1', { ...paid, method: 'ACH', status: 'COMPLETED', allocations });
+    const returned = await imported('Payment', 'pay-2', {
+      ...paid,
+      method: 'CHECK',
+      status: 'RETURNED',
+      changeReason: 'Bounced',
+      changeDate: '2025-03-20',
+    });
+    const refunded = {
+      ...paid,
+      method: 'WIRE',
+      status: 'PARTIALLY_REFUNDED',
+      refundedAmount: '10.00',
+      changeDate: '2025-03-21',
+    };
+    return [...jobs, open, lost, wrong, note, settled, returned, await imported('Payment', 'pay-3', refunded)];
+  };
+  const states = (written: Awaited<ReturnType<typeof writeAll>>) =>
+    written.map(
+      ({ type, status, attributes, error }) => `${type} ${status} ${attributes?.status ?? JSON.stringify(error)}`,
+    );
+  expect(states(await writeAll())).toEqual([
+    'Job CREATED CLOSED',
+    'Job CREATED CANCELLED',
+    'Invoice CREATED POSTED',
+    'Invoice CREATED WRITTEN_OFF',
+    'Invoice CREATED VOIDED',
+    'Invoice CREATED POSTED',
+    'Payment CREATED COMPLETED',
+    'Payment CREATED RETURNED',
+    'Payment CREATED PARTIALLY_REFUNDED',
+  ]);
+  const before = await balances(clientId);
+  expect(before).toMatchObject({ outstandingBalance: '40.00', unappliedCredit: '75.00' });
+  await agrees();
+  // The first invoice is partially paid meanwhile.
+  expect(states(await writeAll()).map((one) => one.replace('PARTIALLY_PAID', 'POSTED'))).toEqual([
+    'Job UNCHANGED CLOSED',
+    'Job UNCHANGED CANCELLED',
+    'Invoice UNCHANGED POSTED',
+    'Invoice UNCHANGED WRITTEN_OFF',
+    'Invoice UNCHANGED VOIDED',
+    'Invoice UNCHANGED POSTED',
+    'Payment UNCHANGED COMPLETED',
+    'Payment UNCHANGED RETURNED',
+    'Payment UNCHANGED PARTIALLY_REFUNDED',
+  ]);
+  expect(await balances(clientId)).toEqual(before);
+  const { body } = await preparer.call<{ data: object[] }>('POST', '/gql/v1/ledger_entries/search', {
+    where: { clientId: { _eq: clientId }, businessDate: { _gt: '2025-06-30' } },
+  });
+  expect(body.data).toEqual([]);
+  await agrees();
+});
+
+test('upsertRecords rejects an import without IMPORT_W, into a closed period, and a draft that would be approved by its author', async () => {
+  const { id: clientId } = await newClient();
+  const clerk = await service.signIn({ roles: ['RECORD_W', 'INVC_W'] });
+  const attributes = { clientId, pmsRef: 'x', invoiceDate: '2025-03-01', dueDate: '2025-03-31', lines: [line] };
+  expect(await imported('Invoice', 'x', attributes, clerk)).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'FORBIDDEN', pointer: '/records/0/source' },
+  });
+  const usual = await recordsOf(clerk).upsert([
+    { type: 'Invoice', systemRef: 'y', attributes: { ...attributes, lines: [{ ...line, quantity: '-1' }] } },
+  ]);
+  expect(only(usual)).toMatchObject({
+    status: 'FAILED',
+    error: { pointer: '/records/0/attributes/lines/0/unitAmount' },
+  });
+  const draft = {
+    clientId: client.id,
+    billThroughDate: '2026-01-31',
+    proposedInvoiceDate: '2026-01-31',
+    dueDate: '2026-03-01',
+  };
+  expect(await imported('DraftInvoice', 'd', { ...draft, lines: [line], status: 'APPROVED' })).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'FORBIDDEN' },
+  });
+  expect(await newJob(clientId)).toBeDefined();
+  const { body } = await preparer.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
+  const org = (day: string | null) =>
+    records.update([
+      {
+        type: 'Org',
+        systemRef: body.data[0]?.systemRef,
+        attributes: { booksClosedThrough: day, ...(day === null && { changeReason: 'Test' }) },
+      },
+    ]);
+  await org('2025-03-31');
+  expect(await bill('closed', clientId)).toMatchObject({ status: 'FAILED', error: { code: 'PERIOD_CLOSED' } });
+  await org(null);
+});
