@@ -124,11 +124,11 @@ function completeOperation({ place, success }: Operation, defaults: Case[], repo
     ...(isObject(requestBody) ? { requestBody: { ...body, ...requestBody } } : {}),
     responses: { ...usual, ...objectOf(responses) },
   });
-  if (success !== undefined) addHeaders(success, defaults, report);
+  if (success !== undefined) addToSuccess(success, defaults, report);
 }
 
-/** Headers that every response has come first, then its own, then those of its kind. */
-function addHeaders(success: Place, defaults: Case[], report: Report): void {
+/** Headers that every response has come first, then its own, then those of its kind; so does its content. */
+function addToSuccess(success: Place, defaults: Case[], report: Report): void {
   if (!isObject(success.value)) return;
   const headersOf = (isAlways: boolean): JsonObject =>
     Object.assign(
@@ -138,11 +138,17 @@ function addHeaders(success: Place, defaults: Case[], report: Report): void {
         .map(({ added }) => rebased(added.get('success', 'headers'), success)),
     );
   const [first, last] = [headersOf(true), headersOf(false)];
-  const { description, headers, ...others } = success.value;
+  const { description, headers, content, ...others } = success.value;
   const own = objectOf(headers);
   for (const name of Object.keys(own).filter((header) => header in first || header in last))
     report(success, `Remove the header ${name}: operation-defaults.yaml adds it.`);
-  replace(success.value, { description, headers: { ...first, ...own, ...last }, ...others });
+  const files = defaults.map(({ added }) => objectOf(rebased(added.get('success', 'content'), success)));
+  replace(success.value, {
+    description,
+    headers: { ...first, ...own, ...last },
+    ...(isObject(content) && { content: Object.assign({}, content, ...files) }),
+    ...others,
+  });
 }
 
 function addedParameters(place: Place, defaults: Case[], key: string, report: Report): unknown[] {

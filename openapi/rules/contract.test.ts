@@ -67,9 +67,10 @@ describe('the bundle', () => {
       ...schema,
     });
     expect(optional.filter((one) => one.example !== undefined || schemaOf(one).examples !== undefined)).toEqual([]);
-    const defaults = optional.flatMap((one) =>
-      one.schema.default === undefined ? [] : [`${one.name}: ${one.schema.default}`],
-    );
+    const defaults = optional.flatMap((one) => {
+      const { default: value } = schemaOf(one);
+      return value === undefined ? [] : [`${one.name}: ${value}`];
+    });
     expect([...new Set(defaults)].toSorted()).toEqual([
       'Dry-Run: false',
       'If-Match: *',

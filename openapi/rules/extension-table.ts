@@ -104,7 +104,17 @@ export const extensionTable: Record<string, Extension> = {
               requestBody: { ...closed, properties: { required: { const: true } } },
               success: {
                 ...closed,
-                properties: { headers: { type: 'object', additionalProperties: referenceToFile } },
+                properties: {
+                  headers: { type: 'object', additionalProperties: referenceToFile },
+                  content: {
+                    type: 'object',
+                    additionalProperties: {
+                      ...closed,
+                      required: ['schema'],
+                      properties: { schema: { type: 'object' }, examples: { type: 'object' } },
+                    },
+                  },
+                },
               },
               responses: responsesInFiles,
               extensions: { ...closed, patternProperties: { '^x-': true } },

@@ -1,10 +1,32 @@
+export type CsvCell = string | null;
+
+/** What a file has at most. */
+export const maxFileRows = 50_000;
+export const maxFileBytes = 20_000_000;
+
 /** A response with a file for spreadsheets instead of JSON. */
 export class CsvFile {
-  readonly text: string;
+  readonly #parts: string[] = [];
+  #length = 0;
 
   /** @param rows cells by row, the names of the columns first; null is an empty cell */
-  constructor(rows: readonly (readonly (string | null)[])[]) {
-    this.text = rows.map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('');
+  constructor(rows: readonly (readonly CsvCell[])[]) {
+    this.add(rows);
+  }
+
+  add(rows: readonly (readonly CsvCell[])[]): void {
+    const part = rows.map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('');
+    this.#parts.push(part);
+    this.#length += Buffer.byteLength(part);
+  }
+
+  get text(): string {
+    return this.#parts.join('');
+  }
+
+  /** Size in bytes. */
+  get length(): number {
+    return this.#length;
   }
 }
 
@@ -13,7 +35,7 @@ const formula = /^[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]/;
 const number = /^-?\d+(\.\d+)?$/;
 
 /** A cell as in RFC 4180. A text that would be a formula starts with an apostrophe, so that it is shown as it is. */
-function cellOf(value: string | null): string {
+function cellOf(value: CsvCell): string {
   if (value === null) return '';
   const text = formula.test(value) && !number.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -1,9 +1,12 @@
+import type { Choice } from '../contract/choices.ts';
+import type { CsvFile } from '../contract/csv.ts';
 import { Rejection } from '../contract/rejection.ts';
 import type { Context } from '../entity/context.ts';
 import type { Entity } from '../entity/entity.ts';
 import type { EntityType, StoredRow } from '../entity/row.ts';
 import { aggregateReader } from './aggregate.ts';
 import type { AggregateRequest } from './aggregate-request.ts';
+import { groupsFile, rowsFile } from './csv-files.ts';
 import { entityTag } from './entity-tag.ts';
 import type { Page, PageRequest, PageScope, Reader } from './page.ts';
 import { findById, pageReader } from './read.ts';
@@ -22,10 +25,27 @@ export function pageOf<Type extends EntityType>(entity: Entity<Type>) {
   };
 }
 
+/** Creates the handler of a search, which returns a page or a file. */
+export function searchOf<Type extends EntityType>(entity: Entity<Type>) {
+  const page = pageOf(entity);
+  return async (
+    context: Context,
+    input: { readonly body: PageRequest & Choice; readonly query: { readonly format?: string } },
+  ): Promise<{ readonly status: 200; readonly body: Page<StoredRow<Type>> | CsvFile }> =>
+    input.query.format === 'csv'
+      ? { status: 200, body: await context.read(rowsFile(context, pageScope(context), entity, input.body), true) }
+      : page(context, input);
+}
+
 /** Creates the handler of an aggregate of an entity's rows. Each keeps a processor of the database busy. */
 export function aggregateOf<Type extends EntityType>(entity: Entity<Type>) {
-  return async (context: Context, { body }: { readonly body: AggregateRequest }) => {
+  return async (
+    context: Context,
+    { body, query }: { readonly body: AggregateRequest; readonly query: { readonly format?: string } },
+  ) => {
     const scope = { ...readerOf(context), vault: context.service.vault, name: context.operation.id };
+    if (query.format === 'csv')
+      return { status: 200 as const, body: await context.read(groupsFile(scope, entity, body), true) };
     return { status: 200 as const, body: await context.read(aggregateReader(scope, entity, body), true) };
   };
 }

@@ -1,4 +1,4 @@
-import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
+import { aggregateOf, byId, pageOf, searchOf } from '../../query/handlers.ts';
 import { draftInvoice } from './draft/draft-invoice.ts';
 import { draftInvoiceHistory } from './draft/draft-invoice-history.ts';
 import { billedLine } from './invoice/billed-line.ts';
@@ -18,33 +18,33 @@ import './payment/payment-rules.ts';
 
 export const billing = {
   listPayments: pageOf(payment),
-  searchPayments: pageOf(payment),
+  searchPayments: searchOf(payment),
   getPayment: byId(payment),
   aggregatePayments: aggregateOf(payment),
   createQuickPaymentLink,
   getQuickPaymentLink: byId(quickPaymentLink),
-  searchQuickPaymentLinks: pageOf(quickPaymentLink),
+  searchQuickPaymentLinks: searchOf(quickPaymentLink),
   listDraftInvoiceHistories: pageOf(draftInvoiceHistory),
-  searchDraftInvoiceHistories: pageOf(draftInvoiceHistory),
-  searchDraftInvoices: pageOf(draftInvoice),
+  searchDraftInvoiceHistories: searchOf(draftInvoiceHistory),
+  searchDraftInvoices: searchOf(draftInvoice),
   getDraftInvoice: byId(draftInvoice),
   listInvoices: pageOf(invoice),
-  searchInvoices: pageOf(invoice),
+  searchInvoices: searchOf(invoice),
   getInvoice: byId(invoice),
   aggregateInvoices: aggregateOf(invoice),
   listUnpaidInvoices,
   listBilledLines: pageOf(billedLine),
-  searchBilledLines: pageOf(billedLine),
+  searchBilledLines: searchOf(billedLine),
   aggregateBilledLines: aggregateOf(billedLine),
   sendInvoice,
   getMail: byId(mail),
-  searchMails: pageOf(mail),
+  searchMails: searchOf(mail),
   getClientStatement,
   listJournalEntries: pageOf(journalEntry),
-  searchJournalEntries: pageOf(journalEntry),
+  searchJournalEntries: searchOf(journalEntry),
   aggregateJournalEntries: aggregateOf(journalEntry),
   listLedgerEntries: pageOf(ledgerEntry),
-  searchLedgerEntries: pageOf(ledgerEntry),
+  searchLedgerEntries: searchOf(ledgerEntry),
   getLedgerEntry: byId(ledgerEntry),
   aggregateLedgerEntries: aggregateOf(ledgerEntry),
 };

@@ -1,10 +1,10 @@
-import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
+import { aggregateOf, byId, pageOf, searchOf } from '../../query/handlers.ts';
 import { client } from './client.ts';
 import { clientGroup } from './client-group.ts';
 
 export const clients = {
   listClients: pageOf(client),
-  searchClients: pageOf(client),
+  searchClients: searchOf(client),
   getClient: byId(client),
   aggregateClients: aggregateOf(client),
   listClientGroups: pageOf(clientGroup),

@@ -1,4 +1,4 @@
-import { byId, pageOf } from '../../query/handlers.ts';
+import { byId, pageOf, searchOf } from '../../query/handlers.ts';
 import { contact } from './contact.ts';
 import { contactClient } from './contact-client.ts';
 import { contactInfo } from './contact-info.ts';
@@ -10,10 +10,10 @@ export const contacts = {
   onboardClient,
   listContactClients: pageOf(contactClient),
   listContactInfos: pageOf(contactInfo),
-  searchContactInfos: pageOf(contactInfo),
+  searchContactInfos: searchOf(contactInfo),
   getContactInfo: byId(contactInfo),
   listContacts: pageOf(contact),
-  searchContacts: pageOf(contact),
+  searchContacts: searchOf(contact),
   getContact: byId(contact),
   listContactsByClient,
   upsertContacts,

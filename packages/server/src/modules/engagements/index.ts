@@ -1,4 +1,4 @@
-import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
+import { aggregateOf, byId, pageOf, searchOf } from '../../query/handlers.ts';
 import { createEngagement } from './createEngagement.ts';
 import { createEngagementBatch } from './createEngagementBatch.ts';
 import { engagement } from './engagement.ts';
@@ -9,7 +9,7 @@ import { updateEngagement } from './updateEngagement.ts';
 
 export const engagements = {
   listEngagements: pageOf(engagement),
-  searchEngagements: pageOf(engagement),
+  searchEngagements: searchOf(engagement),
   getEngagement: byId(engagement),
   aggregateEngagements: aggregateOf(engagement),
   updateEngagement,

@@ -1,4 +1,4 @@
-import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
+import { aggregateOf, byId, pageOf, searchOf } from '../../query/handlers.ts';
 import { assignStaff } from './assignStaff.ts';
 import { createProjectsFromTemplate } from './createProjectsFromTemplate.ts';
 import { job } from './job.ts';
@@ -14,13 +14,13 @@ export const projects = {
   getJob: byId(job),
   listJobTemplates: pageOf(jobTemplate),
   listProjects: pageOf(project),
-  searchProjects: pageOf(project),
+  searchProjects: searchOf(project),
   getProject: byId(project),
   aggregateProjects: aggregateOf(project),
   listTaskTypes,
-  searchTaskTypes: pageOf(taskType),
+  searchTaskTypes: searchOf(taskType),
   getTask: byId(task),
-  searchTasks: pageOf(task),
+  searchTasks: searchOf(task),
   aggregateTasks: aggregateOf(task),
   createProjectsFromTemplate,
   assignStaff,

@@ -1,4 +1,4 @@
-import { byId, pageOf } from '../../query/handlers.ts';
+import { byId, pageOf, searchOf } from '../../query/handlers.ts';
 import { createStaff } from './createStaff.ts';
 import { createStaffTypes } from './createStaffTypes.ts';
 import { staff } from './staff.ts';
@@ -7,7 +7,7 @@ import { updateStaff } from './updateStaff.ts';
 
 export const staffHandlers = {
   listStaff: pageOf(staff),
-  searchStaff: pageOf(staff),
+  searchStaff: searchOf(staff),
   getStaff: byId(staff),
   createStaff,
   updateStaff,

@@ -1,4 +1,4 @@
-import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
+import { aggregateOf, byId, pageOf, searchOf } from '../../query/handlers.ts';
 import { codes, entries } from './codes-and-entries.ts';
 import { expenseEntry } from './expense-entry.ts';
 import { timeEntry } from './time-entry.ts';
@@ -7,15 +7,15 @@ import { wipEntry } from './wip-entry.ts';
 
 export const time = {
   listWip: pageOf(wipEntry),
-  searchWip: pageOf(wipEntry),
+  searchWip: searchOf(wipEntry),
   getWip: byId(wipEntry),
   aggregateWip: aggregateOf(wipEntry),
   listTimeEntries: pageOf(timeEntry),
-  searchTimeEntries: pageOf(timeEntry),
+  searchTimeEntries: searchOf(timeEntry),
   getTimeEntry: byId(timeEntry),
   aggregateTimeEntries: aggregateOf(timeEntry),
   listExpenseEntries: pageOf(expenseEntry),
-  searchExpenseEntries: pageOf(expenseEntry),
+  searchExpenseEntries: searchOf(expenseEntry),
   getExpenseEntry: byId(expenseEntry),
   aggregateExpenseEntries: aggregateOf(expenseEntry),
   listCodeTypes: codes.listTypes,

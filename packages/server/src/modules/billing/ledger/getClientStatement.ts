@@ -1,6 +1,6 @@
 import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
-import { CsvFile } from '../../../contract/csv.ts';
+import { CsvFile, maxFileRows } from '../../../contract/csv.ts';
 import type { Result } from '../../../contract/handler.ts';
 import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
@@ -23,8 +23,6 @@ interface Period {
 
 /** As the contract says. */
 const standardPageSize = 50;
-/** Maximum number of movements of a file, which is written in memory. */
-const maxFileMovements = 50_000;
 
 /** Returns the movements of what a client owes, with the balances before and after them. */
 export const getClientStatement: Handler<'getClientStatement'> = (context, { path, query }) => {
@@ -42,12 +40,12 @@ export const getClientStatement: Handler<'getClientStatement'> = (context, { pat
     const period = { clientId: path.id, currency, from, to };
     const balances = await balancesOf(session, tenant.id, period);
     if (format === 'csv') {
-      const movements = await session.all(movementsOf(tenant.id, period, { ...balances, limit: maxFileMovements + 1 }));
-      if (movements.length > maxFileMovements)
+      const movements = await session.all(movementsOf(tenant.id, period, { ...balances, limit: maxFileRows + 1 }));
+      if (movements.length > maxFileRows)
         throw invalid(
           '/from',
           'OUT_OF_RANGE',
-          `A file has at most ${maxFileMovements} movements. Choose a shorter period.`,
+          `A file has at most ${maxFileRows} movements. Choose a shorter period.`,
           'query',
         );
       return { status: 200, body: fileOf(period, balances, movements) };
