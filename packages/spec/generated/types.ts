@@ -6423,6 +6423,7 @@ export interface components {
          *     | `PAYLNK_C` | create payment links, and read unpaid invoices |
          *     | `ENGMT_R`, `ENGMT_C`, `ENGMT_W` | read, create and update engagements and their documents |
          *     | `RECORD_R`, `RECORD_W` | use the records API, in addition to the role for the type of the record |
+         *     | `IMPORT_W` | import the history of other systems, in addition to the roles of the records |
          *     | `CUSTOM_TYPE_R`, `CUSTOM_TYPE_W` | read and write the definitions of custom record types |
          *     | `FILE_R`, `FILE_DL`, `FILE_W` | read the metadata of files, download them, upload and archive them |
          *     | `EVNT_SUB_R`, `EVNT_SUB_W` | read and write event subscriptions |
@@ -6432,7 +6433,7 @@ export interface components {
          *     Values can be added in any release.
          * @enum {string}
          */
-        Role: "API_ADMIN" | "REF_R" | "REF_W" | "CLNT_R" | "CLNT_C" | "CLNT_W" | "CNTCT_R" | "CNTCT_W" | "JOB_R" | "JOB_C" | "JOB_W" | "JOB_ASGN" | "STAFF_R" | "STAFF_W" | "RATE_R" | "RATE_W" | "TASK_R" | "TASK_W" | "TIME_R" | "TIME_W" | "TIME_APRV" | "CODE_R" | "CODE_W" | "WIP_R" | "WIP_W" | "DINVC_R" | "DINVC_W" | "DINVC_APRV" | "BOOKS_CLOSE" | "JRNL_R" | "INVC_R" | "INVC_W" | "PYMT_R" | "PYMT_W" | "PAYLNK_C" | "ENGMT_R" | "ENGMT_C" | "ENGMT_W" | "RECORD_R" | "RECORD_W" | "CUSTOM_TYPE_R" | "CUSTOM_TYPE_W" | "FILE_R" | "FILE_DL" | "FILE_W" | "EVNT_SUB_R" | "EVNT_SUB_W" | "PYMT_EVNT_ALL" | "WHSEC_R" | "WHSEC_W";
+        Role: "API_ADMIN" | "REF_R" | "REF_W" | "CLNT_R" | "CLNT_C" | "CLNT_W" | "CNTCT_R" | "CNTCT_W" | "JOB_R" | "JOB_C" | "JOB_W" | "JOB_ASGN" | "STAFF_R" | "STAFF_W" | "RATE_R" | "RATE_W" | "TASK_R" | "TASK_W" | "TIME_R" | "TIME_W" | "TIME_APRV" | "CODE_R" | "CODE_W" | "WIP_R" | "WIP_W" | "DINVC_R" | "DINVC_W" | "DINVC_APRV" | "BOOKS_CLOSE" | "JRNL_R" | "INVC_R" | "INVC_W" | "PYMT_R" | "PYMT_W" | "PAYLNK_C" | "ENGMT_R" | "ENGMT_C" | "ENGMT_W" | "RECORD_R" | "RECORD_W" | "IMPORT_W" | "CUSTOM_TYPE_R" | "CUSTOM_TYPE_W" | "FILE_R" | "FILE_DL" | "FILE_W" | "EVNT_SUB_R" | "EVNT_SUB_W" | "PYMT_EVNT_ALL" | "WHSEC_R" | "WHSEC_W";
         /**
          * Currency
          * @description ISO 4217 code of a currency. It must be assigned, and have at most two decimals: `KWD` is rejected. Amounts have the minor units of their
@@ -7210,6 +7211,13 @@ export interface components {
             /** @description Clients. */
             data: components["schemas"]["Client"][];
         };
+        /**
+         * File format
+         * @description Format of a response, `json` for pages, or `csv` for a file for spreadsheets. Values can be added in any release.
+         * @default json
+         * @enum {string}
+         */
+        FileFormat: "json" | "csv";
         /**
          * Client status condition
          * @description Condition on the status of a client. Operators are combined with AND.
@@ -22347,6 +22355,21 @@ export interface components {
          */
         EntryType: "TimeEntry" | "ExpenseEntry";
         /**
+         * Record source
+         * @description Where a record comes from. `IMPORT` is the history of another system; it requires `IMPORT_W` in addition to the roles of the record.
+         *
+         *     - A new row can have each state that callers can bring it to, by one record: with the roles, conditions and entries of the ledger of all
+         *       transitions to it. Time and expenses do not need another person for their approval.
+         *     - An imported ACH payment can be `COMPLETED`, and an imported invoice a credit note: its total is negative.
+         *     - A row that has got further meanwhile keeps its state. The record is then `UNCHANGED` if all else is the same, and otherwise fails with `INVALID_STATE`; so
+         *       repeating an import changes nothing.
+         *
+         *     Values can be added in any release.
+         * @example IMPORT
+         * @enum {string}
+         */
+        RecordSource: "IMPORT";
+        /**
          * Entry upsert record
          * @description Entry to create or update.
          */
@@ -32330,6 +32353,7 @@ export interface components {
              * @example ts-2026-09-29-027-1
              */
             systemRef: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -32367,6 +32391,7 @@ export interface components {
              * @example ts-2026-09-29-027-1
              */
             systemRef: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33247,6 +33272,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33276,6 +33302,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33305,6 +33332,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33334,6 +33362,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33363,6 +33392,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33392,6 +33422,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33421,6 +33452,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33450,6 +33482,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33479,6 +33512,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33508,6 +33542,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33537,6 +33572,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33566,6 +33602,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33595,6 +33632,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33624,6 +33662,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33653,6 +33692,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33682,6 +33722,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33711,6 +33752,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33740,6 +33782,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33769,6 +33812,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33798,6 +33842,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33827,6 +33872,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33856,6 +33902,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33885,6 +33932,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33914,6 +33962,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33943,6 +33992,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -33972,6 +34022,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -34001,6 +34052,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -34031,6 +34083,7 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            source?: components["schemas"]["RecordSource"];
             /**
              * Expected version
              * Format: int32
@@ -41624,6 +41677,12 @@ export interface components {
          */
         Tenant: string;
         /**
+         * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+         *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+         *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+         */
+        Format: components["schemas"]["FileFormat"];
+        /**
          * @description ID of the row.
          * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
          */
@@ -41679,7 +41738,7 @@ export interface components {
         /** @description Currency of the movements; that of the client without it. */
         StatementCurrency: string;
         /** @description Whether to return a page as JSON or the whole statement as a file. */
-        StatementFormat: "json" | "csv";
+        StatementFormat: components["schemas"]["FileFormat"];
         /**
          * @description Readable number of the client, as in its `clientRef`.
          * @example C-01042
@@ -42192,7 +42251,14 @@ export interface operations {
     };
     searchClients: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -42226,6 +42292,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClientPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -42241,7 +42308,14 @@ export interface operations {
     };
     aggregateClients: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -42275,6 +42349,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
@@ -42832,7 +42907,14 @@ export interface operations {
     };
     searchContactInfos: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -42866,6 +42948,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ContactInfoPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -43235,7 +43318,14 @@ export interface operations {
     };
     searchContacts: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -43269,6 +43359,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ContactPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -43690,7 +43781,14 @@ export interface operations {
     };
     searchProjects: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -43724,6 +43822,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProjectPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -43739,7 +43838,14 @@ export interface operations {
     };
     aggregateProjects: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -43773,6 +43879,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
@@ -44118,7 +44225,14 @@ export interface operations {
     };
     searchStaff: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -44152,6 +44266,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StaffPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -44607,7 +44722,14 @@ export interface operations {
     };
     searchPayments: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -44641,6 +44763,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PaymentPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -44656,7 +44779,14 @@ export interface operations {
     };
     aggregatePayments: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -44690,6 +44820,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
@@ -44907,7 +45038,14 @@ export interface operations {
     };
     searchDraftInvoiceHistories: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -44941,6 +45079,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DraftInvoiceHistoryPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -44956,7 +45095,14 @@ export interface operations {
     };
     searchDraftInvoices: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -44990,6 +45136,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DraftInvoicePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -45116,7 +45263,14 @@ export interface operations {
     };
     searchInvoices: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -45150,6 +45304,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InvoicePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -45165,7 +45320,14 @@ export interface operations {
     };
     aggregateInvoices: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -45199,6 +45361,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
@@ -45372,7 +45535,14 @@ export interface operations {
     };
     searchMails: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -45406,6 +45576,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MailPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -45599,7 +45770,14 @@ export interface operations {
     };
     searchBilledLines: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -45633,6 +45811,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BilledLinePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -45648,7 +45827,14 @@ export interface operations {
     };
     aggregateBilledLines: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -45682,6 +45868,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
@@ -45746,7 +45933,14 @@ export interface operations {
     };
     searchJournalEntries: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -45780,6 +45974,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JournalEntryPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -45795,7 +45990,14 @@ export interface operations {
     };
     aggregateJournalEntries: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -45829,6 +46031,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
@@ -45893,7 +46096,14 @@ export interface operations {
     };
     searchLedgerEntries: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -45927,6 +46137,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LedgerEntryPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -45942,7 +46153,14 @@ export interface operations {
     };
     aggregateLedgerEntries: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -45976,6 +46194,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
@@ -46053,7 +46272,14 @@ export interface operations {
     };
     searchQuickPaymentLinks: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -46087,6 +46313,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QuickPaymentLinkPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -46298,7 +46525,14 @@ export interface operations {
     };
     searchTaskTypes: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -46332,6 +46566,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskTypePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -46409,7 +46644,14 @@ export interface operations {
     };
     searchTasks: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -46443,6 +46685,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -46458,7 +46701,14 @@ export interface operations {
     };
     aggregateTasks: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -46492,6 +46742,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
@@ -46556,7 +46807,14 @@ export interface operations {
     };
     searchWip: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -46590,6 +46848,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WipEntryPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -46605,7 +46864,14 @@ export interface operations {
     };
     aggregateWip: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -46639,6 +46905,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
@@ -46765,7 +47032,14 @@ export interface operations {
     };
     searchTimeEntries: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -46799,6 +47073,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TimeEntryPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -46814,7 +47089,14 @@ export interface operations {
     };
     aggregateTimeEntries: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -46848,6 +47130,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
@@ -46974,7 +47257,14 @@ export interface operations {
     };
     searchExpenseEntries: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -47008,6 +47298,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExpenseEntryPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -47023,7 +47314,14 @@ export interface operations {
     };
     aggregateExpenseEntries: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -47057,6 +47355,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
@@ -47625,7 +47924,14 @@ export interface operations {
     };
     searchEngagements: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -47659,6 +47965,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EngagementPage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidSearch"];
@@ -47674,7 +47981,14 @@ export interface operations {
     };
     aggregateEngagements: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
+                 */
+                format?: components["parameters"]["Format"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -47708,6 +48022,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AggregatePage"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["InvalidAggregate"];
