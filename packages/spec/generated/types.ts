@@ -10063,6 +10063,13 @@ export interface components {
             /** @description Where the tax of new documents is rounded. Each document keeps the one with which it was created. Default on creation: `LINE`. */
             taxRounding?: components["schemas"]["TaxRounding"];
             /**
+             * Format: decimal
+             * @description Step of the hours of time on jobs of the org's clients: 0.01, 0.10 or 0.25; null for the `hourIncrement` of the tenant. Earlier entries keep their
+             *     hours.
+             * @example 0.25
+             */
+            timeStep?: DecimalString | null;
+            /**
              * Money
              * Format: decimal
              * @description Largest rest of an invoice that can be settled without a payment (`settleRest` of an invoice), such as bank charges. 0.00 allows none. Default on creation: `0.00`.
@@ -10165,6 +10172,13 @@ export interface components {
             fiscalYearStartMonth: number;
             /** @description Where the tax of new documents is rounded. Each document keeps the one with which it was created. Default on creation: `LINE`. */
             taxRounding: components["schemas"]["TaxRounding"];
+            /**
+             * Format: decimal
+             * @description Step of the hours of time on jobs of the org's clients: 0.01, 0.10 or 0.25; null for the `hourIncrement` of the tenant. Earlier entries keep their
+             *     hours.
+             * @example 0.25
+             */
+            timeStep: DecimalString | null;
             /**
              * Money
              * Format: decimal
@@ -20174,9 +20188,23 @@ export interface components {
              */
             workDate?: string;
             /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began.
+             * @example 2026-09-29T14:00:00.000Z
+             */
+            startedAt?: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the work ended, or null; written together with `startedAt`. `hours` are the time between both, within one step.
+             * @example 2026-09-29T17:30:00.000Z
+             */
+            endedAt?: string | null;
+            /**
              * Hours
              * Format: decimal
-             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
+             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment, or of `timeStep` of the org. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
              * @example 1.50
              */
@@ -20299,9 +20327,23 @@ export interface components {
              */
             workDate: string;
             /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began.
+             * @example 2026-09-29T14:00:00.000Z
+             */
+            startedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the work ended, or null; written together with `startedAt`. `hours` are the time between both, within one step.
+             * @example 2026-09-29T17:30:00.000Z
+             */
+            endedAt: string | null;
+            /**
              * Hours
              * Format: decimal
-             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
+             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment, or of `timeStep` of the org. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
              * @example 1.50
              */
@@ -20485,6 +20527,8 @@ export interface components {
             taskId?: components["schemas"]["UuidFilter"];
             code?: components["schemas"]["TextFilter"];
             workDate?: components["schemas"]["DateFilter"];
+            startedAt?: components["schemas"]["InstantFilter"];
+            endedAt?: components["schemas"]["InstantFilter"];
             hours?: components["schemas"]["DecimalFilter"];
             isBillable?: components["schemas"]["BooleanFilter"];
             description?: components["schemas"]["TextFilter"];
@@ -25750,9 +25794,23 @@ export interface components {
              */
             workDate: string;
             /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began.
+             * @example 2026-09-29T14:00:00.000Z
+             */
+            startedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the work ended, or null; written together with `startedAt`. `hours` are the time between both, within one step.
+             * @example 2026-09-29T17:30:00.000Z
+             */
+            endedAt: string | null;
+            /**
              * Hours
              * Format: decimal
-             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
+             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment, or of `timeStep` of the org. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
              * @example 1.50
              */
@@ -26924,6 +26982,13 @@ export interface components {
             fiscalYearStartMonth: number;
             /** @description Where the tax of new documents is rounded. Each document keeps the one with which it was created. Default on creation: `LINE`. */
             taxRounding: components["schemas"]["TaxRounding"];
+            /**
+             * Format: decimal
+             * @description Step of the hours of time on jobs of the org's clients: 0.01, 0.10 or 0.25; null for the `hourIncrement` of the tenant. Earlier entries keep their
+             *     hours.
+             * @example 0.25
+             */
+            timeStep: DecimalString | null;
             /**
              * Money
              * Format: decimal
@@ -28472,9 +28537,23 @@ export interface components {
              */
             workDate: string;
             /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began.
+             * @example 2026-09-29T14:00:00.000Z
+             */
+            startedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the work ended, or null; written together with `startedAt`. `hours` are the time between both, within one step.
+             * @example 2026-09-29T17:30:00.000Z
+             */
+            endedAt: string | null;
+            /**
              * Hours
              * Format: decimal
-             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
+             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment, or of `timeStep` of the org. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
              * @example 1.50
              */
@@ -35379,7 +35458,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        TimeEntryInstantColumn: "createdAt" | "updatedAt" | "approvedAt";
+        TimeEntryInstantColumn: "createdAt" | "updatedAt" | "startedAt" | "endedAt" | "approvedAt";
         /**
          * Time entry group by instant
          * @description A column to group by, as a whole or in ranges.
@@ -35435,7 +35514,7 @@ export interface components {
          * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
          * @enum {string}
          */
-        TimeEntryOrderedColumn: "createdAt" | "updatedAt" | "workDate" | "hours" | "billingRate" | "amount" | "approvedAt";
+        TimeEntryOrderedColumn: "createdAt" | "updatedAt" | "workDate" | "startedAt" | "endedAt" | "hours" | "billingRate" | "amount" | "approvedAt";
         /**
          * Time entry sum measure
          * @description A figure.
@@ -35471,7 +35550,7 @@ export interface components {
              * @description Column of `groupBy`. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "taskId" | "code" | "workDate" | "hours" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "billingRate" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "task.id" | "task.systemRef" | "task.active" | "task.name" | "task.jobId" | "task.taskTypeId" | "task.assigneeId" | "task.status" | "task.priority" | "task.isBillable";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "taskId" | "code" | "workDate" | "startedAt" | "endedAt" | "hours" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "billingRate" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "task.id" | "task.systemRef" | "task.active" | "task.name" | "task.jobId" | "task.taskTypeId" | "task.assigneeId" | "task.status" | "task.priority" | "task.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -40065,7 +40144,7 @@ export interface components {
          * @description Name of a property of `Org`.
          * @enum {string}
          */
-        OrgField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "code" | "currency" | "country" | "timeZone" | "vatId" | "fiscalYearStartMonth" | "taxRounding" | "settleWithin" | "booksClosedThrough";
+        OrgField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "code" | "currency" | "country" | "timeZone" | "vatId" | "fiscalYearStartMonth" | "taxRounding" | "timeStep" | "settleWithin" | "booksClosedThrough";
         /**
          * Org list request
          * @description Page of a list.
@@ -40971,7 +41050,7 @@ export interface components {
          * @description Name of a property of `TimeEntry`.
          * @enum {string}
          */
-        TimeEntryField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "staffId" | "jobId" | "taskId" | "code" | "workDate" | "hours" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "billingRate" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+        TimeEntryField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "staffId" | "jobId" | "taskId" | "code" | "workDate" | "startedAt" | "endedAt" | "hours" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "billingRate" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
         /**
          * Time entry relation
          * @description Row that a `TimeEntry` refers to: `staff` requires `STAFF_R`, `job` requires `JOB_R`, `task` requires `TASK_R`, `approvedBy` requires `STAFF_R`, `invoice` requires `INVC_R`.

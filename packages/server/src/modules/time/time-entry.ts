@@ -8,8 +8,9 @@ import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { decimals } from '../../platform/arithmetic.ts';
 import { type Decimal, parseDecimal, zero } from '../../platform/decimal.ts';
+import { client } from '../clients/index.ts';
 import { job, task, taskType } from '../projects/index.ts';
-import { nonWorkCode, workCode } from '../reference/index.ts';
+import { nonWorkCode, org, workCode } from '../reference/index.ts';
 import { staff } from '../staff/index.ts';
 import {
   announceWork,
@@ -100,6 +101,7 @@ function complete(change: TimeChange, plan: Plan): void {
   checkOpenJob(change, plan);
   if (isOtherWork(change)) completeWork(change, plan);
   checkHours(change, plan);
+  checkTimes(change, plan);
   completeDecision(change, plan);
   const billingRate = (values.isBillable ? rateOf(change, plan) : undefined) ?? zero;
   const currency = (values.jobId === null ? undefined : plan.get(job, values.jobId)?.currency) ?? plan.tenant.currency;
@@ -159,13 +161,54 @@ function checkHours({ values, previous }: TimeChange, plan: Plan): void {
   const { hours, reversesSystemRef } = values;
   // The tenant may have had another increment when these hours were recorded.
   if (previous?.hours.eq(hours) && reversesSystemRef === previous.reversesSystemRef) return;
-  const increment = plan.tenant.settings.hourIncrement;
-  if (!hours.mod(increment).eq(zero)) throw invalidField('hours', `hours must be a multiple of ${increment}.`);
+  const increment = stepOf(values, plan);
+  if (!hours.mod(increment).eq(zero))
+    throw invalidField('hours', `hours must be a multiple of ${increment.toFixed(2)}.`);
   if (reversesSystemRef !== null) {
     if (!hours.lt(zero)) throw invalidField('hours', 'hours of a reversal must be negative.');
   } else if (!hours.gt(zero) || hours.gt(maxHoursPerDay)) {
     throw invalidField('hours', 'hours must be more than 0 and at most 24.');
   }
+}
+
+/** The step of the hours of an entry: that of the org of its job, otherwise the increment of the tenant. */
+function stepOf({ jobId }: Row<'TimeEntry'>, plan: Plan): Decimal {
+  const clientId = jobId === null ? undefined : plan.get(job, jobId)?.clientId;
+  const orgId = clientId === undefined ? undefined : plan.get(client, clientId)?.orgId;
+  return (
+    (orgId === undefined ? null : plan.get(org, orgId)?.timeStep) ?? parseDecimal(plan.tenant.settings.hourIncrement)
+  );
+}
+
+const hour = parseDecimal('3600000');
+
+/** Checks that the work began on its day, and that the hours are the time that it took. A reversal can be of a part of that. */
+function checkTimes({ values, previous }: TimeChange, plan: Plan): void {
+  const { startedAt, endedAt, workDate, hours } = values;
+  const isUnchanged = (['startedAt', 'endedAt', 'workDate'] as const).every(
+    (name) => values[name] === previous?.[name],
+  );
+  if (isUnchanged && previous?.hours.eq(hours) === true) return;
+  if (startedAt === null && endedAt === null) return;
+  if (startedAt === null || endedAt === null)
+    throw invalidField(startedAt === null ? 'startedAt' : 'endedAt', 'startedAt and endedAt are written together.');
+  const taken = parseDecimal(String(Date.parse(endedAt) - Date.parse(startedAt)));
+  if (!taken.gt(zero)) throw invalidField('endedAt', 'endedAt must be after startedAt.');
+  if (plan.dayOf(startedAt) !== workDate)
+    throw invalidField('workDate', `workDate must be ${plan.dayOf(startedAt)}, the day on which the work began.`);
+  if (
+    values.reversesSystemRef !== null ||
+    hours
+      .times(hour)
+      .minus(taken)
+      .abs()
+      .lt(hour.times(stepOf(values, plan)))
+  )
+    return;
+  throw invalidField(
+    'hours',
+    `hours must be the ${taken.div(hour).toFixed(2)} from startedAt to endedAt, within one step.`,
+  );
 }
 
 /** A reversal has the rate of the reversed entry, so that both add up to zero. */

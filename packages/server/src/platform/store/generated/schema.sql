@@ -2092,13 +2092,15 @@ create table org (
   tax_rounding text collate "C" default 'LINE'::text not null,
   vat_id text collate "C",
   settle_within numeric(16,2) default 0 not null,
+  time_step numeric(10,2),
   constraint org_code_unique UNIQUE (tenant_id, code),
   constraint org_fiscal_year_start_month_range CHECK (fiscal_year_start_month >= 1 AND fiscal_year_start_month <= 12),
   constraint org_name_unique UNIQUE (tenant_id, name),
   constraint org_pkey PRIMARY KEY (tenant_id, id),
   constraint org_settle_within_range CHECK (settle_within >= 0::numeric),
   constraint org_system_ref_unique UNIQUE (tenant_id, system_ref),
-  constraint org_tax_rounding_enum CHECK (tax_rounding = ANY (ARRAY['LINE'::text, 'DOCUMENT'::text]))
+  constraint org_tax_rounding_enum CHECK (tax_rounding = ANY (ARRAY['LINE'::text, 'DOCUMENT'::text])),
+  constraint org_time_step_range CHECK (time_step = ANY (ARRAY[0.01, 0.10, 0.25]))
 );
 CREATE INDEX org_metadata_index ON org USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX org_updated_at_index ON org USING btree (tenant_id, updated_at, id);
@@ -2901,10 +2903,13 @@ create table time_entry (
   approved_at timestamp(3) with time zone,
   created_by_api_user_id uuid,
   metadata jsonb default '{}'::jsonb not null,
+  started_at timestamp(3) with time zone,
+  ended_at timestamp(3) with time zone,
   constraint time_entry_amount_agrees CHECK (amount = work_amount(hours, billing_rate, 2) OR amount = work_amount(hours, billing_rate, 0)),
   constraint time_entry_approved_at_agrees CHECK ((status = 'APPROVED'::text) = (approved_at IS NOT NULL)),
   constraint time_entry_approved_by_id_reference FOREIGN KEY (tenant_id, approved_by_id) REFERENCES staff(tenant_id, id),
   constraint time_entry_billing_rate_range CHECK (billing_rate >= 0::numeric AND billing_rate < '100000000000'::numeric AND scale(billing_rate) <= 4),
+  constraint time_entry_ended_at_order CHECK ((started_at IS NULL) = (ended_at IS NULL) AND (ended_at > started_at) IS NOT FALSE),
   constraint time_entry_hours_range CHECK (
 CASE
     WHEN reverses_system_ref IS NULL THEN hours > 0::numeric AND hours <= 24::numeric
