@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { contract } from '../contract/contract.ts';
+import { typesWith } from '../modules/bulk/index.ts';
 import { databaseClock } from '../platform/database-clock.ts';
 import type { FirmCalls } from './firm-calls.ts';
 
@@ -59,10 +61,22 @@ const samples: Readonly<Record<string, Sample>> = {
   },
 };
 
-/** The events that can be triggered, such as `Client.CREATE`. */
-export const triggers: readonly string[] = Object.entries(samples).flatMap(([type, { operations }]) =>
-  operations.map((operation) => `${type}.${operation}`),
+const isSent = (type: string, operation: Operation) =>
+  Object.values(contract.webhooks).some(
+    ({ post: { 'x-event': event } }) =>
+      event.entityType === type && event.operation === operation && event.setting === undefined,
+  );
+
+/** Types of which an existing row is changed, by metadata: creating one takes more than a call. */
+const changed = [...typesWith('x-record')].flatMap(([type, { operations }]) =>
+  samples[type] === undefined && operations.includes('UPDATE') && isSent(type, 'UPDATE') ? [type] : [],
 );
+
+/** The events that can be triggered, such as `Client.CREATE`. */
+export const triggers: readonly string[] = [
+  ...Object.entries(samples).flatMap(([type, { operations }]) => operations.map((operation) => `${type}.${operation}`)),
+  ...changed.map((type) => `${type}.UPDATE`),
+];
 
 interface WriteResult {
   readonly records: readonly {
@@ -73,7 +87,7 @@ interface WriteResult {
 }
 
 /**
- * Makes a real change that emits the event: creates a row, and changes or deactivates it.
+ * Makes a real change that emits the event: creates a row, and changes or deactivates it, or changes metadata of an existing one.
  *
  * @returns the ID of the row.
  * @throws Error with a sentence if the event cannot be triggered, or the change is rejected.
@@ -81,14 +95,26 @@ interface WriteResult {
 export async function triggerEvent(calls: FirmCalls, event: string): Promise<string> {
   const [type = '', operation = ''] = event.split('.');
   const sample = samples[type];
-  if (sample === undefined || !sample.operations.some((one) => one === operation))
-    throw new Error(`"${event}" cannot be triggered. These can: ${triggers.join(', ')}.`);
+  if (!triggers.includes(event)) throw new Error(`"${event}" cannot be triggered. These can: ${triggers.join(', ')}.`);
   const suffix = randomBytes(4).toString('hex').toUpperCase();
+  if (sample === undefined) return changeRow(calls, type, suffix);
   const record = { type, systemRef: `webhook-trigger-${suffix}` };
   const id = await write(calls, 'POST', { ...record, attributes: await sample.create(calls, suffix) });
   if (operation === 'UPDATE') await write(calls, 'PUT', { ...record, attributes: sample.change });
   if (operation === 'DELETE') await write(calls, 'DELETE', record);
   return id;
+}
+
+async function changeRow(calls: FirmCalls, type: string, suffix: string): Promise<string> {
+  const { data } = await calls.call<{ data: { systemRef: string; active: boolean }[] }>(
+    'POST',
+    `/api/v1/records/batch/${type}`,
+    { pageSize: 100 },
+  );
+  const row = data.find(({ active }) => active);
+  if (row === undefined) throw new Error(`The tenant has no ${type} to change. Create one first.`);
+  const metadata = { 'webhook-trigger': suffix };
+  return write(calls, 'PUT', { type, systemRef: row.systemRef, metadata, attributes: {} });
 }
 
 async function write({ call }: FirmCalls, method: string, record: object): Promise<string> {

@@ -26,6 +26,8 @@ import { checkRest, partWrittenOff, writeOffInvoice } from './write-off-invoice.
 
 type InvoiceChange = PendingChange<'Invoice'>;
 
+/** What callers keep with any row, whatever its state is. */
+const callersOwn: ReadonlySet<string> = new Set(['sysRefs', 'metadata']);
 /** Fields that callers can write on an existing invoice. */
 const writableLater: ReadonlySet<string> = new Set([
   'status',
@@ -215,7 +217,9 @@ function completeChange(change: InvoiceChange, plan: Plan): void {
   if (input.settleRest === true && isOpen(previous)) values.status = 'PAID';
   const amountWrittenOff = partWrittenOff(change, plan);
   if (amountWrittenOff === undefined && !isChanged(entity, previous, values)) return;
-  const changed = changedFields(entity, previous, values).find((name) => !writableLater.has(name));
+  const changed = changedFields(entity, previous, values).find(
+    (name) => !writableLater.has(name) && !callersOwn.has(name),
+  );
   if (changed !== undefined)
     throw new Rejection(
       'INVALID_STATE',
