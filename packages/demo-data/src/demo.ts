@@ -5,7 +5,7 @@ import { setTenantSetting } from '@financial-automation/server/operator/tenant-s
 import { createTenant, tenantNamed } from '@financial-automation/server/operator/tenants';
 import { pasteable } from '@financial-automation/server/platform/operator-command';
 import { seedDemoData } from './demo-data.ts';
-import { loadProfile } from './profiles/load-profile.ts';
+import { isLoaded, loadProfile } from './profiles/load-profile.ts';
 import { LoadOfOtherVersion } from './profiles/write-firm.ts';
 import { storyId } from './story-id.ts';
 
@@ -30,6 +30,7 @@ export async function demo(environment: NodeJS.ProcessEnv): Promise<void> {
   }
   const key = await demoKey(operator);
   const { command, note } = operatorCommand(service, environment);
+  const hasYears = await isLoaded({ service, tenant: await tenantNamed(operator, tenant) });
   console.log(`
 The API is served at ${address} with the demo tenant "${tenant}".
 
@@ -62,8 +63,7 @@ ${note}${
     ? '\nWEBHOOK_ALLOW_LOOPBACK is on: events can be sent to any port of this machine. For development only.\n'
     : ''
 }${service.processor?.isTest === true ? '\nPayments through links are tests: no money moves. Test cards are listed on the payment page.\n' : ''}
-Three years of a small firm are added to the tenant in the background, at the first start for a minute.
-Press Ctrl+C to stop. ${whereDataIs(service)}`);
+${hasYears ? '' : 'Three years of a small firm are added to the tenant in the background, which takes about a minute.\n'}Press Ctrl+C to stop. ${whereDataIs(service)}`);
   const stopping = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
   await addYears(operator, stopping.signal).then(

@@ -45,6 +45,12 @@ export async function loadProfile(
   return undefined;
 }
 
+/** Whether a tenant has all data of a profile. */
+export async function isLoaded({ service, tenant }: Pick<Writing, 'service' | 'tenant'>): Promise<boolean> {
+  const found = await service.store.read(tenant.id, (session) => readCounter(session, tenant.id, complete));
+  return found !== undefined;
+}
+
 async function todayOf({ service, tenant }: Pick<Writing, 'service' | 'tenant'>): Promise<string> {
   const [row] = await service.store.read(tenant.id, (session) =>
     session.all(sql<{ day: string }>`select today()::text as day`),

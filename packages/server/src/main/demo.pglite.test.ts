@@ -72,31 +72,37 @@ test('start › rejects a port that is in use before it creates anything', async
 });
 
 /** Three more starts, of what `demo-data` does with its key. */
-nightlyTest?.('start › keeps the key unless it was revoked', async () => {
-  const server = await startDemo(environment);
-  server.kill('SIGTERM');
-  await server.finished;
-  // What was saved or written into a script works after the next start.
-  const again = await startDemo(environment);
-  expect(printedKey(again.written())).toBe(printedKey(server.written()));
-  const all: { id: string; user: string }[] = JSON.parse(
-    (await runCli(environment, 'api-key', 'list', 'hartwell', '--json')).out,
-  );
-  const keys = all.filter(({ user }) => user === 'demo');
-  expect(keys).toMatchObject([{ user: 'demo', revokedAt: null }]);
-  // Unless it was revoked.
-  await runCli(environment, 'api-key', 'revoke', 'hartwell', keys[0]?.id ?? '');
-  again.kill('SIGTERM');
-  await again.finished;
-  const last = await startDemo(environment);
-  expect(printedKey(last.written())).not.toBe(printedKey(server.written()));
-  const apiKey = printedKey(last.written());
-  const body = JSON.stringify({ apiKey });
-  const token = { method: 'POST', path: '/v1/auth/token', headers: { 'Content-Type': 'application/json' }, body };
-  expect(await wire(last.address, token)).toMatchObject({ status: 200 });
-  last.kill('SIGTERM');
-  await last.finished;
-});
+nightlyTest?.(
+  'start › keeps the key unless it was revoked, and says that it adds three years only when it does',
+  async () => {
+    const server = await startDemo(environment);
+    expect(server.written()).toContain('Three years of a small firm are added');
+    await server.wrote('now also has three years');
+    server.kill('SIGTERM');
+    await server.finished;
+    // What was saved or written into a script works after the next start.
+    const again = await startDemo(environment);
+    expect(again.written()).not.toContain('Three years');
+    expect(printedKey(again.written())).toBe(printedKey(server.written()));
+    const all: { id: string; user: string }[] = JSON.parse(
+      (await runCli(environment, 'api-key', 'list', 'hartwell', '--json')).out,
+    );
+    const keys = all.filter(({ user }) => user === 'demo');
+    expect(keys).toMatchObject([{ user: 'demo', revokedAt: null }]);
+    // Unless it was revoked.
+    await runCli(environment, 'api-key', 'revoke', 'hartwell', keys[0]?.id ?? '');
+    again.kill('SIGTERM');
+    await again.finished;
+    const last = await startDemo(environment);
+    expect(printedKey(last.written())).not.toBe(printedKey(server.written()));
+    const apiKey = printedKey(last.written());
+    const body = JSON.stringify({ apiKey });
+    const token = { method: 'POST', path: '/v1/auth/token', headers: { 'Content-Type': 'application/json' }, body };
+    expect(await wire(last.address, token)).toMatchObject({ status: 200 });
+    last.kill('SIGTERM');
+    await last.finished;
+  },
+);
 
 test('operator › rejects a data directory without a database, and creates nothing there', async () => {
   const wrong = { ...environment, DATA_DIR: `${environment.DATA_DIR}-wrong` };
