@@ -145,7 +145,10 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
   contract: [
     {
       name: 'rules, generators, samples and the mock, in whole',
-      command: [...vitest, ...nightlyFiles('{openapi,packages/{spec,mock}/test,scripts}/**/*.nightly.test.ts')],
+      command: [
+        ...vitest,
+        ...nightlyFiles('{openapi,packages/{spec,mock,examples}/test,scripts}/**/*.nightly.test.ts'),
+      ],
       environment: { NIGHTLY: 'yes' },
     },
     {

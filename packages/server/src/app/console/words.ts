@@ -60,7 +60,10 @@ const operators: Readonly<Record<string, string>> = {
   _gte: 'is at least',
   _lt: 'is less than',
   _lte: 'is at most',
+  _like: 'matches',
+  _nlike: 'does not match',
   _ilike: 'contains',
+  _nilike: 'does not contain',
   _contains: 'contains',
 };
 
@@ -91,6 +94,8 @@ const transitions: Readonly<Record<string, string>> = {
   VOIDED: 'Void',
   WAITING: 'Wait',
   WRITTEN_OFF: 'Write off',
+  'POSTED PAID': 'Settle the rest',
+  'PARTIALLY_PAID PAID': 'Settle the rest',
   'WRITTEN_OFF POSTED': 'Undo the write-off',
   'WRITTEN_OFF PARTIALLY_PAID': 'Undo the write-off',
   'WRITTEN_OFF PARTIALLY_BILLED': 'Undo a part of the write-off',
