@@ -23,7 +23,12 @@ export async function tokenOf(address: string, apiKey: string): Promise<string> 
 }
 
 /** Examples of requests that cannot succeed in the demo tenant as it is created, and why. */
-const inOtherState: Record<string, string> = { 'updateEngagement send': 'The engagement of the examples is signed.' };
+const inOtherState: Record<string, string> = {
+  'updateEngagement send': 'The engagement of the examples is signed.',
+  'sendInvoice with_link': 'The server of the demo tenant has no mail server.',
+};
+/** Searches of rows that only a mail server creates. */
+const withoutRows = ['searchMails'];
 
 /** Reactivates the subscription of the examples, which is inactive because its receiver does not exist. */
 export async function reactivateSubscription(address: string, { tenant, token }: Caller): Promise<void> {
@@ -62,7 +67,8 @@ export async function failedExamples(address: string, { tenant, token }: Caller)
       const received = await response.text();
       const isExpected = response.status === (name in inOtherState ? 409 : operation.responses[0]?.status);
       if (!isExpected) failed.push(`${name}: ${response.status} ${received.slice(0, 600)}`);
-      else if (operation.id.startsWith('search') && isEmpty(JSON.parse(received))) failed.push(`${name} finds nothing`);
+      else if (/^search/.test(operation.id) && !withoutRows.includes(operation.id) && isEmpty(JSON.parse(received)))
+        failed.push(`${name} finds nothing`);
       else if (hasOnlyFailures(received)) failed.push(`${name}: every item fails. ${received.slice(0, 600)}`);
     }
   }
