@@ -6822,6 +6822,30 @@ export interface components {
          */
         DocumentLanguage: "en" | "de" | "fr" | "es";
         /**
+         * Mail template name
+         * @description Name of a mail template. `INVOICE` and `REMINDER` have standard texts in every language.
+         * @example INVOICE
+         */
+        MailTemplateName: string;
+        /**
+         * Reminder step
+         * @description Reminder of an overdue invoice.
+         */
+        ReminderStep: {
+            /**
+             * Format: int32
+             * @description Number of days after the due date.
+             * @example 7
+             */
+            daysAfterDue: number;
+            /**
+             * Mail template name
+             * @description Template of the mail: `REMINDER`, or one of the org.
+             * @example INVOICE
+             */
+            template: string;
+        };
+        /**
          * Nullable instant
          * Format: date-time
          * @description Instant (RFC 3339), or null. Responses are in UTC, with milliseconds.
@@ -7086,6 +7110,16 @@ export interface components {
              * @example en
              */
             documentLanguage: components["schemas"]["DocumentLanguage"];
+            /**
+             * @description When the client is reminded of overdue invoices, in place of the schedule of the org; null for that one.
+             * @example null
+             */
+            reminderSchedule: components["schemas"]["ReminderStep"][] | null;
+            /**
+             * @description Whether the client gets no reminders. Default on creation: `false`.
+             * @example false
+             */
+            remindersOff: boolean;
             /**
              * Nullable instant
              * Format: date-time
@@ -8053,6 +8087,16 @@ export interface components {
              */
             documentLanguage?: components["schemas"]["DocumentLanguage"];
             /**
+             * @description When the client is reminded of overdue invoices, in place of the schedule of the org; null for that one.
+             * @example null
+             */
+            reminderSchedule?: components["schemas"]["ReminderStepInput"][] | null;
+            /**
+             * @description Whether the client gets no reminders. Default on creation: `false`.
+             * @example false
+             */
+            remindersOff?: boolean;
+            /**
              * Nullable instant
              * Format: date-time
              * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
@@ -8492,6 +8536,16 @@ export interface components {
              * @example en
              */
             documentLanguage?: components["schemas"]["DocumentLanguage"];
+            /**
+             * @description When the client is reminded of overdue invoices, in place of the schedule of the org; null for that one.
+             * @example null
+             */
+            reminderSchedule?: components["schemas"]["ReminderStepInput"][] | null;
+            /**
+             * @description Whether the client gets no reminders. Default on creation: `false`.
+             * @example false
+             */
+            remindersOff?: boolean;
             /**
              * Nullable instant
              * Format: date-time
@@ -10077,6 +10131,22 @@ export interface components {
              */
             settleWithin?: DecimalString;
             /**
+             * @description When clients are reminded of overdue invoices by mail, in ascending order of days; empty if never. A client gets one mail a day at most, at the start
+             *     of a day of the tenant, for all its overdue invoices, with the template of the latest step that one of them has reached. An invoice is reminded
+             *     once for each step, not while it `isDisputed`, and not again for a step that it had already passed. Default on creation: `[]`.
+             * @example [
+             *       {
+             *         "daysAfterDue": 7,
+             *         "template": "REMINDER"
+             *       },
+             *       {
+             *         "daysAfterDue": 21,
+             *         "template": "REMINDER"
+             *       }
+             *     ]
+             */
+            reminderSchedule?: components["schemas"]["ReminderStepInput"][];
+            /**
              * Nullable business date
              * Format: date
              * @description Last day of the closed period, at most yesterday; null if nothing is closed. No entry of the ledger gets that day or an earlier
@@ -10186,6 +10256,22 @@ export interface components {
              * @example 5.00
              */
             settleWithin: DecimalString;
+            /**
+             * @description When clients are reminded of overdue invoices by mail, in ascending order of days; empty if never. A client gets one mail a day at most, at the start
+             *     of a day of the tenant, for all its overdue invoices, with the template of the latest step that one of them has reached. An invoice is reminded
+             *     once for each step, not while it `isDisputed`, and not again for a step that it had already passed. Default on creation: `[]`.
+             * @example [
+             *       {
+             *         "daysAfterDue": 7,
+             *         "template": "REMINDER"
+             *       },
+             *       {
+             *         "daysAfterDue": 21,
+             *         "template": "REMINDER"
+             *       }
+             *     ]
+             */
+            reminderSchedule: components["schemas"]["ReminderStep"][];
             /**
              * Nullable business date
              * Format: date
@@ -16164,7 +16250,7 @@ export interface components {
         /**
          * Invoice fields
          * @description Fields of an invoice that a caller can write. An import writes the whole invoice; afterwards, only `status`, `voidReason`,
-         *     `writeOffReason`, `writeOffAmount` and `settleRest` can change, with `changeDate` and `changeReason`, and `purchaseOrder`, `memo` and `sentAt`. Other invoices are
+         *     `writeOffReason`, `writeOffAmount` and `settleRest` can change, with `changeDate` and `changeReason`, and `purchaseOrder`, `memo`, `isDisputed` and `sentAt`. Other invoices are
          *     created from approved drafts. A new record requires `clientId`, `invoiceDate`, `dueDate`.
          */
         InvoiceFields: {
@@ -16299,6 +16385,11 @@ export interface components {
              * @example Imported from the practice-management system
              */
             memo?: string | null;
+            /**
+             * @description Whether the client disputes the invoice, so that it is not reminded of it. Default on creation: `false`.
+             * @example false
+             */
+            isDisputed?: boolean;
             /**
              * Nullable instant
              * Format: date-time
@@ -16558,6 +16649,11 @@ export interface components {
             /** @description Note on the invoice, or null. */
             memo: string | null;
             /**
+             * @description Whether the client disputes the invoice, so that it is not reminded of it. Default on creation: `false`.
+             * @example false
+             */
+            isDisputed: boolean;
+            /**
              * Nullable instant
              * Format: date-time
              * @description When the invoice was last sent to the client, or null. `sendInvoice` sets it when the mail server has accepted the mail; write it if
@@ -16728,6 +16824,11 @@ export interface components {
              */
             allocationsCount: number;
             /**
+             * Format: int32
+             * @description The `daysAfterDue` of the last reminder of the invoice; null if there was none.
+             */
+            remindedAfterDays: number | null;
+            /**
              * Nullable UUID
              * Format: uuid
              * @description PDF of the invoice or credit note. The service writes it soon after an approved draft is posted, and again when `memo` or `purchaseOrder`
@@ -16859,6 +16960,8 @@ export interface components {
             allocationsCount?: components["schemas"]["IntegerFilter"];
             isOverdue?: components["schemas"]["BooleanFilter"];
             daysPastDue?: components["schemas"]["IntegerFilter"];
+            isDisputed?: components["schemas"]["BooleanFilter"];
+            remindedAfterDays?: components["schemas"]["IntegerFilter"];
             currency?: components["schemas"]["TextFilter"];
             sentAt?: components["schemas"]["InstantFilter"];
             /** @description Conditions on the client that is billed. Requires the `CLNT_R` role. */
@@ -17174,12 +17277,6 @@ export interface components {
          * @description Email addresses.
          */
         MailAddressList: string[];
-        /**
-         * Mail template name
-         * @description Name of a mail template. `INVOICE` and `REMINDER` have standard texts in every language.
-         * @example INVOICE
-         */
-        MailTemplateName: string;
         /**
          * Mail
          * @description Email to a client, with what became of it.
@@ -26588,6 +26685,16 @@ export interface components {
              */
             documentLanguage: components["schemas"]["DocumentLanguage"];
             /**
+             * @description When the client is reminded of overdue invoices, in place of the schedule of the org; null for that one.
+             * @example null
+             */
+            reminderSchedule: components["schemas"]["ReminderStep"][] | null;
+            /**
+             * @description Whether the client gets no reminders. Default on creation: `false`.
+             * @example false
+             */
+            remindersOff: boolean;
+            /**
              * Nullable instant
              * Format: date-time
              * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
@@ -26996,6 +27103,22 @@ export interface components {
              * @example 5.00
              */
             settleWithin: DecimalString;
+            /**
+             * @description When clients are reminded of overdue invoices by mail, in ascending order of days; empty if never. A client gets one mail a day at most, at the start
+             *     of a day of the tenant, for all its overdue invoices, with the template of the latest step that one of them has reached. An invoice is reminded
+             *     once for each step, not while it `isDisputed`, and not again for a step that it had already passed. Default on creation: `[]`.
+             * @example [
+             *       {
+             *         "daysAfterDue": 7,
+             *         "template": "REMINDER"
+             *       },
+             *       {
+             *         "daysAfterDue": 21,
+             *         "template": "REMINDER"
+             *       }
+             *     ]
+             */
+            reminderSchedule: components["schemas"]["ReminderStep"][];
             /**
              * Nullable business date
              * Format: date
@@ -28038,6 +28161,11 @@ export interface components {
             /** @description Note on the invoice, or null. */
             memo: string | null;
             /**
+             * @description Whether the client disputes the invoice, so that it is not reminded of it. Default on creation: `false`.
+             * @example false
+             */
+            isDisputed: boolean;
+            /**
              * Nullable instant
              * Format: date-time
              * @description When the invoice was last sent to the client, or null. `sendInvoice` sets it when the mail server has accepted the mail; write it if
@@ -28207,6 +28335,11 @@ export interface components {
              * @description Number of allocations that count towards the invoice, including those that `allocations` omits.
              */
             allocationsCount: number;
+            /**
+             * Format: int32
+             * @description The `daysAfterDue` of the last reminder of the invoice; null if there was none.
+             */
+            remindedAfterDays: number | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -34674,7 +34807,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        InvoiceNumberColumn: "daysToPay" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue";
+        InvoiceNumberColumn: "daysToPay" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "remindedAfterDays";
         /**
          * Invoice group by number
          * @description A column to group by, as a whole or in ranges.
@@ -34698,7 +34831,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "isDisputed" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Invoice group by value
          * @description A column to group by, as a whole or in ranges.
@@ -34716,7 +34849,7 @@ export interface components {
          * @description Column to calculate the figure from.
          * @enum {string}
          */
-        InvoiceOrderedColumn: "createdAt" | "updatedAt" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "sentAt";
+        InvoiceOrderedColumn: "createdAt" | "updatedAt" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "remindedAfterDays" | "sentAt";
         /**
          * Invoice sum measure
          * @description A figure.
@@ -34752,7 +34885,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "isDisputed" | "remindedAfterDays" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -39606,7 +39739,7 @@ export interface components {
          * @description Name of a property of `Client`.
          * @enum {string}
          */
-        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "taxExemptReason" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "documentLanguage" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
+        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "taxExemptReason" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "documentLanguage" | "reminderSchedule" | "remindersOff" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
         /**
          * Client relation
          * @description Row that a `Client` refers to: `clientType` requires `REF_R`, `taxRegion` requires `REF_R`, `taxCode` requires `REF_R`, `clientGroup` requires `CLNT_R`, `clientBusinessEntity` requires `REF_R`, `industry` requires `REF_R`, `office` requires `REF_R`, `department` requires `REF_R`, `serviceLine` requires `REF_R`, `org` requires `REF_R`, `parentClient` requires `CLNT_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`, `biller` requires `STAFF_R`, `preferredContact` requires `CNTCT_R`, `billingContact` requires `CNTCT_R`, `secondaryContact` requires `CNTCT_R`.
@@ -40144,7 +40277,7 @@ export interface components {
          * @description Name of a property of `Org`.
          * @enum {string}
          */
-        OrgField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "code" | "currency" | "country" | "timeZone" | "vatId" | "fiscalYearStartMonth" | "taxRounding" | "timeStep" | "settleWithin" | "booksClosedThrough";
+        OrgField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "code" | "currency" | "country" | "timeZone" | "vatId" | "fiscalYearStartMonth" | "taxRounding" | "timeStep" | "settleWithin" | "reminderSchedule" | "booksClosedThrough";
         /**
          * Org list request
          * @description Page of a list.
@@ -40707,7 +40840,7 @@ export interface components {
          * @description Name of a property of `Invoice`.
          * @enum {string}
          */
-        InvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceNumber" | "pmsRef" | "clientId" | "jobIds" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "voidReason" | "writeOffReason" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "taxAsStated" | "taxRegionId" | "billingContactId" | "billingAddress" | "purchaseOrder" | "memo" | "sentAt" | "lines" | "documentType" | "orgId" | "clientRef" | "clientName" | "draftInvoiceId" | "creditedInvoiceId" | "postedAt" | "paidAt" | "paidDate" | "daysToPay" | "voidedAt" | "overdueAt" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "amountDue" | "isOverdue" | "daysPastDue" | "allocations" | "allocationsCount" | "pdfFileId" | "pdfFailedAt";
+        InvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceNumber" | "pmsRef" | "clientId" | "jobIds" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "voidReason" | "writeOffReason" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "taxAsStated" | "taxRegionId" | "billingContactId" | "billingAddress" | "purchaseOrder" | "memo" | "isDisputed" | "sentAt" | "lines" | "documentType" | "orgId" | "clientRef" | "clientName" | "draftInvoiceId" | "creditedInvoiceId" | "postedAt" | "paidAt" | "paidDate" | "daysToPay" | "voidedAt" | "overdueAt" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "amountDue" | "isOverdue" | "daysPastDue" | "allocations" | "allocationsCount" | "remindedAfterDays" | "pdfFileId" | "pdfFailedAt";
         /**
          * Invoice relation
          * @description Row that a `Invoice` refers to: `client` requires `CLNT_R`, `engagement` requires `ENGMT_R`, `taxRegion` requires `REF_R`, `billingContact` requires `CNTCT_R`, `org` requires `REF_R`, `draftInvoice` requires `DINVC_R`, `creditedInvoice` requires `INVC_R`.
@@ -41339,6 +41472,24 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             defaultStaffTypeId: string;
+        };
+        /**
+         * Reminder step input
+         * @description Reminder of an overdue invoice.
+         */
+        ReminderStepInput: {
+            /**
+             * Format: int32
+             * @description Number of days after the due date.
+             * @example 7
+             */
+            daysAfterDue: number;
+            /**
+             * Mail template name
+             * @description Template of the mail: `REMINDER`, or one of the org.
+             * @example INVOICE
+             */
+            template: string;
         };
         /**
          * Engagement staff member input

@@ -10,7 +10,7 @@ import { checkRows, describeFinding, type RowPosition } from '../operator/rows.t
 
 /** Number of random writes. Unless it is set, all tests take a sample. */
 const isSample = process.env.BOUND_WRITES === undefined;
-const writes = Number(process.env.BOUND_WRITES ?? 40);
+const writes = Number(process.env.BOUND_WRITES ?? 60);
 const random = new Random(Number(process.env.BOUND_SEED ?? 1));
 
 const service = await testService({ sandbox: true });

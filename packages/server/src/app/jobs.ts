@@ -4,6 +4,7 @@ import {
   expireLinks,
   followAttempts,
   markOverdue,
+  remindClients,
   sendMail,
   writeInvoice,
 } from '../modules/billing/index.ts';
@@ -15,5 +16,14 @@ import { markPages } from './mark-pages.ts';
 /** All background work. A job or clock task that is not listed here does not run. */
 export const backgroundWork: BackgroundWork = {
   jobs: [writeLetter, writeInvoice, sendMail, createEngagements, writeRecordBatch],
-  clockTasks: [markOverdue, draftBySchedule, expireLinks, followAttempts, expireLetters, removeOldEvents, markPages],
+  clockTasks: [
+    markOverdue,
+    remindClients,
+    draftBySchedule,
+    expireLinks,
+    followAttempts,
+    expireLetters,
+    removeOldEvents,
+    markPages,
+  ],
 };

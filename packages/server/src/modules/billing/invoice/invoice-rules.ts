@@ -35,6 +35,7 @@ const writableLater: ReadonlySet<string> = new Set([
   'writeOffReason',
   'purchaseOrder',
   'memo',
+  'isDisputed',
   'sentAt',
 ]);
 

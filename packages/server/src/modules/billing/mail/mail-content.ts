@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { parseDecimal, sum } from '../../../platform/decimal.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { formatAmount, formatDay } from '../../documents/index.ts';
+import { hasOpenStatus } from '../../reference/index.ts';
 import { fillHtml, fillSubject, fillText, htmlOf, type MailValues } from './fill-template.ts';
 import { type Language, type MailTexts, standardTexts } from './standard-texts.ts';
 
@@ -50,9 +51,11 @@ export function readMailContent(session: Session, tenantId: number, mailId: stri
 
 /** SQL of whether an invoice of a client may be in a reminder, but for its day. */
 export function remindable(invoice: string, client: string) {
-  const [status, type] = ['status', 'document_type'].map((column) => sql.ref(`${invoice}.${column}`));
-  const amountDue = sql.ref(`${invoice}.amount_due`);
-  return sql<boolean>`(${status} in ('POSTED', 'PARTIALLY_PAID') and ${type} = 'INVOICE' and ${amountDue} > 0 and ${sql.ref(`${client}.active`)})`;
+  const [type, amountDue, isDisputed] = ['document_type', 'amount_due', 'is_disputed'].map((column) =>
+    sql.ref(`${invoice}.${column}`),
+  );
+  return sql<boolean>`(${hasOpenStatus(invoice)} and ${type} = 'INVOICE' and ${amountDue} > 0 and not ${isDisputed}
+    and ${sql.ref(`${client}.active`)} and not ${sql.ref(`${client}.reminders_off`)})`;
 }
 
 export interface WrittenMail {

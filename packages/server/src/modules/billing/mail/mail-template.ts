@@ -3,7 +3,7 @@ import { invalidField } from '../../../entity/invalid-field.ts';
 import { unknownVariable } from './fill-template.ts';
 
 /** Texts of the mails of an org in a language. */
-defineEntity('MailTemplate', {
+export const mailTemplate = defineEntity('MailTemplate', {
   table: 'mail_template',
   rules: {
     complete({ values }) {

@@ -1,0 +1,192 @@
+import type { components } from '@financial-automation/spec';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { startMailSink } from '../../../../test/mail-sink.ts';
+import { payingFirm, tickOf } from '../../../../test/modules/pay.ts';
+import { only, recordsOf } from '../../../../test/modules/records.ts';
+import { testService } from '../../../../test/service.ts';
+import { type Background, startBackground } from '../../../background/background.ts';
+import { MailServers } from '../../../platform/mail/mail-server.ts';
+import { remindClients } from './remind.ts';
+import { sendMail } from './send-mail.ts';
+
+type Mail = components['schemas']['Mail'];
+
+const sink = await startMailSink();
+const mailServers = new MailServers({ url: sink.url, sandboxUrl: undefined, from: 'books@firm.example' });
+const service = await testService({ replace: () => ({ mailServers }) });
+const { invoice, invoiceOf, pay, preparer, records } = await payingFirm(service);
+let background: Background | undefined;
+afterAll(() => background?.stop(0));
+beforeEach(() => {
+  sink.received.length = 0;
+});
+
+const [org] = (await preparer.call<{ data: { id: string; systemRef: string }[] }>('POST', '/gql/v1/orgs', {})).body
+  .data;
+const change = async (type: string, systemRef: string, attributes: object) =>
+  only(await records.update([{ type, systemRef, attributes }]));
+const step = (daysAfterDue: number, template = 'REMINDER') => ({ daysAfterDue, template });
+expect(await change('Org', org?.systemRef ?? '', { reminderSchedule: [step(7), step(21)] })).toMatchObject({
+  status: 'UPDATED',
+});
+
+/** Runs the task on a day. */
+const run = (today: string) => remindClients.run({ ...tickOf(service), today: Temporal.PlainDate.from(today) });
+let count = 0;
+async function owing(more: object = {}) {
+  const email = `client-${++count}@example.com`;
+  const { id, systemRef } = await records.make('Client', { name: `Client ${count}`, email, ...more });
+  return { id, systemRef: String(systemRef), email };
+}
+async function mailsOf(clientId: string): Promise<Mail[]> {
+  const body = { where: { clientId: { _eq: clientId } }, orderBy: [{ createdAt: 'asc' }] };
+  return (await preparer.call<{ data: Mail[] }>('POST', '/gql/v1/mails/search', body)).body.data;
+}
+const daysOf = async (id: string) =>
+  (await mailsOf(id)).map(({ reminderDate, invoiceIds }) => [reminderDate, invoiceIds.length]);
+
+describe('a reminder', () => {
+  test('is one mail for all overdue invoices of a client, once at each step and one a day', async () => {
+    const { id } = await owing();
+    const [old, young] = [await invoiceOf(id, '100.00', '2026-03-01'), await invoiceOf(id, '50.00', '2026-03-05')];
+    await run('2026-03-07');
+    expect(await daysOf(id)).toEqual([]);
+    await run('2026-03-08');
+    // Both are overdue, and one has reached the first step.
+    expect(await daysOf(id)).toEqual([['2026-03-08', 2]]);
+    expect([(await invoice(old)).remindedAfterDays, (await invoice(young)).remindedAfterDays]).toEqual([7, null]);
+    await Promise.all([run('2026-03-09'), run('2026-03-10')]);
+    expect((await daysOf(id)).length).toBe(1);
+    await Promise.allSettled([run('2026-03-12'), run('2026-03-12')]);
+    await run('2026-03-12');
+    expect(await daysOf(id)).toEqual([
+      ['2026-03-08', 2],
+      ['2026-03-12', 2],
+    ]);
+    await pay('50.00', [{ invoiceId: young, amount: '50.00' }], { clientId: id });
+    await run('2026-03-30');
+    await run('2026-05-30');
+    expect(await daysOf(id)).toEqual([
+      ['2026-03-08', 2],
+      ['2026-03-12', 2],
+      ['2026-03-30', 1],
+    ]);
+    expect((await invoice(old)).remindedAfterDays).toBe(21);
+  });
+
+  test('is sent once for the latest of several steps that an invoice has passed', async () => {
+    const { id } = await owing();
+    await invoiceOf(id, '100.00', '2026-03-01');
+    await run('2026-06-01');
+    await run('2026-06-02');
+    expect(await daysOf(id)).toEqual([['2026-06-01', 1]]);
+  });
+
+  test('leaves out disputed invoices, and clients whose reminders are off', async () => {
+    const { id, systemRef } = await owing();
+    const [disputed, other] = [await invoiceOf(id, '100.00', '2026-03-01'), await invoiceOf(id, '50.00', '2026-03-01')];
+    expect(await change('Invoice', (await invoice(disputed)).systemRef, { isDisputed: true })).toMatchObject({
+      status: 'UPDATED',
+    });
+    await run('2026-03-10');
+    expect((await mailsOf(id)).map(({ invoiceIds }) => invoiceIds)).toEqual([[other]]);
+    await change('Client', systemRef, { remindersOff: true });
+    await run('2026-03-25');
+    expect((await mailsOf(id)).length).toBe(1);
+    await change('Client', systemRef, { remindersOff: false });
+    await run('2026-03-26');
+    expect((await mailsOf(id)).length).toBe(2);
+  });
+
+  test('follows the schedule of the client before that of the org, with a template of the org', async () => {
+    await records.make('MailTemplate', {
+      orgId: org?.id,
+      name: 'LAST_CALL',
+      subject: 'Last call',
+      text: '{{amountDue}}',
+    });
+    const { id } = await owing({ reminderSchedule: [step(2, 'LAST_CALL')] });
+    const never = await owing({ reminderSchedule: [] });
+    for (const client of [id, never.id]) await invoiceOf(client, '100.00', '2026-03-01');
+    await run('2026-03-03');
+    await run('2026-03-09');
+    expect((await mailsOf(id)).map(({ template, reminderDate }) => [template, reminderDate])).toEqual([
+      ['LAST_CALL', '2026-03-03'],
+    ]);
+    expect(await mailsOf(never.id)).toEqual([]);
+  });
+
+  test('of a client without an address is a mail that has failed, once', async () => {
+    const { id } = await owing({ email: null });
+    await invoiceOf(id, '100.00', '2026-03-01');
+    await run('2026-03-08');
+    await run('2026-03-09');
+    expect(await mailsOf(id)).toMatchObject([
+      { status: 'FAILED', toAddresses: [], failure: expect.stringContaining('no email address') },
+    ]);
+  });
+
+  test('is not sent if nothing is due any more, and lists what is', async () => {
+    const [paid, part] = [await owing(), await owing({ documentLanguage: 'fr' })];
+    const [first, second, third] = [
+      await invoiceOf(paid.id, '100.00', '2026-03-01'),
+      await invoiceOf(part.id, '70.00', '2026-03-01'),
+      await invoiceOf(part.id, '80.00', '2026-03-02'),
+    ];
+    await run('2026-03-20');
+    await pay('100.00', [{ invoiceId: first, amount: '100.00' }], { clientId: paid.id });
+    await pay('70.00', [{ invoiceId: second, amount: '70.00' }], { clientId: part.id });
+    background = await startBackground(service.service, { jobs: [sendMail], clockTasks: [] });
+    const stateOf = async (id: string) => (await mailsOf(id)).map(({ status }) => status);
+    await expect.poll(() => stateOf(part.id), { timeout: 20_000 }).toEqual(['SENT']);
+    await expect.poll(() => stateOf(paid.id), { timeout: 20_000 }).toEqual(['FAILED']);
+    await background.stop(0);
+    background = undefined;
+    const received = sink.received.find(({ recipients }) => recipients.includes(part.email));
+    expect(received?.parsed.subject).toBe(`Rappel : ${(await invoice(third)).invoiceNumber} de firm`);
+    expect(received?.parsed.text).toContain('Au total : USD 80,00');
+    expect(received?.parsed.attachments).toEqual([]);
+    expect(sink.received.some(({ recipients }) => recipients.includes(paid.email))).toBe(false);
+  });
+});
+
+test('a schedule with steps out of order, or an unknown template, is rejected', async () => {
+  const failing = async (reminderSchedule: object[]) =>
+    (await change('Org', org?.systemRef ?? '', { reminderSchedule })).error?.code;
+  expect(await failing([step(7), step(7)])).toBe('VALIDATION_ERROR');
+  expect(await failing([step(8), step(7)])).toBe('VALIDATION_ERROR');
+  expect(await failing([step(7, 'NONE')])).toBe('VALIDATION_ERROR');
+});
+
+test('the reminders of one tenant do not keep the mail of another one waiting', async () => {
+  const busy = await service.addTenant('busy');
+  const admin = await service.signIn({ roles: ['API_ADMIN'], tenant: busy });
+  const others = recordsOf(admin);
+  const { body: orgs } = await admin.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
+  await others.update([
+    { type: 'Org', systemRef: orgs.data[0]?.systemRef, attributes: { reminderSchedule: [step(1)] } },
+  ]);
+  const clients = Array.from({ length: 60 }, (_, index) => ({
+    type: 'Client',
+    systemRef: `busy-${index}`,
+    attributes: { name: `Busy ${index}`, email: `busy-${index}@example.com` },
+  }));
+  const created = await others.upsert(clients);
+  const lines = [{ lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '1.00', taxable: false }];
+  await others.upsert(
+    created.map(({ id }, index) => ({
+      type: 'Invoice',
+      systemRef: `busy-${index}`,
+      attributes: { clientId: id, pmsRef: `busy-${index}`, invoiceDate: '2026-01-01', dueDate: '2026-01-31', lines },
+    })),
+  );
+  await remindClients.run({ ...tickOf({ ...service, tenant: busy }), today: Temporal.PlainDate.from('2026-03-01') });
+  const { id } = await owing();
+  await invoiceOf(id, '1.00', '2026-02-20');
+  await run('2026-03-01');
+  background = await startBackground(service.service, { jobs: [sendMail], clockTasks: [] });
+  await expect.poll(() => sink.received.length, { timeout: 60_000 }).toBe(61);
+  const position = sink.received.findIndex(({ recipients }) => recipients.includes(`client-${count}@example.com`));
+  // The tenants take turns.
+  expect(position).toBeLessThan(12);
+});
