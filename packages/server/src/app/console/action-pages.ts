@@ -20,10 +20,15 @@ import { type ConsoleVisit, callIn, contextIn } from './visit.ts';
 import { fieldInWords, typeInWords } from './words.ts';
 
 /** The forms of what can be done with a row now. */
-export function actionForms(visit: ConsoleVisit, list: DataList, row: ShownRow): HtmlContent {
+export function actionForms(
+  visit: ConsoleVisit,
+  list: DataList,
+  row: ShownRow,
+  others: readonly HtmlContent[],
+): HtmlContent {
   const actions = actionsOn(list, row, visit.caller);
-  if (actions.length === 0) return '';
-  return html`<section class="card"><h2>What you can do now</h2><div class="row">${actions.map((action) => actionForm(visit, list, row, action))}</div></section>`;
+  if (actions.length + others.length === 0) return '';
+  return html`<section class="card"><h2>What you can do now</h2><div class="row">${actions.map((action) => actionForm(visit, list, row, action))}${others}</div></section>`;
 }
 
 function actionForm(
@@ -35,6 +40,7 @@ function actionForm(
   const start = html`<form method="post" action="${frame.base}/data/${list.type}/${String(row.id)}/${to}">${keyField(frame)}<input type="hidden" name="version" value="${String(row.version)}">`;
   if (fields.size === 0) return html`${start}<button class="plain">${label}</button></form>`;
   const inputs = [...fields].map(([name, schema]) => {
+    if ([schema.type].flat().includes('boolean')) return html`<input type="hidden" name="${name}" value="true">`;
     const id = `${to}-${name}`;
     const value = row[name] === null || row[name] === undefined ? '' : String(row[name]);
     const kind = isNumber(schema) ? html` inputmode="decimal"` : '';

@@ -39,7 +39,7 @@ export function actionsOn(list: DataList, row: ShownRow, { roles }: Caller): Act
     if (operation === undefined || written === undefined) continue;
     const texts = conditions.map((condition) => machine.conditions?.[condition] ?? '');
     const names = texts.flatMap(
-      (text) => /^The `(\w+)` (?:is set|is more|is lowered|equals|covers)/.exec(text)?.[1] ?? [],
+      (text) => /^The `(\w+)` (?:is set|is true|is more|is lowered|equals|covers)/.exec(text)?.[1] ?? [],
     );
     const fields = names.flatMap((name): [string, Schema][] => {
       const schema = written.properties?.[name];

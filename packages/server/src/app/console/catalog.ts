@@ -279,10 +279,10 @@ export function referencesTo(type: string): Reference[] {
   return [...dataLists.values()].flatMap((list) =>
     list.filters.flatMap(({ name, operators }) => {
       if (list.properties.get(name)?.['x-references'] !== type) return [];
-      const operator = ['_eq', '_contains', '='].find((one) => operators.has(one));
+      // Of a list of IDs, `_eq` compares the whole list.
+      const operator = ['_contains', '_eq', '='].find((one) => operators.has(one));
       if (operator === undefined) return [];
-      const takesList = [operators.get(operator)?.type].flat().includes('array');
-      return [{ list, field: name, conditionOn: (id: string) => ({ [name]: { [operator]: takesList ? [id] : id } }) }];
+      return [{ list, field: name, conditionOn: (id: string) => ({ [name]: { [operator]: id } }) }];
     }),
   );
 }

@@ -124,7 +124,11 @@ function writerFor({ caller }: ConsoleVisit, list: DataList, row: VersionedRow |
   return writer;
 }
 
-async function inputFor(visit: ConsoleVisit, { path, schema, isRequired }: Input, text: string): Promise<HtmlContent> {
+export async function inputFor(
+  visit: ConsoleVisit,
+  { path, schema, isRequired }: Input,
+  text: string,
+): Promise<HtmlContent> {
   const [sentence = ''] = /^.*?[.](?=\s|$)/s.exec(schema.description ?? '') ?? [];
   const [field = '', item = '', part = item] = path.split('.');
   const words =

@@ -24,9 +24,9 @@ function parsedOf(text: string): unknown {
 
 /** The operators that a comparison stands for, the first that the field has. */
 const operatorsOf: Readonly<Record<FilterWord, readonly string[]>> = {
-  is: ['_eq', '=', '_contains'],
+  is: ['_contains', '_eq', '='],
   not: ['_neq'],
-  has: ['_ilike', '_eq', '=', '_contains'],
+  has: ['_ilike', '_contains', '_eq', '='],
   least: ['_gte'],
   most: ['_lte'],
   empty: ['_is_null'],
@@ -71,7 +71,7 @@ async function conditionOf(
     throw new Rejection('VALIDATION_ERROR', `None of the ${target.title.toLowerCase()} is called “${text}”.`);
   const several = comparison === 'not' ? '_nin' : '_in';
   if (ids.length > 1 && operators.has(several)) return { [several]: ids };
-  return { [operator]: operator === '_contains' ? ids.slice(0, 1) : ids[0] };
+  return { [operator]: ids[0] };
 }
 
 /** The condition that a text has this part, in any case. */

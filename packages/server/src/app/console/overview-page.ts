@@ -90,6 +90,7 @@ const waiting: readonly CountedRows[] = [
   ['DraftInvoice', 'Draft invoices to review', { status: { _eq: 'IN_REVIEW' }, active: { _eq: true } }],
   ['TimeEntry', 'Time entries to approve', { status: { _eq: 'SUBMITTED' }, active: { _eq: true } }],
   ['ExpenseEntry', 'Expenses to approve', { status: { _eq: 'SUBMITTED' }, active: { _eq: true } }],
+  ['Mail', 'Mails that did not arrive', { status: { _in: ['BOUNCED', 'FAILED', 'UNKNOWN'] } }],
   ['Payment', 'Payments that a bank returned', { status: { _eq: 'RETURNED' }, active: { _eq: true } }],
   ['Payment', 'Payments with money to apply', { status: { _eq: 'COMPLETED' }, unappliedAmount: { _gt: '0.00' } }],
 ];

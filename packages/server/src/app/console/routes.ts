@@ -18,7 +18,7 @@ import type { Frame } from './layout.ts';
 import { overviewPage } from './overview-page.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
 import { ConsoleResults, shown } from './results.ts';
-import { actOnRow, actOnRows, fileUrl, formPage, rowPage, saveForm } from './row-page.ts';
+import { actOnRow, actOnRows, commandRow, fileUrl, formPage, rowPage, saveForm } from './row-page.ts';
 import { searchPage } from './search-page.ts';
 import { type ConsoleSession, consoleRole, formKeyOf, isFormKey, readSession } from './session.ts';
 import { callerOf, signIn } from './sign-in.ts';
@@ -67,6 +67,10 @@ const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
 ];
 
 const changes: readonly (readonly [pattern: RegExp, change: Change])[] = [
+  [
+    /^\/data\/([^/]+)\/([^/]+)\/do\/(\w+)$/,
+    (visit, type = '', id = '', operation = '') => commandRow(visit, type, id, operation),
+  ],
   [/^\/data\/([^/]+)\/new$/, (visit, type = '') => saveForm(visit, type)],
   [/^\/data\/([^/]+)\/([^/]+)\/edit$/, (visit, type = '', id = '') => saveForm(visit, type, id)],
   [/^\/data\/([^/]+)\/selected\/([A-Z_]+)$/, (visit, type = '', to = '') => actOnRows(visit, type, to)],

@@ -12,6 +12,7 @@ import { listInput, type RowConditions } from './filter.ts';
 import { when } from './formats.ts';
 import { alert, type Frame, framed, table } from './layout.ts';
 import { namesIn } from './names.ts';
+import { command, commandForms } from './row-commands.ts';
 import {
   currencyOf,
   embeddedLists,
@@ -52,7 +53,7 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
     part: '/data',
     lead: html`<a href="${frame.base}/data/${type}">${list.title}</a>`,
     notice: visit.query.get('done') === 'yes' && alert('good', html`<p>Done.</p>`),
-    body: html`${balances(view, row, list.properties)}${links(visit, list, row)}${actionForms(visit, list, row)}<section class="card"><h2>${one}</h2>${fields(view, inEntries(isOwn), list.properties, currencyOf(row))}
+    body: html`${balances(view, row, list.properties)}${links(visit, list, row)}${actionForms(visit, list, row, await commandForms(visit, list, row))}<section class="card"><h2>${one}</h2>${fields(view, inEntries(isOwn), list.properties, currencyOf(row))}
 <details><summary>For integrators</summary>${fields(
       view,
       inEntries(([name]) => technical.has(name)),
@@ -127,6 +128,13 @@ export async function fileUrl(visit: ConsoleVisit, id: string): Promise<string> 
 export async function actOnRow(visit: ConsoleVisit, type: string, id: string, to: string) {
   const list = await listNamed(visit, type);
   const result = await act(visit, list, await versionedRow(visit, list, id), to);
+  return 'page' in result ? result : `/data/${type}/${encodeURIComponent(id)}?done=yes`;
+}
+
+/** Handles the form of a command on a row. */
+export async function commandRow(visit: ConsoleVisit, type: string, id: string, operation: string) {
+  const list = await listNamed(visit, type);
+  const result = await command(visit, list, await readRow(visit, list, id), operation);
   return 'page' in result ? result : `/data/${type}/${encodeURIComponent(id)}?done=yes`;
 }
 
