@@ -188,7 +188,7 @@ const knowledge: Readonly<Record<string, (world: World) => unknown>> = {
   'Invoice/lines/0/lineType': () => 'OTHER',
   'Invoice/pmsRef': (world) => `I-${world.bodies.next()}`,
   'Payment/allocations/0/invoiceId': (world) => world.idOf('Invoice'),
-  'TaxRegion/code': (world) => `US-${String.fromCharCode(65 + (world.bodies.next() % 26))}`,
+  'TaxRegion/code': (world) => `US-${world.bodies.next()}`,
   'TimeEntry/jobId': (world) => world.idOf('Job'),
   'TimeEntry/hours': () => '0.10',
   'ExpenseEntry/code': (world) => world.home('ExpenseCode').code,
