@@ -7,6 +7,7 @@ import { contentOf, isEntity, propertiesOf } from './schemas.ts';
 
 /** RFC 9457, and what callers decide by and give to support. */
 const ofProblems = ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'];
+const files = new Set(['text/csv', 'application/pdf', 'application/xml']);
 const always = ['X-Request-Id'];
 const ofTheLimit = ['RateLimit', 'RateLimit-Policy'];
 /** The statuses of calls that count against the limit; those that are rejected earlier, or fail, do not have the remaining limit. */
@@ -52,14 +53,14 @@ export const responses = eachOperation((operation, report) => {
     }
     const media = isSuccess ? 'application/json' : 'application/problem+json';
     const isFile = isSuccess && parameterNamed(operation, 'format') !== undefined;
-    if (content[0] !== media || content.some((type) => type !== media && !(isFile && type === 'text/csv'))) {
+    if (content[0] !== media || content.some((type) => type !== media && !(isFile && files.has(type)))) {
       report(
         response.home,
-        `Declare ${media} as the only media type of ${status}, but text/csv where \`format\` chooses it.`,
+        `Declare ${media} as the only media type of ${status}, but those of files where \`format\` chooses it.`,
       );
     }
     for (const [type, media] of response.map('content')) {
-      if (type === 'text/csv') continue;
+      if (files.has(type)) continue;
       const schema = media.get('schema');
       if (schema === undefined) report(media, 'Add a `schema` to the response.');
       else if (!isSuccess) {

@@ -68,11 +68,11 @@ export function sender(options: ClientOptions): Send {
         body,
         headers: { ...headers, ...(authorization !== null && { Authorization: `Bearer ${authorization}` }) },
         signal,
-        // `parsed` below handles text that is not JSON.
-        parseAs: 'text',
+        // `bodyOf` below handles what is not JSON.
+        parseAs: 'arrayBuffer',
       });
       const { status, ok } = received;
-      const returned = ok ? parsed(data) : status === 304 ? undefined : error;
+      const returned = ok ? bodyOf(received, data) : status === 304 ? undefined : error;
       return { status, ok, body: returned, headers: received.headers };
     };
 
@@ -122,9 +122,13 @@ export function sender(options: ClientOptions): Send {
   };
 }
 
-function parsed(text: string | undefined): unknown {
+/** Bytes of a file that is no text, otherwise JSON or the text. */
+function bodyOf({ headers }: Response, data: ArrayBuffer | undefined): unknown {
+  const bytes = new Uint8Array(data ?? new ArrayBuffer(0));
+  if (headers.get('Content-Type') === 'application/pdf') return bytes;
+  const text = new TextDecoder().decode(bytes);
   try {
-    return JSON.parse(text ?? '');
+    return JSON.parse(text);
   } catch {
     return text;
   }
@@ -133,7 +137,7 @@ function parsed(text: string | undefined): unknown {
 /** The service only returns JSON objects, files where a caller chooses them, and problem documents, and no body with 304. */
 function declared(response: AnyApiResponse): AnyApiResponse {
   if (response.status === 304) return response;
-  const isFile = response.headers.get('Content-Type')?.startsWith('text/csv');
+  const isFile = /^(text\/csv|application\/(pdf|xml))/.test(response.headers.get('Content-Type') ?? '');
   if (response.ok ? isFile || typeof response.body === 'object' : isProblem(response.body)) return response;
   throw new UnexpectedResponseError(response);
 }

@@ -1828,7 +1828,8 @@ export interface paths {
          *     All amounts are 0.00 in a currency that the client never had. This also requires the `PYMT_R` role.
          *
          *     `format=csv` returns all movements as a file for spreadsheets (RFC 4180, UTF-8), between a row for each of the two balances; `pageSize` and `cursor` do not apply to it.
-         *     Texts that a spreadsheet would calculate as a formula start with an apostrophe. More than 50,000 movements return 400: choose a shorter period.
+         *     Texts that a spreadsheet would calculate as a formula start with an apostrophe. `format=pdf` returns the same as a document for the client.
+         *     More than 50,000 movements, or 20,000 of a PDF, return 400: choose a shorter period.
          *
          *     **Access and limits**
          *
@@ -41968,7 +41969,7 @@ export interface components {
         /** @description Currency of the movements; that of the client without it. */
         StatementCurrency: string;
         /** @description Whether to return a page as JSON or the whole statement as a file. */
-        StatementFormat: components["schemas"]["FileFormat"];
+        StatementFormat: "json" | "csv" | "pdf";
         /**
          * @description Readable number of the client, as in its `clientRef`.
          * @example C-01042
@@ -45937,6 +45938,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ClientStatementPage"];
                     "text/csv": string;
+                    "application/pdf": string;
                 };
             };
             400: components["responses"]["InvalidPage"];

@@ -1,5 +1,6 @@
 import type { Operations, operations } from '@financial-automation/spec';
 import type { CsvFile } from './csv.ts';
+import type { ResponseFile } from './response-file.ts';
 
 export type OperationId = keyof Operations & keyof typeof operations;
 
@@ -25,7 +26,9 @@ type Declared<Headers> = {
   [Name in keyof Headers as string extends Name ? never : Name extends CommonHeader ? never : Name]: string;
 };
 /** The file that a caller can choose instead of JSON. */
-type FileOf<Response> = Response extends { content: { 'text/csv': string } } ? CsvFile : never;
+type FileOf<Response> =
+  | (Response extends { content: { 'text/csv': string } } ? CsvFile : never)
+  | (Response extends { content: { 'application/pdf': string } } ? ResponseFile : never);
 type Answer<Status, Response> = Response extends { headers: infer Headers; content: { 'application/json': infer Body } }
   ? { readonly status: Status; readonly body: Body | FileOf<Response> } & (keyof Declared<Headers> extends never
       ? { readonly headers?: undefined }

@@ -3,15 +3,16 @@ import { Rejection } from '../contract/rejection.ts';
 
 /** Media types of responses, also with the parameter that some callers name. */
 const types = ['application/json', 'application/json; charset=utf-8', 'application/problem+json'];
+const fileTypes = ['text/csv', 'application/pdf', 'application/xml'];
 
 /**
- * @param isCsv whether the request chooses a file for spreadsheets
+ * @param isFile whether the request chooses a file
  * @throws Rejection `NOT_ACCEPTABLE` if the header accepts no media type of the service
  */
-export function checkAccept(accept: string | undefined, isCsv = false): void {
+export function checkAccept(accept: string | undefined, isFile = false): void {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return;
   const request = { headers: { accept } } as Parameters<typeof accepts>[0];
-  if (accepts(request).types(isCsv ? [...types, 'text/csv'] : types) === false) {
+  if (accepts(request).types(isFile ? [...types, ...fileTypes] : types) === false) {
     throw new Rejection('NOT_ACCEPTABLE', 'The service returns application/json. Accept it in the Accept header.');
   }
 }

@@ -3,6 +3,7 @@ import type { Admitted } from '../../admission/admission.ts';
 import { allOperations, type Operation } from '../../contract/contract.ts';
 import type { CsvFile } from '../../contract/csv.ts';
 import type { OperationId, Result } from '../../contract/handler.ts';
+import type { ResponseFile } from '../../contract/response-file.ts';
 import type { Context, PublicContext } from '../../entity/context.ts';
 import type { Service } from '../../entity/service.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
@@ -84,7 +85,7 @@ export async function callIn(
   return Object(result.body);
 }
 
-type BodyOf<Id extends OperationId> = Exclude<Result<Id>['body'], CsvFile>;
+type BodyOf<Id extends OperationId> = Exclude<Result<Id>['body'], CsvFile | ResponseFile>;
 
 /** The same for one operation, with the type that the contract gives its response. @throws Rejection */
 export async function call<Id extends OperationId>(visit: ConsoleVisit, id: Id, input?: CallInput) {

@@ -4,10 +4,13 @@ import { CsvFile, maxFileRows } from '../../../contract/csv.ts';
 import type { Result } from '../../../contract/handler.ts';
 import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
+import { ResponseFile } from '../../../contract/response-file.ts';
 import type { Handler } from '../../../entity/context.ts';
 import type { Session } from '../../../platform/store/session.ts';
 import { readCursor, writeCursor } from '../../../query/cursor.ts';
 import { removeBeyond, withinPageBytes } from '../../../query/page-bytes.ts';
+import { renderThread } from '../../documents/index.ts';
+import type { StatementDocument } from '../document/statement-pdf.ts';
 import { documentNumber } from './ledger-entry.ts';
 
 type Statement = components['schemas']['ClientStatementPage'];
@@ -23,49 +26,81 @@ interface Period {
 
 /** As the contract says. */
 const standardPageSize = 50;
+/** Maximum number of movements of a file, which is written in memory. */
+const maxMovements = { csv: maxFileRows, pdf: 20_000 };
+
+/** Renders a statement in the worker thread. */
+const renderStatement = renderThread.renderer<StatementDocument>('modules/billing/document/statement-pdf.ts');
 
 /** Returns the movements of what a client owes, with the balances before and after them. */
-export const getClientStatement: Handler<'getClientStatement'> = (context, { path, query }) => {
+export const getClientStatement: Handler<'getClientStatement'> = async (context, { path, query }) => {
   const { tenant, service, holds, operation } = context;
   if (!holds(['PYMT_R']))
     throw new Rejection('FORBIDDEN', 'A statement requires the PYMT_R role in addition to INVC_R.');
   const { from, format, pageSize = standardPageSize, cursor } = query;
-  return context.read<Result<'getClientStatement'>>(async (session) => {
-    const owner = await session.first<{ clientRef: string; name: string; currency: string; today: string }>(sql`
-      select client_ref as "clientRef", name, currency, today()::text as today
-      from client where tenant_id = ${tenant.id} and id = ${path.id}`);
-    if (owner === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no client with this ID.');
-    const { to = owner.today, currency = owner.currency } = query;
-    if (to < from) throw invalid('/to', 'OUT_OF_RANGE', `to must not be before from, ${from}.`, 'query');
-    const period = { clientId: path.id, currency, from, to };
-    const balances = await balancesOf(session, tenant.id, period);
-    if (format === 'csv') {
-      const movements = await session.all(movementsOf(tenant.id, period, { ...balances, limit: maxFileRows + 1 }));
-      if (movements.length > maxFileRows)
-        throw invalid(
-          '/from',
-          'OUT_OF_RANGE',
-          `A file has at most ${maxFileRows} movements. Choose a shorter period.`,
-          'query',
-        );
-      return { status: 200, body: fileOf(period, balances, movements) };
-    }
-    const asked = { operation: operation.id, tenantId: tenant.id, where: period, orderBy: null };
-    const after = cursor === undefined ? undefined : readCursor(service.vault, asked, cursor, 'query').values;
-    const page = movementsOf(tenant.id, period, { ...balances, after, limit: pageSize + 1 });
-    const data = await session.all(withinPage<Movement>(page));
-    const hasMore = removeBeyond(data, 'id') || data.length > pageSize;
-    data.length = Math.min(data.length, pageSize);
-    const last = data.at(-1);
-    const nextCursor =
-      hasMore && last !== undefined ? writeCursor(service.vault, asked, { values: [last.id], offset: 0 }) : null;
-    const clientName = holds(['CLNT_R']) ? owner.name : null;
-    return {
-      status: 200,
-      body: { clientRef: owner.clientRef, clientName, ...period, ...balances, data, hasMore, nextCursor },
-    };
-  }, format === 'csv');
+  const result = await context.read<Result<'getClientStatement'> | StatementDocument>(
+    async (session) => {
+      const owner = await session.first<Owner>(sql`
+      select c.client_ref as "clientRef", c.name, coalesce(c.legal_name, c.name) as "legalName", o.legal_name as "firmName", c.currency,
+        today()::text as today, tenant_now()::text as now
+      from client c join org o on o.tenant_id = c.tenant_id and o.id = c.org_id where c.tenant_id = ${tenant.id} and c.id = ${path.id}`);
+      if (owner === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no client with this ID.');
+      const { to = owner.today, currency = owner.currency } = query;
+      if (to < from) throw invalid('/to', 'OUT_OF_RANGE', `to must not be before from, ${from}.`, 'query');
+      const period = { clientId: path.id, currency, from, to };
+      const balances = await balancesOf(session, tenant.id, period);
+      if (format === 'csv' || format === 'pdf') {
+        const max = maxMovements[format];
+        const movements = await session.all(movementsOf(tenant.id, period, { ...balances, limit: max + 1 }));
+        if (movements.length > max)
+          throw invalid(
+            '/from',
+            'OUT_OF_RANGE',
+            `A file of this format has at most ${max} movements. Choose a shorter period.`,
+            'query',
+          );
+        if (format === 'csv') return { status: 200, body: fileOf(period, balances, movements) };
+        const { clientRef, legalName: clientName, firmName, now } = owner;
+        return {
+          ...period,
+          ...balances,
+          clientRef,
+          clientName,
+          firmName,
+          createdAt: new Date(now).toISOString(),
+          movements,
+        };
+      }
+      const asked = { operation: operation.id, tenantId: tenant.id, where: period, orderBy: null };
+      const after = cursor === undefined ? undefined : readCursor(service.vault, asked, cursor, 'query').values;
+      const page = movementsOf(tenant.id, period, { ...balances, after, limit: pageSize + 1 });
+      const data = await session.all(withinPage<Movement>(page));
+      const hasMore = removeBeyond(data, 'id') || data.length > pageSize;
+      data.length = Math.min(data.length, pageSize);
+      const last = data.at(-1);
+      const nextCursor =
+        hasMore && last !== undefined ? writeCursor(service.vault, asked, { values: [last.id], offset: 0 }) : null;
+      const clientName = holds(['CLNT_R']) ? owner.name : null;
+      return {
+        status: 200,
+        body: { clientRef: owner.clientRef, clientName, ...period, ...balances, data, hasMore, nextCursor },
+      };
+    },
+    format === 'csv' || format === 'pdf',
+  );
+  if ('status' in result) return result;
+  return { status: 200, body: new ResponseFile('application/pdf', await renderStatement(result)) };
 };
+
+interface Owner {
+  readonly clientRef: string;
+  readonly name: string;
+  readonly legalName: string;
+  readonly firmName: string;
+  readonly currency: string;
+  readonly today: string;
+  readonly now: string;
+}
 
 const columns = [
   'id',

@@ -1,5 +1,6 @@
 /** The statement of account of a client. `books.property.test.ts` compares it with the ledger after any sequence of requests. */
 import type { components } from '@financial-automation/spec';
+import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { testService } from '../../../../test/service.ts';
@@ -135,4 +136,24 @@ test('the name of the client is shown to who reads clients', async () => {
     return (await reader.call<{ clientName: string | null }>('GET', path)).body.clientName;
   };
   expect([await nameFor(), await nameFor('CLNT_R')]).toEqual([null, expect.any(String)]);
+});
+
+test('getClientStatement as PDF shows the movements, the balances and the ageing of the JSON', async () => {
+  const { clientId, recent, payment } = await busyClient();
+  const path = `/api/v1/clients/${clientId}/statement?from=2026-02-01&to=2026-03-10&format=pdf`;
+  const headers = { Authorization: `Bearer ${service.token}`, Tenant: service.tenant.name, Accept: 'application/pdf' };
+  const response = await fetch(`${service.address}${path}`, { headers });
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/pdf']);
+  const { text } = await extractText(await getDocumentProxy(new Uint8Array(await response.arrayBuffer())));
+  const shownText = text.join('\n').replaceAll(/\s+/g, ' ');
+  for (const words of [
+    'Statement of account Harbor & Pine LLC',
+    'February 1, 2026 to March 10, 2026',
+    'Opening balance 100.00',
+    `2026-02-10 Invoice ${recent.invoiceNumber} 40.00 140.00`,
+    `2026-02-12 Payment ${payment.paymentNumber} -50.00 90.00`,
+    'Closing balance 90.00',
+    '31 to 60 days overdue USD 100.00',
+  ])
+    expect(shownText).toContain(words);
 });

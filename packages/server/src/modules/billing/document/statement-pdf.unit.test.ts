@@ -1,0 +1,44 @@
+import { extractText, getDocumentProxy } from 'unpdf';
+import { expect, test } from 'vitest';
+import { render, type StatementDocument } from './statement-pdf.ts';
+
+const zeros = { notDue: '0.00', days1To30: '0.00', days31To60: '0.00', days61To90: '0.00', daysOver90: '0.00' };
+
+function statementOf(count: number): StatementDocument {
+  const movements = Array.from({ length: count }, (_, index) => ({
+    id: `0199a1c2-1a08-7c01-8a4f-${String(index).padStart(12, '0')}`,
+    businessDate: '2026-02-10',
+    account: 'RECEIVABLE' as const,
+    kind: 'INVOICE' as const,
+    documentNumber: `INV-2026-${String(index).padStart(5, '0')}`,
+    invoiceId: null,
+    paymentId: null,
+    dueDate: null,
+    reason: null,
+    amount: '100.00',
+    balance: `${index + 1}00.00`,
+  }));
+  return {
+    clientRef: 'C-01042',
+    clientName: 'Café Zoë & Σίσυφος',
+    firmName: 'Hartwell & Oakes LLP',
+    currency: 'USD',
+    from: '2026-02-01',
+    to: '2026-02-28',
+    createdAt: '2026-03-01T08:00:00.000Z',
+    openingBalance: '0.00',
+    closingBalance: `${count}00.00`,
+    ageing: { ...zeros, notDue: `${count}00.00`, unappliedCredit: '0.00' },
+    movements,
+  };
+}
+
+test('a statement of many pages has every movement once, and its head on each page', async () => {
+  const pdf = await render(statementOf(500));
+  const { text } = await extractText(await getDocumentProxy(new Uint8Array(pdf)));
+  expect(text.length).toBeGreaterThan(5);
+  expect(text.every((page) => /Date\s+Movement\s+Document/.test(page))).toBe(true);
+  expect(text.join(' ').match(/INV-2026-\d{5}/g)?.length).toBe(500);
+  expect(text.join(' ')).toContain('Café Zoë & Σίσυφος (C-01042)');
+  expect(text.at(-1)).toMatch(/Closing balance\s+50,000\.00/);
+});
