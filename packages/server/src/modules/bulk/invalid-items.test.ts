@@ -23,6 +23,8 @@ const service = await testService();
 
 /** The operations whose items are judged one by one, with the name of their list and the schema of an item. */
 const bulkOperations = allOperations.flatMap((operation) => {
+  // A batch in the background judges its records later, as `upsertRecords` does.
+  if (operation.id === 'createRecordBatch') return [];
   const [name, list] = Object.entries(bodyOf(operation)?.properties ?? {})[0] ?? [];
   if (name === undefined || list?.items?.$ref === undefined) return [];
   const open = schemaOf(list.items.$ref)['x-items-open'];

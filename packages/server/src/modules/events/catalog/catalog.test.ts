@@ -18,11 +18,11 @@ async function catalog(caller: { call: typeof call } = { call }, query = ''): Pr
 const names = (entries: readonly CatalogEntry[]) => entries.map((entry) => `${entry.entityType} ${entry.operation}`);
 
 describe('listEventCatalog', () => {
-  test('returns 91 combinations, 62 of them enabled, by type and operation', async () => {
+  test('returns 93 combinations, 64 of them enabled, by type and operation', async () => {
     const all = await catalog();
-    expect(all.length).toBe(91);
+    expect(all.length).toBe(93);
     expect(names(await catalog(undefined, '?enabled=true'))).toEqual(names(all.filter((entry) => entry.enabled)));
-    expect((await catalog(undefined, '?enabled=true')).length).toBe(62);
+    expect((await catalog(undefined, '?enabled=true')).length).toBe(64);
     expect((await catalog(undefined, '?enabled=false')).length).toBe(29);
     const types = all.map((entry) => entry.entityType);
     expect(types).toEqual(types.toSorted());
@@ -71,7 +71,7 @@ describe('listEventCatalog', () => {
     const caller = await signIn({ roles: ['API_ADMIN'], tenant: { ...tenant } });
     const enabled = names(await catalog(caller, '?enabled=true'));
     expect(enabled).toEqual(expect.arrayContaining(['WipEntry CREATE', 'WipEntry UPDATE']));
-    expect(enabled.length).toBe(64);
+    expect(enabled.length).toBe(66);
     const body = {
       deliveryUrl: 'https://hooks.example.com/',
       entityType: 'WipEntry',
