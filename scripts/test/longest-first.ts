@@ -8,7 +8,7 @@ const named = (...names: string[]) => new RegExp(`/(${names.join('|')})(\\.\\w+)
  */
 const long = named(
   ...['contract-check', 'drifts', 'samples', 'reference', 'browser', 'demo', 'main', 'pglite', 'mcp', 'served'],
-  ...['books\\.property', 'bounds\\.property', 'rehearsal\\.property', 'console', 'copies', 'markdown'],
+  ...['books\\.property', 'bounds\\.property', 'rehearsal\\.property', 'console', 'copies', 'markdown', 'ci', 'safety'],
 );
 /** Files that mostly wait: for a lease, a retry or a process. Many of them at the same time would leave the cores idle. */
 const waiting = named(
@@ -21,6 +21,9 @@ const waiting = named(
     'bad-start',
     'sandbox/clock',
     'linger',
+    'alerts',
+    'acts',
+    'month-end',
   ],
 );
 
