@@ -160,7 +160,9 @@ export class Books implements BooksReader {
 
   /** The balances as of the closed day, now and when it was closed: they must be the same. */
   async closedFigures(): Promise<{ readonly now: unknown; readonly before: unknown }> {
-    return { now: await this.#figuresOf(this.closedThrough), before: this.#figures };
+    // Another caller can close another day meanwhile.
+    const before = this.#figures;
+    return { now: await this.#figuresOf(this.closedThrough), before };
   }
 
   async #close(day: string | null): Promise<void> {
