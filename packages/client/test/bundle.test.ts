@@ -68,6 +68,7 @@ describe('the bundle of a program that only calls the API', () => {
         URLSearchParams,
         AbortController,
         DOMException,
+        TextDecoder,
         crypto,
       } = globalThis;
       const web = {
@@ -80,6 +81,7 @@ describe('the bundle of a program that only calls the API', () => {
         URLSearchParams,
         AbortController,
         DOMException,
+        TextDecoder,
         crypto,
         setTimeout,
         clearTimeout,
