@@ -251,24 +251,24 @@ describe('the reference', () => {
   });
 
   const looks = [
-    ['desktop', 'light', 'billing/createquickpaymentlink', { width: 1440, height: 900 }],
-    ['desktop', 'dark', 'states/invoice', { width: 1440, height: 900 }],
+    ['desktop', 'light', 'states/invoice', { width: 1440, height: 900 }],
+    ['desktop', 'dark', 'billing/createquickpaymentlink', { width: 1440, height: 900 }],
     ['phone', 'light', 'records/deleterecords', { width: 390, height: 844 }],
   ] as const;
-  it.each(looks.filter(([device]) => isEachChapterOpened || device === 'desktop'))(
+  it.each(isEachChapterOpened ? looks : looks.slice(0, 1))(
     'has no accessibility violations on a %s, in %s colors',
     async (_device, colorScheme, place, viewport) => {
       const places = ['', 'billing/createquickpaymentlink', 'records/deleterecords', 'states/invoice'];
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme });
       await page.evaluate(`document.documentElement.classList.toggle('dark', ${colorScheme === 'dark'})`);
-      // A check takes two seconds, so each device and color has one place, and with `SAMPLES=all` all of them.
+      // A check takes seconds, so only one runs by day, and with `SAMPLES=all` each place in each look.
       for (const anchor of isEachChapterOpened ? places : [place]) {
         await page.evaluate(`location.hash = '#/${anchor}'`);
         if (anchor !== '') await page.locator(`[id="${anchor}"]`).waitFor();
         await expect.poll(() => violationsIn(page), { message: anchor }).toEqual([]);
       }
-      if (isEachChapterOpened || colorScheme === 'dark') {
+      if (isEachChapterOpened || colorScheme === 'light') {
         await page.locator('#search-button').click();
         await page.getByRole('combobox').fill('invoice');
         expect(await violationsIn(page)).toEqual([]);

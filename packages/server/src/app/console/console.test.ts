@@ -606,8 +606,11 @@ describe.each(shown)('in a browser, on a %s', (name, viewport) => {
       if (folder !== undefined) await page.screenshot({ path: `${folder}/${size.width}-${what}.png`, fullPage: true });
       const root = 'document.documentElement';
       expect(await page.evaluate(`${root}.scrollWidth <= ${root}.clientWidth`), what).toBe(true);
-      for (const target of await page.locator('button:visible, .button:visible').all())
-        expect((await target.boundingBox())?.height, what).toBeGreaterThanOrEqual(44);
+      // One call for all of them: a page has many.
+      const heights = await page.evaluate<number[]>(`[...document.querySelectorAll('button, .button')]
+        .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+        .map((one) => one.getBoundingClientRect().height)`);
+      expect(Math.min(...heights, 44), what).toBeGreaterThanOrEqual(44);
     }
     expect(await violationsIn(page), what).toEqual([]);
   }

@@ -148,7 +148,7 @@ const causes: Readonly<Record<string, (monitor: Monitor) => Promise<void>>> = {
     await monitor.pass(1, undefined, busy.address);
     await monitor.pass(
       13,
-      (minute) => minute % 4 === 1 && Promise.all(Array.from({ length: 12 }, clients)),
+      (minute) => minute % 4 === 1 && Promise.all(Array.from({ length: 5 }, clients)),
       busy.address,
     );
   },
