@@ -64,7 +64,7 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
     this.pointer = pointer;
     this.errorCode = errorCode;
     this.others = others;
-    // Whoever may try again is told when: in a second, if nothing else is known.
+    // Each temporary problem says when to try again: in a second, if nothing else is known.
     this.headers = this.#isTemporary ? { 'Retry-After': '1', ...headers } : headers;
     this.#errors = errors;
   }

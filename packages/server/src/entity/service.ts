@@ -50,8 +50,8 @@ export interface Service {
   /** Undefined if payment links cannot be paid. */
   readonly processor: PaymentProcessor | undefined;
   /**
-   * A process that was asked to stop is not ready any more, while it still serves. In a drill, its database is a copy that nobody has
-   * adopted.
+   * A process that stops is no longer ready, but still serves requests. In a drill, its database is a restored copy that was not
+   * adopted yet.
    */
   readonly lifetime: { isStopping: boolean; isDrill: boolean };
 }

@@ -1,4 +1,4 @@
-/** The figures of the overview. Each is one aggregate of the API, and each of its groups links to the rows that it is made of. */
+/** The figures of the overview. Each is one aggregate of the API, and each of its groups links to its rows. */
 import type { OperationId } from '../../contract/handler.ts';
 import { type Decimal, formatDecimal, parseDecimal, sum, zero } from '../../platform/decimal.ts';
 import type { GroupBy, Measure } from '../../query/aggregate-request.ts';
@@ -26,7 +26,7 @@ export interface FigureRequest {
   readonly pageSize?: number;
 }
 
-/** One figure: the groups that it is made of, exact. */
+/** One figure, with exact amounts of its groups. */
 export interface Point {
   readonly value: Decimal;
   readonly groups: readonly Group[];

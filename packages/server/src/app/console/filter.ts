@@ -22,7 +22,7 @@ function parsedOf(text: string): unknown {
   }
 }
 
-/** The operators that a comparison stands for, the first that the field has. */
+/** The operators of each comparison. The first one that a field has is used. */
 const operatorsOf: Readonly<Record<FilterWord, readonly string[]>> = {
   is: ['_contains', '_eq', '='],
   not: ['_neq'],

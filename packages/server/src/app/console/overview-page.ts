@@ -22,7 +22,7 @@ import { failedJobs, integratorCards, receivers } from './tenant-pages.ts';
 import { type ConsoleVisit, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
 import { typeInWords } from './words.ts';
 
-/** The first page: how the firm stands, and what needs a person. */
+/** The first page: figures of the firm, and what requires attention. */
 export async function overviewPage(visit: ConsoleVisit): Promise<string> {
   const { frame, tenant } = visit;
   const scope = await scopeOf(visit);

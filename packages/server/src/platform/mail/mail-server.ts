@@ -28,12 +28,12 @@ export interface MailMessage {
   readonly attachments: readonly { readonly fileName: string; readonly mimeType: string; readonly content: Buffer }[];
 }
 
-/** What became of an attempt. */
+/** Result of an attempt. */
 export interface MailDelivery {
   /**
    * - `accepted`: by the mail server, for all but the rejected and the deferred recipients
-   * - `deferred`: nobody has got it, and a later attempt can succeed
-   * - `rejected`: nobody has got it, and nobody will
+   * - `deferred`: not delivered, and a later attempt can succeed
+   * - `rejected`: not delivered, and no later attempt can succeed
    * - `unknown`: it was handed over, and no response came
    */
   readonly outcome: 'accepted' | 'deferred' | 'rejected' | 'unknown';
