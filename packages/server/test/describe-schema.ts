@@ -19,7 +19,7 @@ interface Row {
   readonly text: string;
 }
 
-const ours = `nspname in ('public', 'pgboss')`;
+const ours = `nspname = 'public'`;
 /** Objects that an extension owns come with it. */
 const own = (catalog: string, id: string) =>
   `not exists (select from pg_depend where classid = '${catalog}'::regclass and objid = ${id} and deptype = 'e')`;

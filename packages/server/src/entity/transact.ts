@@ -72,7 +72,7 @@ export async function transactNew(
   const origin = await store.writeNew(
     async (transaction) => {
       const origin = await insert(transaction);
-      return { tenantId: origin.tenant.id, inserted: origin };
+      return { tenantId: origin.tenant.id, value: origin };
     },
     async (transaction, origin) => {
       await runUnit(transaction, origin, work);

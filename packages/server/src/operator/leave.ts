@@ -95,7 +95,7 @@ async function scheduleDeletion(store: Store, name: string, days: number): Promi
 /** Counts what the tenant has, and records that it is deleted. */
 async function certify(home: Store, store: Store, name: string, id: number, sha256: string): Promise<Certificate> {
   const counted = await store.snapshot(
-    async () => ({ tenantId: id, found: undefined }),
+    async () => ({ tenantId: id, value: undefined }),
     async (transaction) => {
       const tables: Record<string, number> = {};
       for (const { name: table } of await tenantTables(transaction)) {

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { ContentMissing } from '../../platform/storage/storage.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import type { Transaction } from '../../platform/store/session.ts';
+import type { OfTenant } from '../../platform/store/store.ts';
 import { storeOfTenant } from '../databases/index.ts';
 import { noTenant, type Operator } from '../operator.ts';
 import { readCopiedRows } from './copied-rows.ts';
@@ -69,7 +70,7 @@ interface FoundTenant {
   readonly exportedAt: string;
 }
 
-async function findTenant(transaction: Transaction, name: string): Promise<{ tenantId: number; found: FoundTenant }> {
+async function findTenant(transaction: Transaction, name: string): Promise<OfTenant<FoundTenant>> {
   const columns = await tenantColumns(transaction);
   const found = await transaction.first<FoundTenant>(sql`
     select tenant.id as "tenantId", row_to_json(r) as tenant, now() as "exportedAt",
@@ -77,7 +78,7 @@ async function findTenant(transaction: Transaction, name: string): Promise<{ ten
     from tenant cross join lateral (select ${sql.join(columns.map((column) => sql.ref(`tenant.${column}`)))}) r
     where tenant.name = ${name}`);
   if (found === undefined) throw new Error(noTenant(name));
-  return { tenantId: found.tenantId, found };
+  return { tenantId: found.tenantId, value: found };
 }
 
 /** One export, within its transaction. */

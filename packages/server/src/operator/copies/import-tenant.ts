@@ -100,7 +100,7 @@ async function importInto(store: Store, verified: VerifiedImport): Promise<Impor
         await insertTenant(transaction, tenantId, { ...header.tenant, ...state, name });
         const details = { file: header.tenant.name, exportedAt: header.exportedAt, sha256: end.sha256 };
         await recordOperatorAct(transaction, { operation: 'tenant import', subject: name, details });
-        return { tenantId, inserted: await tenantTables(transaction) };
+        return { tenantId, value: await tenantTables(transaction) };
       },
       async (transaction, tables) => {
         await using content = new ContentImport(operator, tenantId);

@@ -219,7 +219,7 @@ class Move {
     if (await this.#hasCopy()) return;
     const { id, from } = this.#tenant;
     await this.#source.snapshot(
-      async (transaction) => ({ tenantId: id, found: await this.#look(transaction) }),
+      async (transaction) => ({ tenantId: id, value: await this.#look(transaction) }),
       (source, { tables, tenant, schema }) =>
         this.#onTarget(async (target) => {
           this.#schema = schema;
@@ -284,7 +284,7 @@ class Move {
   ): Promise<Seen> {
     const { id } = this.#tenant;
     const seen = await this.#source.snapshot(
-      async (transaction) => ({ tenantId: id, found: await this.#look(transaction) }),
+      async (transaction) => ({ tenantId: id, value: await this.#look(transaction) }),
       async (source, found) => {
         const { tables, changed, tenant, schema } = found;
         for (const [table, keys] of changed)

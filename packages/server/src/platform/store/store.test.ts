@@ -30,7 +30,7 @@ test('a tenant is inserted together with its first rows, or not at all', async (
       const row = await transaction.first(sql<{ id: number }>`
         insert into tenant (name, display_name, time_zone) values (${name}, ${name}, 'Asia/Tokyo') returning id`);
       const id = row?.id ?? 0;
-      return { tenantId: id, inserted: id };
+      return { tenantId: id, value: id };
     }, work);
   const failed = insert('not_founded', async (transaction, id) => {
     await transaction.all(insertOrg(id, 'not founded'));

@@ -81,7 +81,7 @@ export interface Store {
    * gets what was inserted.
    */
   writeNew<Inserted, Result>(
-    insert: (transaction: Transaction) => Promise<{ readonly tenantId: number; readonly inserted: Inserted }>,
+    insert: (transaction: Transaction) => Promise<OfTenant<Inserted>>,
     work: (transaction: Transaction, inserted: Inserted) => Promise<Result>,
   ): Promise<Result>;
   /**
@@ -89,12 +89,12 @@ export interface Store {
    * for that tenant: `work` gets what was found.
    */
   snapshot<Found, Result>(
-    find: (transaction: Transaction) => Promise<{ readonly tenantId: number; readonly found: Found }>,
+    find: (transaction: Transaction) => Promise<OfTenant<Found>>,
     work: (transaction: Transaction, found: Found) => Promise<Result>,
   ): Promise<Result>;
   /**
-   * Runs statements of the queue library, as the owner and in one transaction. Several statements, separated by
-   * semicolons, must have no values.
+   * Runs statements as the owner of the tables, in one transaction. Several statements, separated by semicolons, must have no
+   * values.
    */
   ownerStatements(text: string, values?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
   /** Receives notifications of a channel, which transactions send when they commit. Some may be missed. */
@@ -119,6 +119,12 @@ export interface Store {
   cellOf(tenantId: number): Store;
   /** Waits for work in progress. */
   close(): Promise<void>;
+}
+
+/** What the owner of the tables has found or inserted, and the tenant that a transaction continues for. */
+export interface OfTenant<Value> {
+  readonly tenantId: number;
+  readonly value: Value;
 }
 
 /** A database with tenants. */
@@ -274,37 +280,23 @@ class EngineStore implements Store {
   }
 
   writeNew<Inserted, Result>(
-    insert: (transaction: Transaction) => Promise<{ readonly tenantId: number; readonly inserted: Inserted }>,
+    insert: (transaction: Transaction) => Promise<OfTenant<Inserted>>,
     work: (transaction: Transaction, inserted: Inserted) => Promise<Result>,
   ): Promise<Result> {
-    return this.#continued(
-      false,
-      async (transaction) => {
-        const { tenantId, inserted } = await insert(transaction);
-        return { tenantId, value: inserted };
-      },
-      work,
-    );
+    return this.#continued(false, insert, work);
   }
 
   snapshot<Found, Result>(
-    find: (transaction: Transaction) => Promise<{ readonly tenantId: number; readonly found: Found }>,
+    find: (transaction: Transaction) => Promise<OfTenant<Found>>,
     work: (transaction: Transaction, found: Found) => Promise<Result>,
   ): Promise<Result> {
-    return this.#continued(
-      true,
-      async (transaction) => {
-        const { tenantId, found } = await find(transaction);
-        return { tenantId, value: found };
-      },
-      work,
-    );
+    return this.#continued(true, find, work);
   }
 
   /** Runs one transaction as the owner, and then as a tenant. */
   #continued<Value, Result>(
     isSnapshot: boolean,
-    first: (transaction: Transaction) => Promise<{ readonly tenantId: number; readonly value: Value }>,
+    first: (transaction: Transaction) => Promise<OfTenant<Value>>,
     work: (transaction: Transaction, value: Value) => Promise<Result>,
   ): Promise<Result> {
     return this.#withConnection((connection) => {
@@ -324,10 +316,7 @@ class EngineStore implements Store {
       try {
         if (values.length === 0) {
           commits = true;
-          // Some of the library's statements are already transactions; the owner's start replaces theirs.
-          const begin = /^\s*BEGIN;/;
-          const rest = begin.test(text) ? text.replace(begin, '') : `${text}; commit`;
-          const all: RunResult | RunResult[] = await binding.begin(connection, 'owner', rest);
+          const all: RunResult | RunResult[] = await binding.begin(connection, 'owner', `${text}; commit`);
           return { rows: [all].flat().flatMap(({ rows }) => rows) };
         }
         await binding.begin(connection, 'owner');
