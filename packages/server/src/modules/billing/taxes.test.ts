@@ -1,5 +1,4 @@
 /** Documents whose prices include tax, and whose tax is rounded as a whole. `rules/document.unit.test.ts` has the figures. */
-import { readFileSync } from 'node:fs';
 import type { components } from '@financial-automation/spec';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +6,6 @@ import { cents, money, total } from '../../../test/books/cents.ts';
 import { firm } from '../../../test/modules/billing.ts';
 import { only } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
-import { parseMigration } from '../../platform/store/migration-file.ts';
 import { findBreaches } from './ledger/invariants.ts';
 
 const service = await testService();
@@ -317,44 +315,6 @@ test('the report of random documents is the sum of their lines and the entries o
   const whole = money(total(bills.map((bill) => cents(bill.total))));
   expect(money(cents(sums?.values.amount ?? '') + cents(sums?.values.tax ?? ''))).toBe(whole);
   expect(ledger?.values.total).toBe(whole);
-  await agrees();
-});
-
-test('lines from before they had taxes keep their figures, and get the tax of their short form', async () => {
-  const { id: taxRegionId } = await records.make('TaxRegion', {
-    ...{ name: 'Ohio services', code: 'US-OH', country: 'US', state: 'OH' },
-    ...{ ratePercent: '7.25', appliesToServices: true },
-  });
-  const { id: clientId } = await records.make('Client', { name: 'Ohio Works', taxRegionId });
-  const lines = [{ unitAmount: '80.00', taxable: true }, { unitAmount: '20.00' }];
-  const draft = await draftOf(lines, { clientId });
-  const id = await post(await draftOf(lines, { clientId }));
-  const read = async () => {
-    const where = { clientId: { _eq: clientId } };
-    const { body: rows } = await service.call('POST', '/gql/v1/invoice_lines/search', { where });
-    const { body: drafts } = await service.call('POST', '/gql/v1/draft_invoices/search', { where });
-    return { bill: await invoice(id), rows, drafts };
-  };
-  const before = await read();
-  expect(before.bill.lines).toMatchObject([
-    { taxRatePercent: '7.25', taxes: [{ name: 'Ohio services', regionId: taxRegionId, amount: '5.80' }] },
-    { taxes: [] },
-  ]);
-  const tables = ['draft_invoice', 'draft_invoice_line', 'invoice', 'invoice_line', 'invoice_line_tax'];
-  const each = (change: string) =>
-    tables.map((table) => `alter table ${table} ${change} row level security`).join('; ');
-  const of = (table: string) =>
-    `where tenant_id = ${service.tenant.id} and ${table}_id in (select id from ${table} where client_id = '${clientId}')`;
-  await service.store.ownerStatements(
-    `${each('no force')}; update draft_invoice_line set taxes = '[]' ${of('draft_invoice')}; delete from invoice_line_tax ${of('invoice')};
-      update invoice_line set taxes = '[]' ${of('invoice')}; ${each('force')}`,
-  );
-  expect(await read()).not.toEqual(before);
-  const file = new URL('../../platform/store/migrations/0401_taxes_of_old_lines.sql', import.meta.url);
-  for (const { text } of parseMigration(readFileSync(file, 'utf8')).statements)
-    await service.store.ownerStatements(text);
-  expect(await read()).toEqual(before);
-  expect(draft.attributes).toMatchObject({ total: '105.80' });
   await agrees();
 });
 

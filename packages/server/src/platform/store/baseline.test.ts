@@ -30,27 +30,29 @@ test('a database from before the baseline is rejected without one of its migrati
   expect(await pendingMigrations(before, migrations)).toEqual([...migrations.keys()]);
   const rename = (from: string, to: string) =>
     before.query('update schema_expansion set name = $2 where name = $1', [from, to]);
-  await rename('0222_attempt_months', 'other');
+  await rename('0445_record_batches', 'other');
   await expect(migrate(before, migrations)).rejects.toThrow(
-    /lacks 0222_attempt_months\. Export its tenants with that version, and import them into a new database\.$/,
+    /lacks 0445_record_batches\. Export its tenants with that version, and import them into a new database\.$/,
   );
-  await rename('other', '0222_attempt_months');
+  await rename('other', '0445_record_batches');
   await migrate(before, new Map([baseline]));
   expect(differences(await describeSchema(before), await describeSchema(fresh))).toEqual([]);
-  const { rows } = await before.query('select name from schema_migration union all select name from schema_expansion');
+  // The version before does not notice it, and can start again.
+  const { rows } = await before.query('select max(name) as name from schema_expansion');
   expect(rows).toEqual([{ name: baseline[0] }]);
   await migrate(before, migrations);
   expect(await pendingMigrations(before, migrations)).toEqual([]);
 });
 
-/** The lines of one description that the other does not have as often, after a sign. A comparison of the whole texts would take minutes. */
+/**
+ * The lines of one description that the other does not have as often, after a sign: a comparison of the whole texts would take minutes. Columns
+ * of one database can have another order.
+ */
 function differences(one: string, other: string): string[] {
   const counts = new Map<string, number>();
   for (const line of one.split('\n')) counts.set(line, (counts.get(line) ?? 0) - 1);
   for (const line of other.split('\n')) counts.set(line, (counts.get(line) ?? 0) + 1);
   const differing = [...counts].filter(([, count]) => count !== 0);
-  // The same lines in another order.
-  if (differing.length === 0 && one !== other) return ['another order'];
   return differing.map(([line, count]) => `${count < 0 ? '-' : '+'}${line}`);
 }
 

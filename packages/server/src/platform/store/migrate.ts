@@ -13,9 +13,9 @@ export type Migrations = ReadonlyMap<string, string>;
 
 const folder = fileURLToPath(new URL('migrations', sourceFile('platform/store/migrate.ts')));
 /** The first migration: the files of `migrations/baseline/`, which create the schema of an empty database. */
-const baseline = '0000_baseline';
-/** The last migration from before the baseline. A database that has it has the schema of the baseline, but for `adopt.sql`. */
-const lastBefore = '0222_attempt_months';
+const baseline = '0449_baseline';
+/** The last migration from before the baseline. A database that has it has the schema of the baseline after `adopt.sql`. */
+const lastBefore = '0445_record_batches';
 /** The migrations that a program must know to use the database. */
 const required = 'schema_migration';
 /**
@@ -57,7 +57,12 @@ export async function readMigrations(): Promise<Migrations> {
   return new Map([[baseline, [...subjects.values()].join('\n')], ...later]);
 }
 
+/** What a database from before the baseline gets instead of it. */
 const adoption = 'adopt';
+
+function readAdoption(): Promise<string> {
+  return readFile(join(folder, 'baseline', `${adoption}.sql`), 'utf8');
+}
 
 async function sqlFiles(directory: string): Promise<Map<string, string>> {
   const files = (await readdir(directory)).filter((file) => file.endsWith('.sql')).sort();
@@ -95,7 +100,7 @@ export const standardPatience: LockPatience = { timeout: 500, attempts: 40 };
  * @throws DatabaseError if a newer version of this program has migrated the database
  */
 export async function pendingMigrations(pool: Pool, migrations: Migrations): Promise<string[]> {
-  const done = adopted(await doneMigrations((text) => pool.query(text)));
+  const done = fromBaseline(await doneMigrations((text) => pool.query(text)));
   const unknown = done.filter(({ name, isRequired }) => isRequired && !migrations.has(name));
   if (unknown.length > 0) {
     const names = unknown.map(({ name }) => name).sort();
@@ -107,35 +112,20 @@ export async function pendingMigrations(pool: Pool, migrations: Migrations): Pro
 }
 
 /**
- * The migrations of a database from before the baseline, as they are once it is adopted.
+ * Returns the migrations of a database from the baseline on. A database from before it has earlier ones, which it replaces.
  *
- * @throws DatabaseError if it lacks one of them
+ * @throws DatabaseError if such a database lacks one of them
  */
-function adopted(done: readonly DoneMigration[]): readonly DoneMigration[] {
-  if (done.length === 0 || done.some(({ name }) => name === baseline)) return done;
-  if (!done.some(({ name }) => name === lastBefore)) {
-    throw new DatabaseError(
-      `The database is from a version before 1.0.0 that this program cannot upgrade: it lacks ${lastBefore}. Export its tenants with that version, and import them into a new database.`,
-    );
-  }
-  return done.filter(({ name }) => name > lastBefore);
+function fromBaseline(done: readonly DoneMigration[]): readonly DoneMigration[] {
+  const later = done.filter(({ name }) => name >= baseline);
+  if (done.length === 0 || later.some(({ name }) => name === baseline) || isFromBefore(done)) return later;
+  throw new DatabaseError(
+    `The database is from a version before 1.0.0 that this program cannot upgrade: it lacks ${lastBefore}. Export its tenants with that version, and import them into a new database.`,
+  );
 }
 
-/** Adopts a database from before the baseline, in one transaction. */
-async function adopt(client: PoolClient, done: readonly DoneMigration[]): Promise<void> {
-  if (adopted(done) === done) return;
-  const text = await readFile(join(folder, 'baseline', `${adoption}.sql`), 'utf8');
-  await client.query(`begin; set local statement_timeout = 0`);
-  try {
-    await client.query(text);
-    for (const table of [required, expansions])
-      await client.query(`delete from ${table} where name <= $1`, [lastBefore]);
-    await record(client, baseline, '');
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  }
+function isFromBefore(done: readonly DoneMigration[]): boolean {
+  return done.some(({ name }) => name === lastBefore);
 }
 
 function without(migrations: Migrations, done: readonly DoneMigration[]): string[] {
@@ -176,13 +166,13 @@ export async function migrate(
           `create table if not exists ${table} (name varchar(255) primary key, timestamp varchar(255) not null)`,
         );
       }
-      const done = () => doneMigrations((text) => client.query(text));
-      await adopt(client, await done());
-      const pending = without(migrations, await done());
+      const done = await doneMigrations((text) => client.query(text));
+      const pending = without(migrations, fromBaseline(done));
       for (const [index, name] of pending.entries()) {
         const startedAt = performance.now();
         progress.started(name, index, pending.length);
-        await apply({ client, name, progress, patience }, migrations.get(name) ?? '');
+        const text = name === baseline && isFromBefore(done) ? await readAdoption() : migrations.get(name);
+        await apply({ client, name, progress, patience }, text ?? '');
         progress.ended(name, performance.now() - startedAt);
       }
     } finally {

@@ -127,6 +127,7 @@ create table client (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -169,7 +170,6 @@ create table client (
   outstanding_balance numeric(16,2) default 0 not null,
   unbilled_wip numeric(16,2) default 0 not null,
   unapplied_credit numeric(16,2) default 0 not null,
-  metadata jsonb default '{}'::jsonb not null,
   vat_id text collate "C",
   tax_exempt_reason text collate "C",
   tax_code_id uuid,
@@ -248,6 +248,7 @@ create table client_business_entity (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -256,7 +257,6 @@ create table client_business_entity (
   code text collate "C" not null,
   description text collate "C",
   tax_form text collate "C",
-  metadata jsonb default '{}'::jsonb not null,
   constraint client_business_entity_code_unique UNIQUE (tenant_id, code),
   constraint client_business_entity_name_unique UNIQUE (tenant_id, name),
   constraint client_business_entity_pkey PRIMARY KEY (tenant_id, id),
@@ -274,6 +274,7 @@ create table client_group (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -283,7 +284,6 @@ create table client_group (
   owner_id uuid,
   manager_id uuid,
   primary_client_id uuid,
-  metadata jsonb default '{}'::jsonb not null,
   constraint client_group_manager_id_reference FOREIGN KEY (tenant_id, manager_id) REFERENCES staff(tenant_id, id),
   constraint client_group_name_unique UNIQUE (tenant_id, name),
   constraint client_group_owner_id_reference FOREIGN KEY (tenant_id, owner_id) REFERENCES staff(tenant_id, id),
@@ -302,6 +302,7 @@ create table client_type (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -311,7 +312,6 @@ create table client_type (
   description text collate "C",
   default_payment_terms_days integer,
   display_order integer default 0 not null,
-  metadata jsonb default '{}'::jsonb not null,
   constraint client_type_code_unique UNIQUE (tenant_id, code),
   constraint client_type_default_payment_terms_days_range CHECK (default_payment_terms_days >= 0 AND default_payment_terms_days <= 120),
   constraint client_type_name_unique UNIQUE (tenant_id, name),
@@ -362,6 +362,7 @@ create table contact (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -380,7 +381,6 @@ create table contact (
   portal_enabled boolean default false not null,
   email_opt_out boolean default false not null,
   primary_contact_info_id uuid,
-  metadata jsonb default '{}'::jsonb not null,
   constraint contact_pkey PRIMARY KEY (tenant_id, id),
   constraint contact_pms_ref_unique UNIQUE (tenant_id, pms_ref),
   constraint contact_preferred_channel_enum CHECK (preferred_channel = ANY (ARRAY['EMAIL'::text, 'PHONE'::text, 'SMS'::text, 'PORTAL'::text])),
@@ -409,6 +409,7 @@ create table contact_client (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -421,7 +422,6 @@ create table contact_client (
   can_sign boolean default false not null,
   linked_at timestamp(3) with time zone default tenant_now() not null,
   unlinked_at timestamp(3) with time zone,
-  metadata jsonb default '{}'::jsonb not null,
   constraint contact_client_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
   constraint contact_client_contact_id_client_id_unique UNIQUE (tenant_id, contact_id, client_id),
   constraint contact_client_contact_id_reference FOREIGN KEY (tenant_id, contact_id) REFERENCES contact(tenant_id, id),
@@ -446,6 +446,7 @@ create table contact_info (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -479,7 +480,6 @@ END) stored,
   state text collate "C",
   postal_code text collate "C",
   country text collate "C",
-  metadata jsonb default '{}'::jsonb not null,
   constraint contact_info_kind_enum CHECK (kind = ANY (ARRAY['PRIMARY'::text, 'BILLING'::text, 'MAILING'::text, 'HOME'::text, 'OTHER'::text])),
   constraint contact_info_owner_client_id_reference FOREIGN KEY (tenant_id, owner_client_id) REFERENCES client(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint contact_info_owner_contact_id_reference FOREIGN KEY (tenant_id, owner_contact_id) REFERENCES contact(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
@@ -502,13 +502,13 @@ create table custom_record (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
   version integer default 1 not null,
   type text collate "C" not null,
   attributes jsonb not null,
-  metadata jsonb default '{}'::jsonb not null,
   constraint custom_record_attributes_object CHECK (jsonb_typeof(attributes) = 'object'::text),
   constraint custom_record_pkey PRIMARY KEY (tenant_id, id),
   constraint custom_record_system_ref_unique UNIQUE (tenant_id, type, system_ref),
@@ -526,6 +526,7 @@ create table custom_record_type (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -534,7 +535,6 @@ create table custom_record_type (
   display_name text collate "C",
   description text collate "C",
   fields jsonb not null,
-  metadata jsonb default '{}'::jsonb not null,
   constraint custom_record_type_fields_list CHECK (jsonb_typeof(fields) = 'array'::text),
   constraint custom_record_type_name_exact_unique UNIQUE (tenant_id, name),
   constraint custom_record_type_name_pattern CHECK (name ~ '^[A-Z][A-Za-z0-9]{1,62}$'::text),
@@ -634,6 +634,7 @@ create table department (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -643,7 +644,6 @@ create table department (
   head_id uuid,
   office_id uuid,
   parent_id uuid,
-  metadata jsonb default '{}'::jsonb not null,
   constraint department_code_unique UNIQUE (tenant_id, code),
   constraint department_head_id_reference FOREIGN KEY (tenant_id, head_id) REFERENCES staff(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint department_name_unique UNIQUE (tenant_id, name),
@@ -702,6 +702,7 @@ create table draft_invoice (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -735,7 +736,6 @@ create table draft_invoice (
   credited_invoice_id uuid,
   purchase_order text collate "C",
   memo text collate "C",
-  metadata jsonb default '{}'::jsonb not null,
   prices_include_tax boolean default false not null,
   tax_rounding text collate "C" default 'LINE'::text not null,
   tax_exempt_reason text collate "C",
@@ -776,6 +776,7 @@ create table draft_invoice_history (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -794,7 +795,6 @@ create table draft_invoice_history (
   invoice_id uuid,
   total numeric(16,2) not null,
   draft_invoice jsonb not null,
-  metadata jsonb default '{}'::jsonb not null,
   constraint draft_invoice_history_action_enum CHECK (action = ANY (ARRAY['CREATED'::text, 'EDITED'::text, 'SUBMITTED'::text, 'APPROVED'::text, 'REJECTED'::text, 'POSTED'::text, 'DELETED'::text])),
   constraint draft_invoice_history_changed_by_id_reference FOREIGN KEY (tenant_id, changed_by_id) REFERENCES staff(tenant_id, id),
   constraint draft_invoice_history_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
@@ -857,7 +857,6 @@ CREATE INDEX draft_invoice_line_draft_invoice_id_index ON draft_invoice_line USI
 alter table draft_invoice_line enable row level security, force row level security;
 create policy tenant_isolation on draft_invoice_line for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant delete, insert, select on draft_invoice_line to financial_automation_service;
-CREATE TRIGGER draft_invoice_line_taxes BEFORE INSERT ON draft_invoice_line FOR EACH ROW WHEN (new.taxable AND new.taxes = '[]'::jsonb AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION fill_taxes();
 
 create table draft_invoice_line_wip (
   tenant_id integer not null,
@@ -887,6 +886,7 @@ create table engagement (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -913,7 +913,6 @@ create table engagement (
   viewed_at timestamp(3) with time zone,
   executed_at timestamp(3) with time zone,
   completed_at timestamp(3) with time zone,
-  metadata jsonb default '{}'::jsonb not null,
   constraint engagement_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
   constraint engagement_completed_at_agrees CHECK ((status = 'COMPLETED'::text) = (completed_at IS NOT NULL)),
   constraint engagement_deposit_amount_range CHECK (deposit_amount >= 0::numeric),
@@ -983,6 +982,7 @@ create table engagement_batch (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -992,7 +992,6 @@ create table engagement_batch (
   started_at timestamp(3) with time zone,
   finished_at timestamp(3) with time zone,
   created_by_api_user_id uuid not null,
-  metadata jsonb default '{}'::jsonb not null,
   constraint engagement_batch_finished_at_agrees CHECK ((status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text])) = (finished_at IS NULL)),
   constraint engagement_batch_pkey PRIMARY KEY (tenant_id, id),
   constraint engagement_batch_started_at_agrees CHECK ((status = 'PENDING'::text) = (started_at IS NULL)),
@@ -1027,6 +1026,7 @@ create table engagement_document (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -1042,7 +1042,6 @@ create table engagement_document (
   version_number integer not null,
   signed_at timestamp(3) with time zone,
   file_failed_at timestamp(3) with time zone,
-  metadata jsonb default '{}'::jsonb not null,
   constraint engagement_document_engagement_id_reference FOREIGN KEY (tenant_id, engagement_id) REFERENCES engagement(tenant_id, id),
   constraint engagement_document_file_id_reference FOREIGN KEY (tenant_id, file_id) REFERENCES file(tenant_id, id),
   constraint engagement_document_pkey PRIMARY KEY (tenant_id, id),
@@ -1149,6 +1148,7 @@ create table event_subscription (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -1161,7 +1161,6 @@ create table event_subscription (
   created_by_api_user_id uuid not null,
   deactivated_at timestamp(3) with time zone,
   active_since timestamp(3) with time zone default tenant_clock_timestamp() not null,
-  metadata jsonb default '{}'::jsonb not null,
   more_entity_types text[] default '{}'::text[] not null,
   constraint event_subscription_created_by_api_user_id_reference FOREIGN KEY (tenant_id, created_by_api_user_id) REFERENCES api_user(tenant_id, id),
   constraint event_subscription_deactivated_at_agrees CHECK (active = (deactivated_at IS NULL)),
@@ -1200,6 +1199,7 @@ create table expense_code (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -1212,7 +1212,6 @@ create table expense_code (
   service_line_id uuid,
   task_type_id uuid,
   default_rate numeric,
-  metadata jsonb default '{}'::jsonb not null,
   constraint expense_code_code_unique UNIQUE (tenant_id, code),
   constraint expense_code_default_rate_range CHECK (default_rate >= 0::numeric AND default_rate < '100000000000'::numeric AND scale(default_rate) <= 4),
   constraint expense_code_pkey PRIMARY KEY (tenant_id, id),
@@ -1231,6 +1230,7 @@ create table expense_entry (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -1249,7 +1249,6 @@ create table expense_entry (
   approved_by_id uuid,
   approved_at timestamp(3) with time zone,
   created_by_api_user_id uuid,
-  metadata jsonb default '{}'::jsonb not null,
   constraint expense_entry_approved_at_agrees CHECK ((status = 'APPROVED'::text) = (approved_at IS NOT NULL)),
   constraint expense_entry_approved_by_id_reference FOREIGN KEY (tenant_id, approved_by_id) REFERENCES staff(tenant_id, id),
   constraint expense_entry_billable_amount_range CHECK (billable_amount >= 0::numeric),
@@ -1289,6 +1288,7 @@ create table file (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -1306,7 +1306,6 @@ create table file (
   uploaded_by_id uuid,
   folder_path text collate "C",
   tax_year integer,
-  metadata jsonb default '{}'::jsonb not null,
   constraint file_active_agrees CHECK (active = (status <> 'DELETED'::text)),
   constraint file_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
   constraint file_engagement_id_reference FOREIGN KEY (tenant_id, engagement_id) REFERENCES engagement(tenant_id, id),
@@ -1396,6 +1395,7 @@ create table industry (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -1403,7 +1403,6 @@ create table industry (
   name text collate "C" not null,
   code text collate "C",
   parent_id uuid,
-  metadata jsonb default '{}'::jsonb not null,
   constraint industry_code_pattern CHECK (code ~ '^[0-9]{2,6}$'::text),
   constraint industry_name_unique UNIQUE (tenant_id, name),
   constraint industry_parent_id_other CHECK (parent_id <> id),
@@ -1430,6 +1429,7 @@ create table invoice (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -1482,7 +1482,6 @@ CASE
 END) stored not null,
   document jsonb,
   pdf_failed_at timestamp(3) with time zone,
-  metadata jsonb default '{}'::jsonb not null,
   prices_include_tax boolean default false not null,
   tax_rounding text collate "C" default 'LINE'::text not null,
   tax_exempt_reason text collate "C",
@@ -1624,7 +1623,6 @@ alter table invoice_line enable row level security, force row level security;
 create policy tenant_isolation on invoice_line for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select on invoice_line to financial_automation_service;
 CREATE TRIGGER invoice_line_reported AFTER INSERT ON invoice_line REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION report_taxes();
-CREATE TRIGGER invoice_line_taxes BEFORE INSERT ON invoice_line FOR EACH ROW WHEN (new.taxable AND new.taxes = '[]'::jsonb AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION fill_taxes();
 
 create table invoice_line_tax (
   tenant_id integer not null,
@@ -1670,6 +1668,7 @@ create table job (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -1711,7 +1710,6 @@ create table job (
   billed_work_amount numeric(16,2) default 0 not null,
   billed_fee_amount numeric(16,2) default 0 not null,
   fee_without_work_amount numeric(16,2) default 0 not null,
-  metadata jsonb default '{}'::jsonb not null,
   constraint job_actual_hours_bound CHECK (abs(actual_hours) < '10000000'::numeric),
   constraint job_billed_amount_bound CHECK (abs(billed_amount) < '10000000000000'::numeric),
   constraint job_billing_schedule_enum CHECK (billing_schedule = ANY (ARRAY['ON_COMPLETION'::text, 'MILESTONE'::text, 'MONTHLY'::text, 'QUARTERLY'::text])),
@@ -1785,6 +1783,7 @@ create table job_template (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -1799,7 +1798,6 @@ create table job_template (
   duration_days integer,
   recurrence text collate "C",
   published_at timestamp(3) with time zone,
-  metadata jsonb default '{}'::jsonb not null,
   constraint job_template_billing_type_enum CHECK (billing_type = ANY (ARRAY['TIME_AND_MATERIALS'::text, 'FIXED_FEE'::text, 'RECURRING'::text, 'NON_BILLABLE'::text])),
   constraint job_template_budget_hours_range CHECK (budget_hours >= 0::numeric),
   constraint job_template_default_fee_range CHECK (default_fee >= 0::numeric),
@@ -2005,6 +2003,7 @@ create table non_work_code (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2017,7 +2016,6 @@ create table non_work_code (
   service_line_id uuid,
   task_type_id uuid,
   default_rate numeric,
-  metadata jsonb default '{}'::jsonb not null,
   constraint non_work_code_code_unique UNIQUE (tenant_id, code),
   constraint non_work_code_default_rate_range CHECK (default_rate >= 0::numeric AND default_rate < '100000000000'::numeric AND scale(default_rate) <= 4),
   constraint non_work_code_is_billable_range CHECK (NOT is_billable),
@@ -2037,6 +2035,7 @@ create table office (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2052,7 +2051,6 @@ create table office (
   country text collate "C",
   phone text collate "C",
   time_zone text collate "C" not null,
-  metadata jsonb default '{}'::jsonb not null,
   constraint office_code_unique UNIQUE (tenant_id, code),
   constraint office_name_unique UNIQUE (tenant_id, name),
   constraint office_org_id_reference FOREIGN KEY (tenant_id, org_id) REFERENCES org(tenant_id, id),
@@ -2080,6 +2078,7 @@ create table org (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2092,7 +2091,6 @@ create table org (
   time_zone text collate "C" not null,
   fiscal_year_start_month integer not null,
   books_closed_through date,
-  metadata jsonb default '{}'::jsonb not null,
   tax_rounding text collate "C" default 'LINE'::text not null,
   vat_id text collate "C",
   settle_within numeric(16,2) default 0 not null,
@@ -2131,6 +2129,7 @@ create table payment (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2170,7 +2169,6 @@ CASE method
     ELSE amount + surcharge_amount - fee_amount
 END) stored not null,
   credit_note_id uuid,
-  metadata jsonb default '{}'::jsonb not null,
   constraint payment_amount_range CHECK (amount > 0::numeric),
   constraint payment_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
   constraint payment_credit_note_id_agrees CHECK ((source = 'CREDIT_NOTE'::text) = (credit_note_id IS NOT NULL) AND (source <> 'CREDIT_NOTE'::text OR method = 'CREDIT'::text AND (status = ANY (ARRAY['COMPLETED'::text, 'VOIDED'::text])) AND refunded_amount = 0::numeric)),
@@ -2307,6 +2305,7 @@ create table quick_payment_link (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2322,7 +2321,6 @@ create table quick_payment_link (
   created_by_api_user_id uuid not null,
   payment_id uuid,
   used_at timestamp(3) with time zone,
-  metadata jsonb default '{}'::jsonb not null,
   constraint quick_payment_link_active_agrees CHECK (active = (status <> 'CANCELLED'::text)),
   constraint quick_payment_link_amount_range CHECK (amount > 0::numeric),
   constraint quick_payment_link_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
@@ -2465,6 +2463,7 @@ create table service_line (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2473,7 +2472,6 @@ create table service_line (
   code text collate "C" not null,
   department_id uuid,
   revenue_account_code text collate "C",
-  metadata jsonb default '{}'::jsonb not null,
   constraint service_line_code_unique UNIQUE (tenant_id, code),
   constraint service_line_department_id_reference FOREIGN KEY (tenant_id, department_id) REFERENCES department(tenant_id, id),
   constraint service_line_name_unique UNIQUE (tenant_id, name),
@@ -2507,6 +2505,7 @@ create table staff (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2530,7 +2529,6 @@ create table staff (
   weekly_capacity_hours numeric(10,2) default 40.00 not null,
   target_utilization_percent numeric,
   status text collate "C" default 'ACTIVE'::text not null,
-  metadata jsonb default '{}'::jsonb not null,
   constraint staff_department_id_reference FOREIGN KEY (tenant_id, department_id) REFERENCES department(tenant_id, id),
   constraint staff_email_unique UNIQUE (tenant_id, email),
   constraint staff_manager_id_other CHECK (manager_id <> id),
@@ -2559,6 +2557,7 @@ create table staff_job_assignment (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2571,7 +2570,6 @@ create table staff_job_assignment (
   start_date date,
   end_date date,
   deactivated_at timestamp(3) with time zone,
-  metadata jsonb default '{}'::jsonb not null,
   constraint staff_job_assignment_allocated_hours_range CHECK (allocated_hours >= 0::numeric),
   constraint staff_job_assignment_billing_rate_override_range CHECK (billing_rate_override >= 0::numeric AND billing_rate_override < '100000000000'::numeric AND scale(billing_rate_override) <= 4),
   constraint staff_job_assignment_deactivated_at_agrees CHECK (active = (deactivated_at IS NULL)),
@@ -2617,6 +2615,7 @@ create table staff_task_assignment (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2625,7 +2624,6 @@ create table staff_task_assignment (
   task_id uuid not null,
   allocated_hours numeric(10,2),
   deactivated_at timestamp(3) with time zone,
-  metadata jsonb default '{}'::jsonb not null,
   constraint staff_task_assignment_allocated_hours_range CHECK (allocated_hours >= 0::numeric),
   constraint staff_task_assignment_deactivated_at_agrees CHECK (active = (deactivated_at IS NULL)),
   constraint staff_task_assignment_pkey PRIMARY KEY (tenant_id, id),
@@ -2646,6 +2644,7 @@ create table staff_type (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2657,7 +2656,6 @@ create table staff_type (
   is_billable boolean not null,
   default_billing_rate numeric,
   default_average_rate numeric,
-  metadata jsonb default '{}'::jsonb not null,
   constraint staff_type_code_unique UNIQUE (tenant_id, code),
   constraint staff_type_default_average_rate_range CHECK (default_average_rate >= 0::numeric AND default_average_rate < '100000000000'::numeric AND scale(default_average_rate) <= 4),
   constraint staff_type_default_billing_rate_range CHECK (default_billing_rate >= 0::numeric AND default_billing_rate < '100000000000'::numeric AND scale(default_billing_rate) <= 4),
@@ -2676,6 +2674,7 @@ create table task (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2694,7 +2693,6 @@ create table task (
   sequence integer not null,
   is_billable boolean not null,
   description text collate "C",
-  metadata jsonb default '{}'::jsonb not null,
   constraint task_actual_hours_bound CHECK (abs(actual_hours) < '10000000'::numeric),
   constraint task_assignee_id_reference FOREIGN KEY (tenant_id, assignee_id) REFERENCES staff(tenant_id, id),
   constraint task_budget_hours_range CHECK (budget_hours >= 0::numeric),
@@ -2732,6 +2730,7 @@ create table task_type (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2744,7 +2743,6 @@ create table task_type (
   default_work_code text collate "C",
   invoice_description text collate "C",
   service_line_id uuid,
-  metadata jsonb default '{}'::jsonb not null,
   constraint task_type_billing_method_enum CHECK (billing_method = ANY (ARRAY['HOURLY'::text, 'FIXED'::text, 'NON_BILLABLE'::text])),
   constraint task_type_code_unique UNIQUE (tenant_id, code),
   constraint task_type_default_rate_range CHECK (default_rate >= 0::numeric AND default_rate < '100000000000'::numeric AND scale(default_rate) <= 4),
@@ -2788,6 +2786,7 @@ create table tax_region (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2798,7 +2797,6 @@ create table tax_region (
   state text collate "C",
   rate_percent numeric not null,
   applies_to_services boolean not null,
-  metadata jsonb default '{}'::jsonb not null,
   tax_exempt_reason text collate "C",
   constraint tax_region_code_unique UNIQUE (tenant_id, code),
   constraint tax_region_name_unique UNIQUE (tenant_id, name),
@@ -2886,6 +2884,7 @@ create table time_entry (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -2907,7 +2906,6 @@ create table time_entry (
   approved_by_id uuid,
   approved_at timestamp(3) with time zone,
   created_by_api_user_id uuid,
-  metadata jsonb default '{}'::jsonb not null,
   started_at timestamp(3) with time zone,
   ended_at timestamp(3) with time zone,
   constraint time_entry_amount_agrees CHECK (amount = work_amount(hours, billing_rate, 2) OR amount = work_amount(hours, billing_rate, 0)),
@@ -2974,6 +2972,7 @@ create table wip_entry (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -3006,7 +3005,6 @@ END) stored not null,
   invoice_id uuid,
   posted_at timestamp(3) with time zone not null,
   billed_at timestamp(3) with time zone,
-  metadata jsonb default '{}'::jsonb not null,
   constraint wip_entry_amount_agrees CHECK (amount = work_amount(hours, billing_rate, 2) OR amount = work_amount(hours, billing_rate, minor_units(currency))),
   constraint wip_entry_amount_range CHECK ((wip_type <> ALL (ARRAY['EXPENSE'::text, 'FIXED_FEE'::text])) OR amount >= 0::numeric),
   constraint wip_entry_billing_rate_range CHECK (billing_rate >= 0::numeric AND billing_rate < '100000000000'::numeric AND scale(billing_rate) <= 4),
@@ -3085,6 +3083,7 @@ create table work_code (
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb default '[]'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
   active boolean default true not null,
   created_at timestamp(3) with time zone default tenant_now() not null,
   updated_at timestamp(3) with time zone default tenant_now() not null,
@@ -3097,7 +3096,6 @@ create table work_code (
   service_line_id uuid,
   task_type_id uuid,
   default_rate numeric,
-  metadata jsonb default '{}'::jsonb not null,
   constraint work_code_code_unique UNIQUE (tenant_id, code),
   constraint work_code_default_rate_range CHECK (default_rate >= 0::numeric AND default_rate < '100000000000'::numeric AND scale(default_rate) <= 4),
   constraint work_code_pkey PRIMARY KEY (tenant_id, id),
@@ -3803,13 +3801,6 @@ RETURN (((subtotal + tax_total) + interest_total) - discount_total);
 CREATE OR REPLACE FUNCTION public.due(invoice_status text, document_type text, total numeric, paid numeric, credited numeric, written_off numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (invoice_status = 'VOIDED'::text) THEN (0)::numeric ELSE CASE WHEN (document_type = 'CREDIT_NOTE'::text) THEN (0)::numeric ELSE (((total - paid) - credited) - written_off) END END;
 
-CREATE OR REPLACE FUNCTION public.fill_taxes() RETURNS trigger LANGUAGE plpgsql AS $function$
-begin
-  new.taxes := one_tax('Tax', null, new.tax_rate_percent, new.tax_amount);
-  return new;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION public.first_id_at(instant timestamp with time zone) RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
   select (lpad(to_hex(floor(extract(epoch from instant) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
 $function$;
@@ -3826,9 +3817,6 @@ RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFU
 CREATE OR REPLACE FUNCTION public.included_part(amount numeric, rate_percent numeric, all_percent numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (((amount * rate_percent) * 1.00000000000000000000) / ((100)::numeric + all_percent));
 
-CREATE OR REPLACE FUNCTION public.included_tax(amount numeric, taxable boolean, rate_percent numeric, places integer) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN ((taxable)::text = 'true'::text) THEN round((((amount * rate_percent) * 1.00000000000000000000) / ((100)::numeric + rate_percent)), places) ELSE (0)::numeric END;
-
 CREATE OR REPLACE FUNCTION public.instant_of_id(id uuid) RETURNS timestamp with time zone LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
   select to_timestamp(('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)
 $function$;
@@ -3838,9 +3826,6 @@ RETURN CASE WHEN (line_type = 'INTEREST'::text) THEN amount ELSE (0)::numeric EN
 
 CREATE OR REPLACE FUNCTION public.is_billing(status text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (NOT (status = ANY (ARRAY['PENDING'::text, 'VOIDED'::text])));
-
-CREATE OR REPLACE FUNCTION public.is_priced(quantity numeric, unit_amount numeric, amount numeric, taxable boolean, rate_percent numeric, tax_amount numeric, prices_include_tax boolean, tax_rounding text, places integer) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ((line_amount(quantity, unit_amount, places) = (amount + CASE WHEN prices_include_tax THEN tax_amount ELSE (0)::numeric END)) AND (taxable OR (tax_amount = (0)::numeric)) AND ((tax_rounding = 'DOCUMENT'::text) OR (tax_amount = tax_of(amount, tax_amount, taxable, rate_percent, prices_include_tax, places))));
 
 CREATE OR REPLACE FUNCTION public.journal_row_id(posting uuid, number integer) RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (("left"((posting)::text, 29) || lpad(to_hex(((((('x'::text || "right"((posting)::text, 7)))::bit(28))::bigint + ((number)::bigint * 165115451)) % (268435456)::bigint)), 7, '0'::text)))::uuid;
@@ -3980,9 +3965,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION public.one_tax(name text, region_id uuid, rate_percent numeric, amount numeric) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN jsonb_build_array(jsonb_build_object('name', name, 'ratePercent', (rate_percent)::text, 'category', NULL::unknown, 'regionId', region_id, 'amount', (amount)::text));
-
 CREATE OR REPLACE FUNCTION public.outstanding(invoice_status text, amount_due numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (invoice_status = 'PENDING'::text) THEN (0)::numeric ELSE amount_due END;
 
@@ -4023,7 +4005,7 @@ CREATE OR REPLACE FUNCTION public.present_database() RETURNS text LANGUAGE sql S
 $function$;
 
 CREATE OR REPLACE FUNCTION public.priced_line("position" integer, quantity numeric, unit_amount numeric, amount numeric, taxable boolean, tax_rate_percent numeric, tax_amount numeric, taxes jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN jsonb_build_object('position', "position", 'quantity', quantity, 'unit_amount', unit_amount, 'amount', amount, 'taxable', taxable, 'tax_rate_percent', tax_rate_percent, 'tax_amount', tax_amount, 'taxes', CASE WHEN (taxable AND (taxes = '[]'::jsonb)) THEN one_tax('Tax'::text, NULL::uuid, tax_rate_percent, tax_amount) ELSE taxes END);
+RETURN jsonb_build_object('position', "position", 'quantity', quantity, 'unit_amount', unit_amount, 'amount', amount, 'taxable', taxable, 'tax_rate_percent', tax_rate_percent, 'tax_amount', tax_amount, 'taxes', taxes);
 
 CREATE OR REPLACE PROCEDURE public.protect_entity_table(IN entity_table regclass) LANGUAGE plpgsql AS $procedure$
 begin
@@ -4211,9 +4193,6 @@ begin
   return null;
 end
 $function$;
-
-CREATE OR REPLACE FUNCTION public.tax_of(amount numeric, tax_amount numeric, taxable boolean, rate_percent numeric, prices_include_tax boolean, places integer) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN prices_include_tax THEN included_tax((amount + tax_amount), taxable, rate_percent, places) ELSE line_tax(amount, taxable, rate_percent, places) END;
 
 CREATE OR REPLACE FUNCTION public.taxes_of_line(tenant integer, invoice uuid, line uuid, line_amount numeric, line_rate numeric, taxes jsonb) RETURNS SETOF invoice_line_tax LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
   select tenant, case when t.ordinal > 1 then (left(line::text, 24) || left(md5(line::text || t.ordinal), 12))::uuid else line end,

@@ -139,6 +139,9 @@ create table tenant (
   -- While the clock is advanced, no other call advances it, and background tasks of the tenant wait.
   clock_leased_by uuid,
   clock_leased_until timestamptz(3),
+  -- A tenant that leaves is closed, exported, and deleted after some days.
+  closed_at timestamptz(3),
+  delete_after timestamptz(3),
   constraint tenant_name_pattern check (name ~ '^[a-z][a-z0-9_]{1,62}$'),
   primary key (id),
   constraint tenant_name_unique unique (name),
@@ -155,6 +158,8 @@ create table tenant_place (
   tenant integer,
   -- Number of the database that a tenant is moving to.
   moves_to integer,
+  -- The name of a tenant that had this one before.
+  renamed_to text collate "C",
   primary key (name)
 );
 
@@ -170,6 +175,27 @@ create table cell (
   primary key (number),
   constraint cell_name_unique unique (name)
 );
+
+-- Settings that must be the same in all processes. Those of a process that starts are compared with them.
+create table shared_setting (
+  name text collate "C" not null primary key,
+  value text collate "C" not null
+);
+
+-- An installation recognizes a copy of its database: the server, the database in it or its timeline is another one.
+create table installation (
+  id uuid not null default gen_random_uuid() primary key,
+  -- Of the database that the installation has adopted.
+  database text collate "C" not null,
+  adopted_at timestamptz(3) not null default now()
+);
+create unique index installation_single on installation ((true));
+
+-- A dump is restored into another database, a base backup starts a timeline, as does the promotion of a standby.
+create function present_database() returns text language sql stable as $$
+  select format('%s/%s/%s', (select system_identifier from pg_control_system()),
+    (select oid from pg_database where datname = current_database()), (select timeline_id from pg_control_checkpoint()))
+$$;
 
 create table signing_key (
   kid text collate "C" not null,
@@ -225,12 +251,14 @@ create function tenant_now() returns timestamptz
   language sql stable parallel safe
   return now() + coalesce(nullif(current_setting('app.clock_offset', true), '')::bigint, 0) * interval '1 millisecond';
 
--- What every table of an entity begins with; the last file drops it.
+-- What every table of an entity begins with. The last file indexes the metadata of them all, and drops it.
 create table entity_columns (
   tenant_id integer not null,
   id uuid not null,
   system_ref text collate "C" not null,
   sys_refs jsonb not null default '[]',
+  -- Values of the integrators' own.
+  metadata jsonb not null default '{}',
   active boolean not null default true,
   created_at timestamptz(3) not null default tenant_now(),
   updated_at timestamptz(3) not null default tenant_now(),
@@ -266,6 +294,28 @@ begin
     insert into tenant_place (name, cell) values (new.name, 0);
   end if;
   return null;
+end
+$$;
+
+-- What a reference from every table to its tenant would do, without a lock on the row of the tenant and a look-up for each row that is written:
+-- those who remove the tenant look in all tables, also in those of later migrations.
+create function tenant_is_empty() returns trigger language plpgsql as $$
+declare
+  tenant_table regclass;
+  has_rows boolean;
+begin
+  perform set_config('app.tenant_id', old.id::text, true);
+  for tenant_table in
+    select c.oid from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+  loop
+    execute format('select exists (select from %s where tenant_id = $1)', tenant_table) into has_rows using old.id;
+    if has_rows then
+      raise exception 'the tenant % has rows in %', old.id, tenant_table
+        using errcode = 'foreign_key_violation', table = tenant_table::text, constraint = 'tenant_is_empty';
+    end if;
+  end loop;
+  return old;
 end
 $$;
 
@@ -324,3 +374,7 @@ create trigger operator_log_append_only
 
 create trigger tenant_placed
   after insert on tenant for each row execute function place_tenant();
+
+create trigger tenant_is_empty before delete on tenant for each row execute function tenant_is_empty();
+-- Also for those who leave out the checks of references.
+alter table tenant enable always trigger tenant_is_empty;

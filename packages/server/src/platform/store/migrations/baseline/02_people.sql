@@ -9,7 +9,17 @@ create table org (
   fiscal_year_start_month integer not null,
   -- Closed periods: no entry of the ledger gets a day on or before the one through which the books of the client's org are closed.
   books_closed_through date,
+  tax_rounding text collate "C" not null default 'LINE',
+  vat_id text collate "C",
+  -- The amount up to which the rest of an invoice is settled.
+  settle_within numeric(16, 2) not null default 0,
+  -- The step of recorded hours.
+  time_step numeric(10, 2),
+  reminder_schedule jsonb not null default '[]',
   constraint org_fiscal_year_start_month_range check (fiscal_year_start_month between 1 and 12),
+  constraint org_tax_rounding_enum check (tax_rounding in ('LINE', 'DOCUMENT')),
+  constraint org_settle_within_range check (settle_within >= 0),
+  constraint org_time_step_range check (time_step in (0.01, 0.10, 0.25)),
   primary key (tenant_id, id),
   constraint org_system_ref_unique unique (tenant_id, system_ref),
   constraint org_name_unique unique (tenant_id, name),
@@ -37,6 +47,36 @@ create table office (
   constraint office_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id)
 );
 call protect_entity_table('office');
+
+-- Series of the numbers of invoices and credit notes.
+create table document_series (
+  like entity_columns including defaults,
+  org_id uuid not null,
+  document_type text collate "C" not null,
+  office_id uuid,
+  pattern text collate "C" not null,
+  restarts text collate "C" not null,
+  -- The number that a caller wrote, and its period. The last number of each period is in `tenant_counter`.
+  first_number integer not null default 1,
+  first_period text collate "C" not null default '',
+  constraint document_series_document_type_enum check (document_type in ('INVOICE', 'CREDIT_NOTE')),
+  constraint document_series_restarts_enum check (restarts in ('NEVER', 'YEAR', 'MONTH')),
+  constraint document_series_pattern_agrees check (
+    case restarts
+      when 'YEAR' then pattern ~ '\{YY(YY)?\}'
+      when 'MONTH' then pattern ~ '\{YY(YY)?\}' and pattern like '%{MM}%'
+      else true
+    end),
+  primary key (tenant_id, id),
+  constraint document_series_system_ref_unique unique (tenant_id, system_ref),
+  constraint document_series_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
+  constraint document_series_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id)
+);
+call protect_entity_table('document_series');
+create unique index document_series_office_id_unique on document_series (tenant_id, org_id, document_type, office_id) nulls not distinct
+  where (active);
+create unique index document_series_pattern_unique on document_series (tenant_id, org_id, regexp_replace(pattern, '\{N+\}', '{N}'))
+  where (active);
 
 -- The head of a department is a staff member: the reference is added with the staff table.
 create table department (
@@ -124,6 +164,7 @@ create table tax_region (
   state text collate "C",
   rate_percent numeric not null,
   applies_to_services boolean not null,
+  tax_exempt_reason text collate "C",
   constraint tax_region_rate_percent_range check (rate_percent between 0 and 100 and scale(rate_percent) <= 4),
   primary key (tenant_id, id),
   constraint tax_region_system_ref_unique unique (tenant_id, system_ref),
@@ -131,6 +172,18 @@ create table tax_region (
   constraint tax_region_code_unique unique (tenant_id, code)
 );
 call protect_entity_table('tax_region');
+
+create table tax_code (
+  like entity_columns including defaults,
+  name text collate "C" not null,
+  code text collate "C" not null,
+  taxes jsonb not null,
+  primary key (tenant_id, id),
+  constraint tax_code_system_ref_unique unique (tenant_id, system_ref),
+  constraint tax_code_name_unique unique (tenant_id, name),
+  constraint tax_code_code_unique unique (tenant_id, code)
+);
+call protect_entity_table('tax_code');
 
 create table staff_type (
   like entity_columns including defaults,

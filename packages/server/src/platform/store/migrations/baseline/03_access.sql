@@ -51,6 +51,35 @@ create table idempotency_key (
 call protect_tenant_table('idempotency_key', 'select, insert, update, delete');
 create index idempotency_key_expires_at_index on idempotency_key (tenant_id, expires_at);
 
+-- Sessions of the console that somebody ended by signing out. A cookie that was copied before is of no use after it.
+create table ended_session (
+  tenant_id integer not null,
+  id text collate "C" not null,
+  -- When the session would have ended by itself: the row can be removed then.
+  expires_at timestamptz(3) not null,
+  primary key (tenant_id, id)
+);
+call protect_tenant_table('ended_session', 'select, insert, delete');
+
+-- Requests of the last day, of all processes, so that the ID of a response leads to what happened.
+create table recent_request (
+  tenant_id integer not null,
+  id uuid not null,
+  received_at timestamptz(3) not null,
+  operation text collate "C" not null,
+  method text collate "C" not null,
+  path text collate "C" not null,
+  status integer not null,
+  milliseconds numeric(12,1) not null,
+  user_name text collate "C" not null,
+  -- The process that responded: its machine and its number there.
+  process text collate "C" not null,
+  problem jsonb,
+  primary key (tenant_id, id)
+);
+call protect_tenant_table('recent_request', 'select, insert');
+call admit_owner('recent_request');
+
 create unlogged table request_count (
   key text collate "C" not null,
   points integer not null default 0,

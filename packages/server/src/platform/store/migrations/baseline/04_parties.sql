@@ -54,6 +54,13 @@ create table client (
   outstanding_balance numeric(16,2) not null default 0,
   unbilled_wip numeric(16,2) not null default 0,
   unapplied_credit numeric(16,2) not null default 0,
+  vat_id text collate "C",
+  tax_exempt_reason text collate "C",
+  tax_code_id uuid,
+  document_language text collate "C" not null default 'en',
+  -- Instead of that of the org.
+  reminder_schedule jsonb,
+  reminders_off boolean not null default false,
   constraint client_status_enum check (status in ('PROSPECT', 'ACTIVE', 'INACTIVE', 'ARCHIVED')),
   constraint client_entity_type_enum check (
     entity_type in ('INDIVIDUAL', 'SOLE_PROPRIETOR', 'PARTNERSHIP', 'LLC', 'C_CORP', 'S_CORP', 'TRUST', 'ESTATE',
@@ -68,12 +75,14 @@ create table client (
       case when fiscal_year_end_month = 2 then 29 when fiscal_year_end_month in (4, 6, 9, 11) then 30 else 31 end),
   constraint client_payment_terms_days_range check (payment_terms_days between 0 and 120),
   constraint client_outstanding_balance_range check (outstanding_balance >= 0),
+  constraint client_document_language_enum check (document_language in ('en', 'de', 'fr', 'es')),
   primary key (tenant_id, id),
   constraint client_system_ref_unique unique (tenant_id, system_ref),
   constraint client_client_ref_unique unique (tenant_id, client_ref),
   constraint client_pms_ref_unique unique (tenant_id, pms_ref),
   constraint client_client_type_id_reference foreign key (tenant_id, client_type_id) references client_type (tenant_id, id),
   constraint client_tax_region_id_reference foreign key (tenant_id, tax_region_id) references tax_region (tenant_id, id),
+  constraint client_tax_code_id_reference foreign key (tenant_id, tax_code_id) references tax_code (tenant_id, id),
   constraint client_client_group_id_reference foreign key (tenant_id, client_group_id) references client_group (tenant_id, id),
   constraint client_client_business_entity_id_reference foreign key (tenant_id, client_business_entity_id) references client_business_entity (tenant_id, id),
   constraint client_industry_id_reference foreign key (tenant_id, industry_id) references industry (tenant_id, id),
@@ -107,6 +116,9 @@ create index client_email_index on client (tenant_id, email, id);
 -- A part of a number or an address.
 create index client_contact_refs_index on client using gin (tenant_id, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops, email gin_trgm_ops, lower((email collate fa_case)) collate "C" gin_trgm_ops);
 create index client_onboarded_at_nulls_last_index on client (tenant_id, onboarded_at desc nulls last, id);
+create index client_parent_client_id_index on client (tenant_id, parent_client_id) where parent_client_id is not null;
+create index client_phone_index on client using gin (tenant_id, phone gin_trgm_ops, (lower(phone collate fa_case) collate "C") gin_trgm_ops);
+create index client_vat_id_index on client (tenant_id, vat_id, id) where (vat_id is not null);
 
 alter table client_group add constraint client_group_primary_client_id_reference foreign key (tenant_id, primary_client_id) references client (tenant_id, id) deferrable initially deferred;
 
@@ -180,6 +192,7 @@ create table contact_info (
 call protect_entity_table('contact_info');
 create unique index contact_info_owner_id_kind_unique on contact_info (tenant_id, owner_id, kind) where active;
 create index contact_info_owner_id_index on contact_info (tenant_id, owner_id);
+create index contact_info_reached_index on contact_info using gin (tenant_id, email gin_trgm_ops, (lower(email collate fa_case) collate "C") gin_trgm_ops, phone gin_trgm_ops, (lower(phone collate fa_case) collate "C") gin_trgm_ops, mobile gin_trgm_ops, (lower(mobile collate fa_case) collate "C") gin_trgm_ops);
 
 alter table client add constraint client_client_contact_info_id_reference foreign key (tenant_id, client_contact_info_id) references contact_info (tenant_id, id) deferrable initially deferred;
 alter table client add constraint client_billing_address_id_reference foreign key (tenant_id, billing_address_id) references contact_info (tenant_id, id) deferrable initially deferred;

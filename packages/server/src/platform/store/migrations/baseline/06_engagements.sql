@@ -131,6 +131,8 @@ create table engagement_document (
   status text collate "C" not null default 'DRAFT',
   version_number integer not null,
   signed_at timestamptz(3),
+  -- When the last try to write the file failed.
+  file_failed_at timestamptz(3),
   constraint engagement_document_status_enum check (status in ('DRAFT', 'SENT', 'SIGNED', 'SUPERSEDED')),
   constraint engagement_document_signed_at_agrees check ((status = 'SIGNED') = (signed_at is not null)),
   constraint engagement_document_size_bytes_range check (size_bytes between 0 and 9007199254740991),

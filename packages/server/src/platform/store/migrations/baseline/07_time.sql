@@ -80,6 +80,8 @@ create table time_entry (
   approved_at timestamptz(3),
   -- Whoever created an entry cannot approve it.
   created_by_api_user_id uuid,
+  started_at timestamptz(3),
+  ended_at timestamptz(3),
   constraint time_entry_status_enum check (status in ('DRAFT', 'SUBMITTED', 'APPROVED', 'REJECTED')),
   constraint time_entry_hours_range check (case when reverses_system_ref is null then hours > 0 and hours <= 24 else hours < 0 and hours >= -24 end),
   constraint time_entry_job_id_agrees check (job_id is not null or not is_billable),
@@ -93,7 +95,9 @@ create table time_entry (
   constraint time_entry_task_id_reference foreign key (tenant_id, task_id) references task (tenant_id, id),
   constraint time_entry_approved_by_id_reference foreign key (tenant_id, approved_by_id) references staff (tenant_id, id),
   constraint time_entry_reverses_system_ref_reference foreign key (tenant_id, reverses_system_ref) references time_entry (tenant_id, system_ref) deferrable initially deferred,
-  constraint time_entry_amount_agrees check (amount in (round(hours * billing_rate, 2), round(hours * billing_rate)))
+  constraint time_entry_amount_agrees check (amount in (work_amount(hours, billing_rate, 2), work_amount(hours, billing_rate, 0))),
+  constraint time_entry_ended_at_order check (
+    (started_at is null) = (ended_at is null) and (ended_at > started_at) is not false)
 );
 call protect_entity_table('time_entry');
 create index time_entry_staff_id_index on time_entry (tenant_id, staff_id, work_date);
@@ -208,7 +212,7 @@ create table wip_entry (
   constraint wip_entry_amount_range check (wip_type not in ('EXPENSE', 'FIXED_FEE') or amount >= 0),
   constraint wip_entry_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id),
   constraint wip_entry_outstanding_amount_bound check (abs(outstanding_amount) < 1e13),
-  constraint wip_entry_amount_agrees check (amount in (round(hours * billing_rate, 2), round(hours * billing_rate, minor_units(currency))))
+  constraint wip_entry_amount_agrees check (amount in (work_amount(hours, billing_rate, 2), work_amount(hours, billing_rate, minor_units(currency))))
 );
 call protect_entity_table('wip_entry');
 create unique index wip_entry_time_entry_id_unique on wip_entry (tenant_id, time_entry_id) where (status <> 'REVERSED');

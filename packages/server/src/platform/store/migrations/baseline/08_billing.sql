@@ -35,11 +35,15 @@ create table draft_invoice (
   -- The purchase order and the memo of an invoice are written on its draft.
   purchase_order text collate "C",
   memo text collate "C",
+  prices_include_tax boolean not null default false,
+  tax_rounding text collate "C" not null default 'LINE',
+  tax_exempt_reason text collate "C",
   constraint draft_invoice_status_enum check (status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
   constraint draft_invoice_due_date_order check (due_date >= proposed_invoice_date),
   constraint draft_invoice_discount_total_range check (discount_total >= 0),
   constraint draft_invoice_interest_total_range check (interest_total >= 0),
-  constraint draft_invoice_total_agrees check (total = subtotal - discount_total + tax_total + interest_total),
+  constraint draft_invoice_tax_rounding_enum check (tax_rounding in ('LINE', 'DOCUMENT')),
+  constraint draft_invoice_total_agrees check (total = document_total(subtotal, discount_total, tax_total, interest_total)),
   constraint draft_invoice_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
   constraint draft_invoice_invoice_id_agrees check ((status = 'POSTED') = (invoice_id is not null)),
   constraint draft_invoice_active_agrees check (active = (status <> 'DELETED')),
@@ -55,6 +59,9 @@ create table draft_invoice (
 );
 call protect_entity_table('draft_invoice');
 create index draft_invoice_client_id_index on draft_invoice (tenant_id, client_id, status);
+create index draft_invoice_status_index on draft_invoice (tenant_id, status, id);
+create index draft_invoice_proposed_invoice_date_index on draft_invoice (tenant_id, proposed_invoice_date, id);
+create index draft_invoice_total_index on draft_invoice (tenant_id, total, id);
 
 alter table wip_entry add constraint wip_entry_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id) deferrable initially deferred;
 
@@ -75,6 +82,8 @@ create table draft_invoice_line (
   -- How a line relieves its work, and whether it may bill more than the fee of its job.
   relief text collate "C" not null,
   exceeds_fee boolean not null default false,
+  taxes jsonb not null default '[]',
+  tax_code_id uuid,
   constraint draft_invoice_line_line_type_enum check (line_type in ('TIME', 'EXPENSE', 'FIXED_FEE', 'PROGRESS', 'DISCOUNT', 'INTEREST', 'OTHER')),
   constraint draft_invoice_line_quantity_range check (abs(quantity) < 1e11 and scale(quantity) <= 4),
   constraint draft_invoice_line_unit_amount_range check (abs(unit_amount) < 1e11 and scale(unit_amount) <= 4),
@@ -83,10 +92,7 @@ create table draft_invoice_line (
   constraint draft_invoice_line_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id),
   constraint draft_invoice_line_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
   constraint draft_invoice_line_relief_enum check (relief in ('FULL', 'PART')),
-  constraint draft_invoice_line_amount_agrees check (amount in (round(quantity * unit_amount, 2), round(quantity * unit_amount))),
-  constraint draft_invoice_line_tax_amount_agrees check (
-  case when taxable then tax_amount in (round(amount * tax_rate_percent / 100, 2), round(amount * tax_rate_percent / 100))
-    else tax_amount = 0 end)
+  constraint draft_invoice_line_tax_code_id_reference foreign key (tenant_id, tax_code_id) references tax_code (tenant_id, id)
 );
 call protect_tenant_table('draft_invoice_line', 'select, insert, delete');
 create index draft_invoice_line_draft_invoice_id_index on draft_invoice_line (tenant_id, draft_invoice_id, "position");
@@ -191,9 +197,19 @@ create table invoice (
   amount_due numeric(16,2) not null generated always as (case when ((status = 'VOIDED') or (document_type = 'CREDIT_NOTE')) then 0 else (((total - amount_paid) - amount_credited) - amount_written_off) end) stored,
   -- What the PDF of an invoice shows, besides its lines, which never change. A document that shows it already is not written again.
   document jsonb,
+  -- When the last try to write the PDF failed.
+  pdf_failed_at timestamptz(3),
+  prices_include_tax boolean not null default false,
+  tax_rounding text collate "C" not null default 'LINE',
+  tax_exempt_reason text collate "C",
+  -- The tax is that of an import.
+  tax_as_stated boolean not null default false,
+  is_disputed boolean not null default false,
+  reminded_after_days integer,
   constraint invoice_status_enum check (status in ('PENDING', 'POSTED', 'PARTIALLY_PAID', 'PAID', 'VOIDED', 'WRITTEN_OFF')),
   constraint invoice_due_date_order check (due_date >= invoice_date),
-  constraint invoice_total_agrees check (total = subtotal - discount_total + tax_total + interest_total),
+  constraint invoice_tax_rounding_enum check (tax_rounding in ('LINE', 'DOCUMENT')),
+  constraint invoice_total_agrees check (total = document_total(subtotal, discount_total, tax_total, interest_total)),
   constraint invoice_amount_paid_range check (amount_paid >= 0),
   constraint invoice_amount_credited_range check (amount_credited >= 0),
   constraint invoice_amount_written_off_range check (amount_written_off >= 0),
@@ -202,7 +218,6 @@ create table invoice (
   constraint invoice_voided_at_agrees check ((status = 'VOIDED') = (voided_at is not null) and (status = 'VOIDED') = (void_reason is not null)),
   primary key (tenant_id, id),
   constraint invoice_system_ref_unique unique (tenant_id, system_ref),
-  constraint invoice_invoice_number_unique unique (tenant_id, invoice_number),
   constraint invoice_pms_ref_unique unique (tenant_id, pms_ref),
   constraint invoice_draft_invoice_id_unique unique (tenant_id, draft_invoice_id),
   constraint invoice_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
@@ -227,7 +242,7 @@ create table invoice (
       when 'PENDING' then amount_paid = 0 and amount_credited = 0 and amount_pending = 0 and amount_written_off = 0
       when 'POSTED' then amount_paid = 0 and amount_credited = 0 and amount_due > 0
       when 'PARTIALLY_PAID' then amount_paid + amount_credited > 0 and amount_due > 0
-      when 'PAID' then amount_due = 0 and amount_written_off = 0
+      when 'PAID' then amount_due = 0
       when 'VOIDED' then amount_paid = 0 and amount_credited = 0 and amount_pending = 0 and amount_written_off = 0
       else amount_due = 0
     end
@@ -258,6 +273,10 @@ create index invoice_amount_due_index on invoice (tenant_id, amount_due, id);
 create index invoice_document_type_index on invoice (tenant_id, document_type, id);
 create index invoice_credited_invoice_id_index on invoice (tenant_id, credited_invoice_id) where (credited_invoice_id is not null);
 create index invoice_falling_due_index on invoice (tenant_id, due_date) where ((overdue_at is null) and (status in ('POSTED', 'PARTIALLY_PAID')) and (document_type = 'INVOICE'));
+-- Other systems of two orgs may have used the same numbers.
+create unique index invoice_invoice_number_org_unique on invoice (tenant_id, invoice_number, org_id);
+-- The journal finds the invoices of 0.00, which have no entry of the ledger.
+create index invoice_without_amount_index on invoice (tenant_id, id) where total = 0 and posted_at is not null;
 
 alter table wip_entry add constraint wip_entry_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id) deferrable initially deferred;
 alter table draft_invoice add constraint draft_invoice_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id) deferrable initially deferred;
@@ -280,6 +299,8 @@ create table invoice_line (
   tax_amount numeric(16,2) not null,
   relief text collate "C" not null,
   exceeds_fee boolean not null default false,
+  taxes jsonb not null default '[]',
+  tax_code_id uuid,
   constraint invoice_line_line_type_enum check (line_type in ('TIME', 'EXPENSE', 'FIXED_FEE', 'PROGRESS', 'DISCOUNT', 'INTEREST', 'OTHER')),
   constraint invoice_line_quantity_range check (abs(quantity) < 1e11 and scale(quantity) <= 4),
   constraint invoice_line_unit_amount_range check (abs(unit_amount) < 1e11 and scale(unit_amount) <= 4),
@@ -288,13 +309,35 @@ create table invoice_line (
   constraint invoice_line_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id),
   constraint invoice_line_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
   constraint invoice_line_relief_enum check (relief in ('FULL', 'PART')),
-  constraint invoice_line_amount_agrees check (amount in (round(quantity * unit_amount, 2), round(quantity * unit_amount))),
-  constraint invoice_line_tax_amount_agrees check (
-  case when taxable then tax_amount in (round(amount * tax_rate_percent / 100, 2), round(amount * tax_rate_percent / 100))
-    else tax_amount = 0 end)
+  constraint invoice_line_tax_code_id_reference foreign key (tenant_id, tax_code_id) references tax_code (tenant_id, id)
 );
 call protect_tenant_table('invoice_line', 'select, insert');
 create index invoice_line_invoice_id_index on invoice_line (tenant_id, invoice_id, "position");
+
+-- A row for each tax of a line, and one for a line without tax. The first has the ID of the line, and its amount.
+create table invoice_line_tax (
+  tenant_id integer not null,
+  id uuid not null,
+  invoice_id uuid not null,
+  line_id uuid not null,
+  position integer not null,
+  name text collate "C",
+  category text collate "C",
+  rate_percent numeric not null,
+  region_id uuid,
+  amount numeric(16, 2) not null,
+  taxable_amount numeric(16, 2) not null,
+  tax_amount numeric(16, 2) not null,
+  primary key (tenant_id, id),
+  constraint invoice_line_tax_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id),
+  constraint invoice_line_tax_line_id_reference foreign key (tenant_id, line_id) references invoice_line (tenant_id, id),
+  constraint invoice_line_tax_region_id_reference foreign key (tenant_id, region_id) references tax_region (tenant_id, id) deferrable initially deferred,
+  constraint invoice_line_tax_category_enum check (category in ('S', 'Z', 'E', 'AE', 'K', 'G', 'O')),
+  constraint invoice_line_tax_amount_agrees check (name is not null or (taxable_amount = 0 and tax_amount = 0))
+);
+call protect_tenant_table('invoice_line_tax', 'select, insert');
+create index invoice_line_tax_invoice_id_index on invoice_line_tax (tenant_id, invoice_id, id);
+create index invoice_line_tax_line_id_index on invoice_line_tax (tenant_id, line_id, position);
 
 create table invoice_line_wip (
   tenant_id integer not null,
@@ -337,9 +380,57 @@ create table wip_relief (
 call protect_tenant_table('wip_relief', 'select, insert');
 create index wip_relief_wip_entry_id_index on wip_relief (tenant_id, wip_entry_id);
 
-create function counts(payment_status text) returns boolean language sql immutable parallel safe
-  return payment_status in ('COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED');
+create function priced_line("position" integer, quantity numeric, unit_amount numeric, amount numeric, taxable boolean, tax_rate_percent numeric,
+  tax_amount numeric, taxes jsonb) returns jsonb language sql immutable parallel safe
+  return jsonb_build_object('position', "position", 'quantity', quantity, 'unit_amount', unit_amount, 'amount', amount, 'taxable', taxable,
+    'tax_rate_percent', tax_rate_percent, 'tax_amount', tax_amount,
+    'taxes', taxes);
 
+-- Whether the amounts of lines are those of their prices and taxes: each tax is within a unit of the exact one, and what is rounded
+-- together is exact: the tax of a line, the taxes in a price, or a tax over the document.
+-- The tax that an import states is that of its lines, and nothing else of it is calculated.
+create function are_priced(lines jsonb, prices_include_tax boolean, tax_rounding text, places integer) returns boolean language sql immutable parallel safe as $$
+  with line as materialized (
+    select l.*, l.amount + case when prices_include_tax then l.tax_amount else 0 end as price
+    from jsonb_to_recordset(lines) l ("position" integer, quantity numeric, unit_amount numeric, amount numeric, taxable boolean,
+      tax_rate_percent numeric, tax_amount numeric, taxes jsonb)),
+  tax as materialized (
+    select l."position", l.amount, l.price, l.tax_rate_percent as all_percent, t.name, t."ratePercent" as rate, t.category, t."regionId" as region,
+      t.amount as tax, case when prices_include_tax then included_part(l.price, t."ratePercent", l.tax_rate_percent) else l.amount * t."ratePercent" / 100 end as exact
+    from line l cross join lateral jsonb_to_recordset(l.taxes) t (name text, "ratePercent" numeric, category text, "regionId" uuid, amount numeric)
+    where l.taxable)
+  select coalesce(not exists (
+      select from line l left join (select "position", sum(rate) as rate, sum(tax) as tax from tax group by 1) t using ("position")
+      where line_amount(quantity, unit_amount, places) <> price or taxable <> (t.tax is not null) or tax_amount <> coalesce(t.tax, 0)
+        or tax_rate_percent <> coalesce(t.rate, tax_rate_percent))
+    and (tax_rounding = 'STATED' or not exists (select from tax where abs(tax - exact) >= power(10::numeric, -places))
+    and case
+      when tax_rounding = 'DOCUMENT' then not exists (
+        select from (select name, rate, category, region, sum(tax) as tax, sum(amount) as amount, included_part(sum(price), rate, all_percent) as part
+          from tax group by name, rate, category, region, all_percent) t
+        group by name, rate, category, region
+        having sum(tax) <> case when prices_include_tax then round(sum(part), places) else line_tax(sum(amount), true, rate, places) end)
+      when prices_include_tax then not exists (
+        select from line where taxable and tax_amount <> round(included_part(price, tax_rate_percent, tax_rate_percent), places))
+      else not exists (select from tax where tax <> line_tax(amount, true, rate, places)) end), true)
+$$;
+
+create function taxes_of_line(tenant integer, invoice uuid, line uuid, line_amount numeric, line_rate numeric, taxes jsonb)
+returns setof invoice_line_tax language sql immutable parallel safe as $$
+  select tenant, case when t.ordinal > 1 then (left(line::text, 24) || left(md5(line::text || t.ordinal), 12))::uuid else line end,
+    invoice, line, coalesce(t.ordinal, 1)::integer - 1, t.tax ->> 'name', t.tax ->> 'category', coalesce((t.tax ->> 'ratePercent')::numeric, line_rate),
+    (t.tax ->> 'regionId')::uuid, case when t.ordinal > 1 then 0 else line_amount end, case when t.tax is null then 0 else line_amount end,
+    coalesce((t.tax ->> 'amount')::numeric, 0)
+  from (select) one left join jsonb_array_elements(taxes) with ordinality t (tax, ordinal) on true
+$$;
+
+create function report_taxes() returns trigger language plpgsql as $$
+begin
+  insert into invoice_line_tax
+    select t.* from new_rows l cross join lateral taxes_of_line(l.tenant_id, l.invoice_id, l.id, l.amount, l.tax_rate_percent, l.taxes) t;
+  return null;
+end
+$$;
 -- The sums of documents and payments must agree with their lines and allocations when a transaction commits. Whoever writes
 -- them calculates these sums; the database rejects wrong ones.
 create function check_draft_invoice() returns trigger language plpgsql as $$
@@ -349,11 +440,14 @@ declare
   held record;
 begin
   select * into draft from draft_invoice d where d.tenant_id = new.tenant_id and d.id = new.id;
-  select coalesce(sum(amount) filter (where line_type not in ('DISCOUNT', 'INTEREST')), 0) as subtotal,
-      -coalesce(sum(amount) filter (where line_type = 'DISCOUNT'), 0) as discount_total,
-      coalesce(sum(amount) filter (where line_type = 'INTEREST'), 0) as interest_total,
-      coalesce(sum(tax_amount), 0) as tax_total
+  select coalesce(sum(subtotal_of(line_type, amount)), 0) as subtotal, coalesce(sum(discount_of(line_type, amount)), 0) as discount_total,
+      coalesce(sum(interest_of(line_type, amount)), 0) as interest_total, coalesce(sum(tax_amount), 0) as tax_total,
+      are_priced(jsonb_agg(priced_line(l.position, l.quantity, l.unit_amount, l.amount, l.taxable, l.tax_rate_percent, l.tax_amount, l.taxes)), draft.prices_include_tax, draft.tax_rounding, minor_units(draft.currency)) as are_priced
     into lines from draft_invoice_line l where l.tenant_id = draft.tenant_id and l.draft_invoice_id = draft.id;
+  if not lines.are_priced then
+    raise exception 'a line of draft % has a wrong amount', draft.id
+      using errcode = 'check_violation', constraint = 'draft_invoice_line_amount_agrees', table = 'draft_invoice_line';
+  end if;
   if (draft.subtotal, draft.discount_total, draft.interest_total, draft.tax_total)
     is distinct from (lines.subtotal, lines.discount_total, lines.interest_total, lines.tax_total) then
     raise exception 'the totals of draft % are not those of its lines', draft.id
@@ -384,24 +478,25 @@ declare
   covered record;
 begin
   select * into bill from invoice i where i.tenant_id = new.tenant_id and i.id = new.id;
-  select coalesce(sum(p_amount) filter (where counted and method <> 'CREDIT'), 0) as paid,
-      coalesce(sum(p_amount) filter (where counted and method = 'CREDIT'), 0) as credited,
-      coalesce(sum(p_amount) filter (where status = 'PENDING'), 0) as pending
+  select coalesce(sum(paid_by(p.status, p.method, a.amount)), 0) as paid, coalesce(sum(credited_by(p.status, p.method, a.amount)), 0) as credited,
+      coalesce(sum(pending_by(p.status, a.amount)), 0) as pending
     into covered
-    from (select a.amount as p_amount, counts(p.status) as counted, p.method, p.status
-      from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
-      where a.tenant_id = bill.tenant_id and a.invoice_id = bill.id) allocations;
+    from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
+    where a.tenant_id = bill.tenant_id and a.invoice_id = bill.id;
   if (bill.amount_paid, bill.amount_credited, bill.amount_pending)
     is distinct from (covered.paid, covered.credited, covered.pending) then
     raise exception 'what covers invoice % is not what is allocated to it', bill.id
       using errcode = 'check_violation', constraint = 'invoice_allocations_agree', table = 'invoice';
   end if;
   if tg_op = 'INSERT' then
-    select coalesce(sum(amount) filter (where line_type not in ('DISCOUNT', 'INTEREST')), 0) as subtotal,
-        -coalesce(sum(amount) filter (where line_type = 'DISCOUNT'), 0) as discount_total,
-        coalesce(sum(amount) filter (where line_type = 'INTEREST'), 0) as interest_total,
-        coalesce(sum(tax_amount), 0) as tax_total
+    select coalesce(sum(subtotal_of(line_type, amount)), 0) as subtotal, coalesce(sum(discount_of(line_type, amount)), 0) as discount_total,
+        coalesce(sum(interest_of(line_type, amount)), 0) as interest_total, coalesce(sum(tax_amount), 0) as tax_total,
+        are_priced(jsonb_agg(priced_line(l.position, l.quantity, l.unit_amount, l.amount, l.taxable, l.tax_rate_percent, l.tax_amount, l.taxes)), bill.prices_include_tax, case when bill.tax_as_stated then 'STATED' else bill.tax_rounding end, minor_units(bill.currency)) as are_priced
       into lines from invoice_line l where l.tenant_id = bill.tenant_id and l.invoice_id = bill.id;
+    if not lines.are_priced then
+      raise exception 'a line of invoice % has a wrong amount', bill.id
+        using errcode = 'check_violation', constraint = 'invoice_line_amount_agrees', table = 'invoice_line';
+    end if;
     if (bill.subtotal, bill.discount_total, bill.interest_total, bill.tax_total)
       is distinct from (lines.subtotal, lines.discount_total, lines.interest_total, lines.tax_total) then
       raise exception 'the totals of invoice % are not those of its lines', bill.id
@@ -426,6 +521,19 @@ begin
 end
 $$;
 
+-- The credit notes of an invoice together are at most its total. Whoever posts a note locks the invoice, so no two are checked at once.
+create function check_credited_total() returns trigger language plpgsql as $$
+begin
+  if (select coalesce(sum(-note.total), 0) from invoice note
+      where note.tenant_id = new.tenant_id and note.credited_invoice_id = new.credited_invoice_id and note.status <> 'VOIDED')
+    > (select total from invoice where tenant_id = new.tenant_id and id = new.credited_invoice_id) then
+    raise exception 'the credit notes of % exceed its total', new.credited_invoice_id
+      using errcode = 'check_violation', constraint = 'invoice_credited_total_range', table = 'invoice';
+  end if;
+  return null;
+end
+$$;
+
 -- Responses include the balances of a client from invoices and payments, as they do its work in progress: a change of one is a new
 -- version of the client.
 create procedure add_balances(changes balance_change[]) language sql
@@ -437,10 +545,6 @@ begin atomic
     from unnest(changes) group by 1, 2, 3 having sum(outstanding) <> 0 or sum(unapplied) <> 0) c
   where k.tenant_id = c.tenant_id and k.id = c.client_id and k.currency = c.currency;
 end;
-
--- Invoices that are posted: one that waits for this is not in the ledger.
-create function outstanding(invoice_status text, amount_due numeric) returns numeric language sql immutable parallel safe
-  return case when invoice_status = 'PENDING' then 0 else amount_due end;
 
 create function sum_invoices() returns trigger language plpgsql as $$
 declare
@@ -459,10 +563,6 @@ begin
   return null;
 end
 $$;
-
--- What a firm holds for a client, or has lost on a payment of the client.
-create function held(payment_status text, unapplied_amount numeric) returns numeric language sql immutable parallel safe
-  return case when counts(payment_status) or payment_status = 'RETURNED' then unapplied_amount else 0 end;
 
 -- An entry and the closing of its period exclude each other: entries share the lock, and closing needs it alone. Closing waits for
 -- entries that are not committed yet, and entries after it see the closed period.
@@ -491,9 +591,6 @@ begin
   return new;
 end
 $$;
-
-create function is_billing(status text) returns boolean language sql immutable parallel safe
-return status not in ('PENDING', 'VOIDED');
 
 create procedure add_billing(changes billing_change[]) language sql
 begin atomic
@@ -526,6 +623,11 @@ begin
   return null;
 end
 $$;
+
+create trigger invoice_line_reported
+  after insert on invoice_line referencing new table as new_rows for each statement
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function report_taxes();
 
 create trigger draft_invoice_history_immutable
   before delete or update on draft_invoice_history for each row
@@ -570,3 +672,9 @@ create constraint trigger invoice_agrees_updated
   after update on invoice deferrable initially deferred for each row
   when ((((old.amount_paid is distinct from new.amount_paid) or (old.amount_credited is distinct from new.amount_credited) or (old.amount_pending is distinct from new.amount_pending) or (old.status is distinct from new.status)) and (current_setting('app.copies_rows', true) is distinct from 'on')))
   execute function check_invoice();
+
+create constraint trigger invoice_credited_total after insert or update on invoice
+  deferrable initially deferred for each row
+  when (new.credited_invoice_id is not null and new.status <> 'VOIDED'
+    and current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function check_credited_total();

@@ -24,6 +24,7 @@ create table quick_payment_link (
 call protect_entity_table('quick_payment_link');
 create index quick_payment_link_client_id_index on quick_payment_link (tenant_id, client_id, id);
 create index quick_payment_link_expires_at_index on quick_payment_link (tenant_id, expires_at) where (status = 'ACTIVE');
+create index quick_payment_link_status_index on quick_payment_link (tenant_id, status, id);
 
 create table quick_payment_link_invoice (
   tenant_id integer not null,
@@ -127,6 +128,7 @@ create index payment_active_index on payment (tenant_id, active, id);
 create index payment_active_desc_index on payment (tenant_id, active desc, id);
 create index payment_refs_index on payment using gin (tenant_id, payment_number gin_trgm_ops, lower((payment_number collate fa_case)) collate "C" gin_trgm_ops, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops, processor_ref gin_trgm_ops, lower((processor_ref collate fa_case)) collate "C" gin_trgm_ops);
 create index payment_quick_payment_link_id_index on payment (tenant_id, quick_payment_link_id) where (quick_payment_link_id is not null);
+create index payment_batches_index on payment using gin (tenant_id, check_number gin_trgm_ops, (lower(check_number collate fa_case) collate "C") gin_trgm_ops, batch_ref gin_trgm_ops, (lower(batch_ref collate fa_case) collate "C") gin_trgm_ops);
 
 alter table quick_payment_link add constraint quick_payment_link_payment_id_reference foreign key (tenant_id, payment_id) references payment (tenant_id, id) deferrable initially deferred;
 
@@ -222,12 +224,8 @@ begin
   select * into paid from payment p where p.tenant_id = new.tenant_id and p.id = new.id;
   select coalesce(sum(amount), 0) into allocated
     from payment_allocation a where a.tenant_id = paid.tenant_id and a.payment_id = paid.id;
-  if not (case
-    when counts(paid.status) then paid.amount = allocated + paid.unapplied_amount + paid.refunded_amount
-    when paid.status = 'PENDING' then paid.amount = allocated + paid.unapplied_amount
-    when paid.status = 'RETURNED' then allocated = 0 and paid.unapplied_amount = -paid.refunded_amount
-    else allocated = 0 and paid.unapplied_amount = 0
-  end) then
+  if paid.unapplied_amount <> unapplied(paid.status, paid.amount, paid.refunded_amount, allocated)
+    or not (allocated = 0 or counts(paid.status) or paid.status = 'PENDING') then
     raise exception 'payment % does not add up', paid.id
       using errcode = 'check_violation', constraint = 'payment_amount_agrees', table = 'payment';
   end if;
@@ -240,9 +238,9 @@ begin
     join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
     where mine.tenant_id = paid.tenant_id and mine.payment_id = paid.id
     group by i.id, i.amount_paid, i.amount_credited, i.amount_pending, i.currency
-    having i.amount_paid <> coalesce(sum(a.amount) filter (where counts(p.status) and p.method <> 'CREDIT'), 0)
-      or i.amount_credited <> coalesce(sum(a.amount) filter (where counts(p.status) and p.method = 'CREDIT'), 0)
-      or i.amount_pending <> coalesce(sum(a.amount) filter (where p.status = 'PENDING'), 0)
+    having i.amount_paid <> sum(paid_by(p.status, p.method, a.amount))
+      or i.amount_credited <> sum(credited_by(p.status, p.method, a.amount))
+      or i.amount_pending <> sum(pending_by(p.status, a.amount))
       or i.currency <> paid.currency) then
     raise exception 'an invoice of payment % does not agree with what is allocated to it', paid.id
       using errcode = 'check_violation', constraint = 'payment_allocations_agree', table = 'payment';

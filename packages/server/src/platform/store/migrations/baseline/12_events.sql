@@ -9,6 +9,8 @@ create table event_subscription (
   deactivated_at timestamptz(3),
   -- Earlier events are not sent to this subscription. The time is that of the database, which all processes share.
   active_since timestamptz(3) not null default tenant_clock_timestamp(),
+  -- Its events are due for each of its entity types.
+  more_entity_types text[] not null default '{}',
   constraint event_subscription_operations_enum check (operations <@ array['CREATE', 'UPDATE', 'DELETE']),
   constraint event_subscription_operations_present check (cardinality(operations) > 0),
   constraint event_subscription_deactivated_at_agrees check (active = (deactivated_at is null)),
@@ -212,7 +214,7 @@ begin
     where tenant_id = bound and subscription_id in (
       select subscription.id from event_subscription subscription
       join (select distinct entity_type, operation from recorded) kind
-        on kind.entity_type = subscription.entity_type and kind.operation = any (subscription.operations)
+        on kind.entity_type = any (array[subscription.entity_type] || subscription.more_entity_types) and kind.operation = any (subscription.operations)
       where subscription.tenant_id = bound and subscription.active)
     order by subscription_id for update
   ), due as (

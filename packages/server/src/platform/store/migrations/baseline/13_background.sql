@@ -22,6 +22,8 @@ create table background_job (
 call protect_tenant_table('background_job', 'select, insert, update');
 call admit_owner('background_job');
 create index background_job_due_at_index on background_job (name, due_at, id) where (status = 'WAITING');
+-- The next job of the next tenant: workers take jobs of all tenants in turn.
+create index background_job_turn_index on background_job (name, tenant_id, due_at, id) where (status = 'WAITING');
 create index background_job_leased_until_index on background_job (name, leased_until) where (status = 'RUNNING');
 create index background_job_ended_at_index on background_job (status, ended_at) where (status in ('COMPLETED', 'DEAD'));
 

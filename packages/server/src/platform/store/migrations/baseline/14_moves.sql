@@ -97,6 +97,18 @@ begin
 end
 $$;
 
+do $$
+declare
+  entity_table name;
+begin
+  for entity_table in select relname from pg_class join pg_attribute on attrelid = pg_class.oid and attname = 'metadata'
+    where relnamespace = current_schema()::regnamespace and relkind = 'r' and relname <> 'entity_columns' loop
+    execute format('create index %I on %I using gin (tenant_id, metadata jsonb_path_ops) where metadata <> ''{}''',
+      entity_table || '_metadata_index', entity_table);
+  end loop;
+end
+$$;
+
 -- PostgreSQL 18 gives the constraints of copied columns the names of the copied ones.
 do $$
 declare

@@ -1,16 +1,6 @@
--- Mails to clients, and the texts of their templates.
--- locks: access exclusive on client, share row exclusive on client, share row exclusive on org, share row exclusive on quick_payment_link
-
+-- The texts of mails to clients.
 create table mail_template (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  metadata jsonb not null default '{}',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   org_id uuid not null,
   name text collate "C" not null,
   language text collate "C" not null,
@@ -24,19 +14,10 @@ create table mail_template (
   constraint mail_template_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id)
 );
 call protect_entity_table('mail_template');
-create index mail_template_metadata_index on mail_template using gin (tenant_id, metadata jsonb_path_ops) where metadata <> '{}';
 create unique index mail_template_name_unique on mail_template (tenant_id, org_id, name, language) where (active);
 
 create table mail (
-  tenant_id integer not null,
-  id uuid not null,
-  system_ref text collate "C" not null,
-  sys_refs jsonb not null default '[]',
-  metadata jsonb not null default '{}',
-  active boolean not null default true,
-  created_at timestamptz(3) not null default tenant_now(),
-  updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1,
+  like entity_columns including defaults,
   kind text collate "C" not null,
   status text collate "C" not null,
   org_id uuid not null,
@@ -68,7 +49,6 @@ create table mail (
   constraint mail_quick_payment_link_id_reference foreign key (tenant_id, quick_payment_link_id) references quick_payment_link (tenant_id, id)
 );
 call protect_entity_table('mail');
-create index mail_metadata_index on mail using gin (tenant_id, metadata jsonb_path_ops) where metadata <> '{}';
 -- A client gets at most one reminder a day.
 create unique index mail_reminder_date_unique on mail (tenant_id, client_id, reminder_date) where (reminder_date is not null);
 create index mail_client_id_index on mail (tenant_id, client_id, id);
@@ -81,6 +61,3 @@ create index mail_sent_at_index on mail (tenant_id, sent_at, id);
 create index mail_created_at_index on mail (tenant_id, created_at, id);
 create index mail_invoice_ids_index on mail using gin (tenant_id, invoice_ids);
 create index mail_addresses_index on mail using gin (tenant_id, addresses);
-
-alter table client add column document_language text collate "C" not null default 'en';
-alter table client add constraint client_document_language_enum check (document_language in ('en', 'de', 'fr', 'es')) not valid;

@@ -1,4 +1,0 @@
--- without transaction
--- locks: share update exclusive on client
-
-alter table client validate constraint client_document_language_enum;
