@@ -14,6 +14,8 @@ export interface TrackedRow {
   readonly id: string;
   /** The row before the transaction; undefined for a new one. */
   readonly before: AnyStoredRow | undefined;
+  /** Whether records of another system's history changed it. */
+  readonly isImport: boolean;
 }
 
 /** Writes one audit row for each change, and one event if the catalog enables it. @returns the number of events. */
@@ -25,7 +27,7 @@ export async function writeAuditAndEvents(
 ): Promise<number> {
   const apiUserId = caller?.apiUserId ?? null;
   const actor = caller?.apiUserName ?? 'system';
-  const changes = tracked.map(({ entity, id, before, after }): TracedChange => {
+  const changes = tracked.map(({ entity, id, before, after, isImport }): TracedChange => {
     const kind = kindOf(before, after);
     const isSent = isEventEnabled(tenant.settings, entity.type, kind) || entity.isCustom;
     const isAnnounced = isSent && rulesOf(entity).isAnnounced?.(after) !== false;
@@ -37,7 +39,7 @@ export async function writeAuditAndEvents(
       occurredAt: after.updatedAt,
       before: before ?? null,
       after,
-      event: isAnnounced ? { ...data, changedFields: changedFields(before, after) } : null,
+      event: isAnnounced ? { ...data, isImport, changedFields: changedFields(before, after) } : null,
     };
   });
   const origin = { tenantId: tenant.id, apiUserId, actor, operation, requestId, traceparent, occurredAt: now };

@@ -13,6 +13,8 @@ export interface PendingRow {
   readonly privateColumns: Columns;
   /** Whether the row gets a new version although none of its own columns changes, because an embedded value does. */
   readonly isTouched: boolean;
+  /** Whether a record of another system's history changes the row. */
+  readonly isImport: boolean;
   /** Where the values are in the request, for a constraint that they violate. */
   readonly pointer: string;
 }

@@ -254,6 +254,7 @@ export class PlanRun implements Plan {
     create: (entity, input, { systemRef, system = {} }) =>
       this.#writer.create(entity, 'caller', input, { systemRef, system }),
     update: (entity, id, input, { system = {} }) => this.#writer.update(entity, id, 'caller', input, system),
+    setInstants: (entity, id, instants) => this.#writer.setInstants(entity, id, instants),
     remove: (entity, id) => this.#writer.remove(entity, id),
     original: (entity, id) => {
       const tracked = this.#trackedRow(id);

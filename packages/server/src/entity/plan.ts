@@ -61,6 +61,8 @@ export interface UntypedPlan {
     options: { readonly systemRef?: string | undefined; readonly system?: AnyInput },
   ): AnyWritten;
   update(entity: AnyEntity, id: string, input: AnyInput, options: { readonly system?: AnyInput }): AnyWritten;
+  /** Sets instants of a row to those that it has in the system that it comes from. */
+  setInstants(entity: AnyEntity, id: string, instants: AnyInput): AnyWritten;
   remove(entity: AnyEntity, id: string): AnyWritten;
   /** Returns a row as it was before this transaction; undefined if the transaction creates it. */
   original(entity: AnyEntity, id: string): AnyRow | undefined;

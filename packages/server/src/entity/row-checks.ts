@@ -140,3 +140,31 @@ function eachObject(value: unknown, work: (object: AnyInput, suffix: string) => 
   }
   for (const [index, one] of value.entries()) if (isObject(one)) work(one, `/${index}`);
 }
+
+/**
+ * Checks instants that a record of another system's history sets in place of the service.
+ *
+ * @param stored the row before the transaction, if it exists.
+ * @throws Rejection if a field is none of them, or the row cannot have its instant.
+ */
+export function checkInstants(
+  entity: AnyEntity,
+  values: AnyRow,
+  stored: AnyRow | undefined,
+  names: readonly string[],
+  { now }: { readonly now: string },
+): void {
+  for (const name of names) {
+    const field = entity.fields.get(name);
+    const instant = values[name];
+    if (field?.kind !== 'instant' || !field.readOnly || !entity.isStored(field) || name === 'updatedAt')
+      throw invalidField(
+        name,
+        `${name} is not an instant of the ${entity.type} that an import sets.`,
+        'UNKNOWN_PROPERTY',
+      );
+    if (String(instant) > now) throw invalidField(name, `${name} must not be in the future.`);
+    if (name === 'createdAt' && stored !== undefined && stored.createdAt !== instant)
+      throw new Rejection('INVALID_STATE', 'The row exists, so its createdAt cannot change.', `/${name}`);
+  }
+}

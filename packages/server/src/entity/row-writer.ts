@@ -8,7 +8,14 @@ import { entityOf } from './registry.ts';
 import type { AnyInput, AnyRow } from './row.ts';
 import { checkBounds } from './row-bounds.ts';
 import { isChanged } from './row-changes.ts';
-import { checkComplete, checkProvided, checkReferences, checkUnique, checkWriteRoles } from './row-checks.ts';
+import {
+  checkComplete,
+  checkInstants,
+  checkProvided,
+  checkReferences,
+  checkUnique,
+  checkWriteRoles,
+} from './row-checks.ts';
 import { emptyRow, readInput, shownAmong } from './row-input.ts';
 import { type AnyPendingChange, rulesOf } from './rules.ts';
 import { checkInitialState, findTransition, type Mover } from './state-machine.ts';
@@ -94,6 +101,24 @@ export class RowWriter {
     return { status: 'DELETED', row: values };
   }
 
+  /**
+   * Sets instants of a row that comes from another system. No rule depends on them.
+   *
+   * @throws Rejection with a pointer to an instant that the row does not have.
+   */
+  setInstants(entity: AnyEntity, id: string, instants: AnyInput): AnyWritten {
+    const previous = this.#rows.locked(entity, id);
+    const values: AnyRow = { ...previous, ...readInput(entity, instants) };
+    const names = Object.keys(instants);
+    checkInstants(entity, values, this.#rows.loaded(entity, id)?.row, names, this.#plan);
+    const unset = names.find((name) => previous[name] === null);
+    if (unset !== undefined)
+      throw new Rejection('INVALID_STATE', `The ${entity.type} has no ${unset} in its state.`, `/${unset}`);
+    if (!isChanged(entity, previous, values)) return { status: 'UNCHANGED', row: previous };
+    this.#put(pendingChange({ entity, id, previous, values, by: 'service', input: {} }));
+    return { status: 'UPDATED', row: values };
+  }
+
   /** @throws Rejection `REFERENCE_NOT_FOUND`, also for a type of the contract that has no table yet. */
   checkReference(type: string, id: string, pointer: string): void {
     const target = entityOf(type);
@@ -136,6 +161,7 @@ export class RowWriter {
       row: values,
       privateColumns: { ...earlier?.privateColumns, ...privateColumns },
       isTouched: isTouched || earlier?.isTouched === true,
+      isImport: this.#plan.isImport || earlier?.isImport === true,
       pointer: earlier?.pointer ?? this.#plan.pointer,
     });
     const findAll = (other: AnyEntity, field: string, value: string) =>

@@ -270,13 +270,16 @@ export class UnitOfWork {
     const { tenantId, now } = this;
     const hasNewVersion = ({ id }: { readonly id: string }) => this.#tracked.has(id);
     const applied = await applyChanges(this.transaction, pending, { tenantId, now, hasNewVersion, oneByOne });
-    for (const { entity, id, loaded } of applied.changed) {
+    for (const { entity, id, loaded, isImport } of applied.changed) {
       if (!entity.isAudited) continue;
-      const before = this.#tracked.has(id) ? this.#tracked.get(id)?.before : loaded?.stored;
-      this.#tracked.set(id, { entity, id, before });
+      const tracked = this.#tracked.get(id);
+      const before = tracked === undefined ? loaded?.stored : tracked.before;
+      this.#tracked.set(id, { entity, id, before, isImport: isImport || tracked?.isImport === true });
     }
     const written = new Set(applied.changed.map(({ entity }) => entity.table));
-    for (const row of this.#loaded.lockedSums(written)) if (!this.#summed.has(row.id)) this.#summed.set(row.id, row);
+    const isImport = applied.changed.every((change) => change.isImport);
+    for (const row of this.#loaded.lockedSums(written))
+      this.#summed.set(row.id, this.#summed.get(row.id) ?? { ...row, isImport });
     this.#loaded.forget();
     this.#keys.consume();
     this.#stored.clear();

@@ -24,6 +24,15 @@ export function importRow<Item extends RecordItem>(
   const { entity } = type;
   const { systemRef, attributes = {} } = item;
   return plan.importing(() => {
+    const written = writeInState();
+    if (item.instants === undefined) return written;
+    const { status, row } = plan.at('/instants', () =>
+      plan.untyped.setInstants(entity, written.row.id, item.instants ?? {}),
+    );
+    return { status: written.status === 'UNCHANGED' ? status : written.status, row };
+  });
+
+  function writeInState(): AnyWritten {
     const { machine } = entity;
     const state = machine === undefined ? undefined : attributes[machine.field];
     if (machine === undefined || typeof state !== 'string') return write(item);
@@ -36,7 +45,7 @@ export function importRow<Item extends RecordItem>(
     if (written.status === 'UNCHANGED') return written;
     const detail = `The ${type.name} is ${now} meanwhile, and the import has other content. Correct the ${type.name} itself.`;
     throw new Rejection('INVALID_STATE', detail, `/attributes/${machine.field}`);
-  });
+  }
 }
 
 /** Creates a row in an initial state, and brings it to its own by the transitions of a caller. */

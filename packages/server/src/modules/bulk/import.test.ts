@@ -10,9 +10,11 @@ const { balances, client, jobId, newClient, newJob, preparer, records, staffId }
 const source = 'IMPORT';
 const line = { lineType: 'OTHER', description: 'Return 2024', quantity: '1', unitAmount: '100.00', taxable: false };
 
-async function imported(type: string, systemRef: string, attributes: object, caller = preparer) {
+async function imported(type: string, systemRef: string, attributes: object, caller = preparer, instants?: object) {
   const path = type === 'TimeEntry' ? '/api/v1/entries' : '/api/v1/records';
-  const { body } = await caller.call<WriteResult>('POST', path, { records: [{ type, systemRef, source, attributes }] });
+  const { body } = await caller.call<WriteResult>('POST', path, {
+    records: [{ type, systemRef, source, attributes, instants }],
+  });
   return only(body.records);
 }
 
@@ -176,4 +178,64 @@ test('upsertRecords rejects an import without IMPORT_W, into a closed period, an
   await org('2025-03-31');
   expect(await bill('closed', clientId)).toMatchObject({ status: 'FAILED', error: { code: 'PERIOD_CLOSED' } });
   await org(null);
+});
+
+test('upsertRecords and upsertEntries keep the instants of the other system, and mark the events as history', async () => {
+  const { id: clientId } = await newClient();
+  const [createdAt, approvedAt] = ['2025-02-03T08:00:00.000Z', '2025-02-07T15:30:00.000Z'];
+  const time = { staffId, jobId, workDate: '2025-02-05', hours: '1.00', isBillable: true, status: 'APPROVED' };
+  const write = (instants: object, attributes: object = time) =>
+    imported('TimeEntry', 'then-1', attributes, preparer, instants);
+  const entry = await write({ createdAt, approvedAt: '2025-02-07T16:30:00+01:00' });
+  expect(entry).toMatchObject({ status: 'CREATED', attributes: { approvedAt } });
+  expect(await write({ createdAt, approvedAt })).toMatchObject({ status: 'UNCHANGED' });
+  expect(await write({ approvedAt: '2025-02-08T00:00:00Z' })).toMatchObject({ status: 'UPDATED' });
+  const bill1 = await imported(
+    'Invoice',
+    'then-2',
+    { clientId, pmsRef: 'then-2', invoiceDate: '2025-03-01', dueDate: '2025-03-31', lines: [line] },
+    preparer,
+    { postedAt: '2025-03-01T17:00:00.000Z' },
+  );
+  expect(bill1).toMatchObject({ status: 'CREATED', attributes: { postedAt: '2025-03-01T17:00:00.000Z' } });
+  const found = await preparer.call<{ data: object[] }>('POST', '/gql/v1/time_entries/search', {
+    where: { id: { _eq: entry.id } },
+  });
+  expect(found.body.data).toMatchObject([{ createdAt, approvedAt: '2025-02-08T00:00:00.000Z' }]);
+  const usual = only(await records.upsert([{ type: 'Client', systemRef: 'then-3', attributes: { name: 'New' } }]));
+  const { body } = await preparer.call<{ data: { entityId: string; isImport: boolean }[] }>(
+    'GET',
+    '/api/v1/events?pageSize=1000',
+  );
+  const marks = (id: unknown) => [
+    ...new Set(body.data.filter(({ entityId }) => entityId === id).map((e) => e.isImport)),
+  ];
+  expect(marks(usual.id)).toEqual([false]);
+  expect(marks(bill1.id)).toEqual([true]);
+  // The balance of the client changes with the invoice.
+  expect(marks(clientId)).toEqual([false, true]);
+});
+
+test('upsertRecords rejects instants that a row cannot have', async () => {
+  const time = { staffId, jobId, workDate: '2025-02-06', hours: '1.00', isBillable: true, status: 'SUBMITTED' };
+  const write = async (instants: object) =>
+    (await imported('TimeEntry', 'then-4', time, preparer, instants)).error?.pointer;
+  expect(await write({ approvedAt: '2025-02-07T15:30:00Z' })).toBe('/records/0/instants/approvedAt');
+  expect(await write({ createdAt: '2999-02-07T15:30:00Z' })).toBe('/records/0/instants/createdAt');
+  expect(await write({ updatedAt: '2025-02-07T15:30:00Z' })).toBe('/records/0/instants/updatedAt');
+  expect(await write({ startedAt: '2025-02-07T15:30:00Z' })).toBe('/records/0/instants/startedAt');
+  expect(await write({ otherAt: '2025-02-07T15:30:00Z' })).toBe('/records/0/instants/otherAt');
+  await imported('TimeEntry', 'then-4', time);
+  expect(await write({ createdAt: '2025-02-07T15:30:00Z' })).toBe('/records/0/instants/createdAt');
+  const { body } = await preparer.call<WriteResult>('POST', '/api/v1/records', {
+    records: [
+      {
+        type: 'Client',
+        systemRef: 'then-5',
+        attributes: { name: 'X' },
+        instants: { createdAt: '2025-01-01T00:00:00Z' },
+      },
+    ],
+  });
+  expect(only(body.records)).toMatchObject({ status: 'FAILED', error: { pointer: '/records/0/instants' } });
 });

@@ -20,6 +20,8 @@ export interface RecordItem extends OwnKeys {
   readonly ifVersion?: number;
   /** Set for the history of another system. */
   readonly source?: 'IMPORT';
+  /** When things happened there, by the names of fields. */
+  readonly instants?: Readonly<Record<string, string>>;
   readonly attributes?: AnyInput;
 }
 

@@ -6,6 +6,7 @@ import { type ItemRejection, Rejection } from '../../contract/rejection.ts';
 import { readAttributes } from '../../entity/attributes.ts';
 import type { Context } from '../../entity/context.ts';
 import { visibleToWriter } from '../../entity/field-access.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import { checkVersion } from '../../entity/lock-version.ts';
 import type { AnyWritten, Plan } from '../../entity/plan.ts';
 import type { AnyStoredRow } from '../../entity/row.ts';
@@ -71,6 +72,8 @@ export async function writeRecordsIn(
       checkItemVersion(plan, type, one.item);
       const { item } = one;
       const writeItem = (of: RecordItem) => write(plan, type, of);
+      if (item.source === undefined && item.instants !== undefined)
+        throw invalidField('instants', 'instants are of another system: send them with the source IMPORT.');
       return { type, written: item.source === undefined ? writeItem(item) : importRow(plan, type, item, writeItem) };
     }),
   );

@@ -41,6 +41,8 @@ export interface TracedChange {
   readonly event: {
     /** The row in events, if it differs from `after`. */
     readonly data?: object;
+    /** Whether it reports the history of another system. */
+    readonly isImport?: boolean;
     /** Null for a new row. */
     readonly changedFields: readonly string[] | null;
   } | null;
@@ -65,7 +67,7 @@ export async function recordChanges(
     with change as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as change (
         id uuid, "entityType" text, "entityId" uuid, kind text, "occurredAt" timestamptz, before jsonb, after jsonb,
-        "eventId" uuid, data jsonb, "changedFields" text[])
+        "eventId" uuid, data jsonb, "changedFields" text[], "isImport" boolean)
     ), audited as (
       insert into audit_log (tenant_id, id, occurred_at, api_user_id, actor, operation, request_id, entity_type, entity_id,
         before, after)
@@ -74,11 +76,11 @@ export async function recordChanges(
       from change
     )
     insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, occurred_at, recorded_at, data,
-      changed_fields, request_id, traceparent)
+      changed_fields, is_import, request_id, traceparent)
     select ${tenantId}::integer, "eventId", "entityType", "entityId", kind, (after -> 'version')::bigint,
       coalesce("occurredAt", ${occurredAt}::timestamptz), greatest(tenant_clock_timestamp(), (
         select recorded_at from recorded_event event where event.tenant_id = ${tenantId}
           and event.entity_type = "entityType" and event.entity_id = "entityId" order by event.sequence desc limit 1)),
-      coalesce(data, after), "changedFields", ${requestId}::text, ${traceparent ?? null}::text
+      coalesce(data, after), "changedFields", coalesce("isImport", false), ${requestId}::text, ${traceparent ?? null}::text
     from change where "eventId" is not null`);
 }

@@ -17,6 +17,8 @@ export interface StoredEvent {
   /** RFC 3339, by the clock of the database. */
   readonly recordedAt: string;
   readonly sequence: number;
+  /** Whether it reports the history of another system. */
+  readonly isImport: boolean;
   /** The row, as JSON. */
   readonly data: string;
   /** Null where everything is new. */
@@ -124,12 +126,12 @@ export class Message {
 
 /** An event as JSON. */
 export function messageText(tenant: string, stored: StoredEvent): string {
-  const { id, entityType, operation, entityId, occurredAt, sequence, changedFields } = stored;
+  const { id, entityType, operation, entityId, occurredAt, sequence, isImport, changedFields } = stored;
   const data = storedRow(entityType, operation, stored.data);
   const changed = JSON.stringify(storedFields(entityType, operation, changedFields ?? []));
   // The row is put in as the database writes it: writing it again would cost more than all the rest. What is in quotes here is a name, an
   // ID or an instant, which has nothing to escape.
-  return `{"id":"${id}","entityType":"${entityType}","operation":"${operation}","entityId":"${entityId}","tenant":"${tenant}","occurredAt":"${occurredAt}","sequence":${sequence},"data":${data},"changedFields":${changed}}`;
+  return `{"id":"${id}","entityType":"${entityType}","operation":"${operation}","entityId":"${entityId}","tenant":"${tenant}","occurredAt":"${occurredAt}","sequence":${sequence},"isImport":${isImport},"data":${data},"changedFields":${changed}}`;
 }
 
 /** The text of an event as a reader with these roles may read it: without rows of other types that its row embeds. */
@@ -168,7 +170,7 @@ export const filteredColumns = sql`
 
 /** The columns of a {@link StoredEvent} without its IDs, of `recorded_event` as `event`. */
 export const contentColumns = sql`
-  event.entity_type as "entityType", event.operation, event.occurred_at as "occurredAt", event.recorded_at as "recordedAt", event.sequence,
+  event.entity_type as "entityType", event.operation, event.occurred_at as "occurredAt", event.recorded_at as "recordedAt", event.sequence, event.is_import as "isImport",
   event.data::text as data, event.changed_fields as "changedFields", event.traceparent, ${filteredColumns}`;
 
 const storedColumns = sql`event.id, event.entity_id as "entityId", ${contentColumns}`;
@@ -182,6 +184,7 @@ export const storedNames: readonly (keyof StoredEvent)[] = [
   'occurredAt',
   'recordedAt',
   'sequence',
+  'isImport',
   'data',
   'changedFields',
   'traceparent',

@@ -56,8 +56,9 @@ function exampleOf(entityType: string, tenant: string, now: number): Message {
     declared.find((post) => post['x-event'].entityType === entityType) ??
     declared.find((post) => post['x-event'].entityType === 'CustomRecord');
   const [example] = Object.values(webhook?.requestBody.content['application/json'].examples ?? {});
-  const event: Pick<StoredEvent, 'operation' | 'entityId' | 'sequence' | 'changedFields'> & { readonly data: object } =
-    Object(example === undefined ? {} : referred(example).value);
+  const event: Pick<StoredEvent, 'operation' | 'entityId' | 'sequence' | 'isImport' | 'changedFields'> & {
+    readonly data: object;
+  } = Object(example === undefined ? {} : referred(example).value);
   const at = new Date(now).toISOString();
   const stored = {
     ...event,
