@@ -23,6 +23,7 @@ function bundle(): Record<string, JsonObject> {
       additionalProperties: false,
     },
     AggregateOrderBy: { type: 'object', properties: { measure: { type: 'string' }, column } },
+    AggregateRelatedColumn: column,
     Boat: {
       properties: {
         version: { type: 'integer' },

@@ -59,16 +59,26 @@ export function nameColumns(document: JsonObject, complain: (message: string) =>
     const type = objectOf(schema)['x-aggregate'];
     if (typeof type !== 'string') continue;
     const columns = columnsOf(type, shared);
-    const grouped = [...columns, ...relatedColumns(type, shared)];
+    const related = relatedColumns(type, shared);
+    const grouped = [...columns, ...related];
     const parts: Readonly<Record<string, JsonObject>> = {
       AggregateGroupBy: add(`${type}GroupBy`, groupBy(type, grouped, objectOf(shared.AggregateGroupBy), add)),
       AggregateMeasure: add(`${type}Measure`, measure(type, columns, count, common, functions, add)),
       AggregateOrderBy: add(`${type}AggregateOrderBy`, orderBy(grouped, objectOf(shared.AggregateOrderBy))),
+      ...(related.length > 0 && {
+        AggregateRelatedColumn: add(`${type}RelatedColumn`, enumOf(shared.AggregateRelatedColumn, related)),
+      }),
     };
-    schemas[name] = withParts(schema, parts);
+    schemas[name] = withParts(related.length === 0 ? withoutRelated(schema) : schema, parts);
   }
-  for (const name of ['AggregateGroupBy', 'AggregateFunction', 'AggregateMeasure', 'AggregateOrderBy'])
-    delete schemas[name];
+  const open = [
+    'AggregateGroupBy',
+    'AggregateFunction',
+    'AggregateMeasure',
+    'AggregateOrderBy',
+    'AggregateRelatedColumn',
+  ];
+  for (const name of open) delete schemas[name];
 }
 
 interface Column {
@@ -185,6 +195,12 @@ function enumOf(column: unknown, columns: readonly Column[]): JsonObject {
     .filter(({ roles }) => roles.length > 0)
     .map(({ name, roles }) => ` \`${name}\` requires the ${roles.map((role) => `\`${role}\``).join(' or ')} role.`);
   return { ...open, enum: columns.map(({ name }) => name), description: `${description}${restricted.join('')}` };
+}
+
+/** A request whose rows refer to none that groups could be keyed by. */
+function withoutRelated(schema: unknown): JsonObject {
+  const { with: _, ...properties } = propertiesOf(schema);
+  return { ...objectOf(schema), properties };
 }
 
 function propertiesOf(schema: unknown): JsonObject {

@@ -4,7 +4,7 @@ import { Rejection } from '../contract/rejection.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { parseDecimal } from '../platform/decimal.ts';
 import type { Where } from './clause.ts';
-import { columnNamed } from './related-columns.ts';
+import { columnNamed, fieldOf } from './related-columns.ts';
 
 type Schemas = components['schemas'];
 
@@ -33,6 +33,10 @@ export interface AggregateRequest<Column extends string = string> {
   readonly where?: Where;
   readonly groupBy?: readonly GroupBy<Column>[];
   readonly measures: Readonly<Record<string, Measure<Column>>>;
+  /** Columns of the rows that groups are keyed by. */
+  readonly with?: readonly Column[];
+  /** Conditions on numbers among the measures. */
+  readonly having?: Readonly<Record<string, Where>>;
   readonly orderBy?: readonly GroupOrder<Column>[];
   readonly pageSize?: number;
   readonly cursor?: string;
@@ -46,7 +50,7 @@ export interface AggregateRequest<Column extends string = string> {
 export function checkAggregate(
   entity: AnyEntity,
   holds: (roles: readonly string[]) => boolean,
-  { groupBy = [], measures, orderBy = [] }: AggregateRequest,
+  { groupBy = [], measures, with: related = [], having = {}, orderBy = [] }: AggregateRequest,
 ): void {
   const grouped = new Set<string>();
   for (const [index, { column, by, boundaries = [] }] of groupBy.entries()) {
@@ -60,11 +64,29 @@ export function checkAggregate(
   }
   for (const [name, { column }] of Object.entries(measures))
     if (column !== undefined) checkVisible(column, `/measures/${name}/column`);
+  for (const [index, column] of related.entries()) {
+    const by = entity.relations[column.split('.')[0] ?? '']?.by ?? column;
+    if (!grouped.has(by))
+      throw invalid(`/with/${index}`, 'NOT_GROUPED', `Group by ${by} to read ${column} of its rows.`);
+    if (grouped.has(column)) throw invalid(`/with/${index}`, 'DUPLICATE', 'The column is grouped by, too.');
+    checkVisible(column, `/with/${index}`);
+  }
+  for (const name of Object.keys(having)) {
+    const measure = Object.hasOwn(measures, name) ? measures[name] : undefined;
+    if (measure === undefined) throw invalid(`/having/${name}`, 'UNKNOWN_MEASURE', 'It is not one of the measures.');
+    const kind = measure.column === undefined ? 'integer' : fieldOf(entity, measure.column).kind;
+    if (kind !== 'integer' && kind !== 'decimal')
+      throw invalid(
+        `/having/${name}`,
+        'NOT_SUPPORTED',
+        'Groups are filtered by numbers. This figure is a day or an instant.',
+      );
+  }
   for (const [index, { measure, column }] of orderBy.entries()) {
     if (measure !== undefined && !Object.hasOwn(measures, measure))
       throw invalid(`/orderBy/${index}/measure`, 'UNKNOWN_MEASURE', 'It is not one of the measures.');
-    if (column !== undefined && !grouped.has(column))
-      throw invalid(`/orderBy/${index}/column`, 'NOT_GROUPED', 'It is not a column of groupBy.');
+    if (column !== undefined && !grouped.has(column) && !related.includes(column))
+      throw invalid(`/orderBy/${index}/column`, 'NOT_GROUPED', 'It is not a column of groupBy or with.');
   }
 
   function checkVisible(column: string, pointer: string): void {

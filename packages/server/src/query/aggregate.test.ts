@@ -175,10 +175,74 @@ describe('aggregateTimeEntries', () => {
       { groupBy, measures: count, orderBy: [{ column: 'code', direction: 'asc' }] },
       'NOT_GROUPED /orderBy/0/column',
     ],
+    [
+      'a condition on an unknown figure',
+      { measures: count, having: { other: { _gt: '1' } } },
+      'UNKNOWN_MEASURE /having/other',
+    ],
+    [
+      'a condition on a day',
+      { measures: { last: { function: 'MAX', column: 'workDate' } }, having: { last: { _gt: '1' } } },
+      'NOT_SUPPORTED /having/last',
+    ],
+    ['names of rows of no group', { groupBy, with: ['job.name'], measures: count }, 'NOT_GROUPED /with/0'],
+    [
+      'a name that is a key',
+      { groupBy: [...groupBy, { column: 'staff.displayName' }], with: ['staff.displayName'], measures: count },
+      'DUPLICATE /with/0',
+    ],
     ['an order by nothing', { measures: count, orderBy: [{ direction: 'asc' }] }, 'MIN_PROPERTIES /orderBy/0'],
   ])('rejects %s', async (_what, request, error) => {
     const { status, errors } = await rejection(request);
     expect({ status, errors }).toEqual({ status: 400, errors: expect.arrayContaining([error]) });
+  });
+
+  test('has only groups whose figures meet the conditions of having, over all pages', async () => {
+    const by = {
+      groupBy: [{ column: 'workDate' }],
+      measures: { ...count, hours: { function: 'SUM', column: 'hours' } },
+    };
+    const daysOf = async (having: object) => {
+      const days: unknown[] = [];
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page: Page = await aggregate({ ...by, having, pageSize: 2, ...(cursor !== undefined && { cursor }) });
+        days.push(...page.data.flatMap(({ key }) => Object.values(key)));
+        cursor = page.nextCursor;
+      }
+      return days;
+    };
+    expect(await daysOf({ hours: { _gt: '0.1', _lte: '8' } })).toEqual(['2026-02-02', '2026-02-28', '2026-04-01']);
+    expect(await daysOf({ hours: { _in: ['0.10', '8'] }, entries: { _lt: '1.5' } })).toEqual([
+      '2026-01-31',
+      '2026-02-01',
+      '2026-02-28',
+    ]);
+    expect(await daysOf({ entries: { _gt: '1' } })).toEqual([]);
+  });
+
+  test('has the values of rows that groups are keyed by, and orders by them', async () => {
+    const request = {
+      groupBy: [{ column: 'staffId' }, { column: 'jobId' }],
+      with: ['staff.displayName', 'job.id'],
+      measures: count,
+    };
+    const names = new Map<unknown, string>();
+    for (const id of [ada, ben])
+      names.set(id, (await service.call<{ displayName: string }>('GET', `/gql/v1/staff/${id}`)).body.displayName);
+    const { data } = await aggregate({ ...request, orderBy: [{ column: 'staff.displayName', direction: 'asc' }] });
+    expect(data).toEqual(
+      [ada, ben].map((staffId) => ({
+        key: { staffId, jobId },
+        values: { entries: staffId === ada ? '3' : '2' },
+        with: { 'staff.displayName': names.get(staffId), 'job.id': jobId },
+      })),
+    );
+    const timeOnly = await service.signIn({ roles: ['TIME_R'] });
+    expect(await rejection(request, timeOnly)).toEqual({
+      status: 403,
+      code: 'FORBIDDEN',
+      errors: ['FORBIDDEN /with/0'],
+    });
   });
 
   test('returns everything by four columns in pages, each group once', async () => {

@@ -6,6 +6,7 @@ import { conditionsToSee } from '../entity/field-access.ts';
 import { plannedForValues, type Session } from '../platform/store/session.ts';
 import { type AggregateRequest, checkAggregate, type GroupBy } from './aggregate-request.ts';
 import { checkWhere } from './check-where.ts';
+import type { Where } from './clause.ts';
 import { countedRows } from './counted-rows.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { type Figure, figureOf, keyOf } from './figures.ts';
@@ -13,7 +14,7 @@ import { afterClauses, type OrderKey, orderClause, orderKey } from './order.ts';
 import type { PageScope } from './page.ts';
 import { removeBeyond, withinPageBytes } from './page-bytes.ts';
 import { joinsTo } from './related-columns.ts';
-import { conditionOf } from './where.ts';
+import { compare, conditionOf } from './where.ts';
 
 type Page = components['schemas']['AggregatePage'];
 
@@ -42,21 +43,29 @@ export function aggregateReader(
   entity: AnyEntity,
   request: AggregateRequest,
 ): (session: Session) => Promise<Page> {
-  const { where = {}, groupBy = [], measures, orderBy = [], pageSize = standardPageSize, cursor } = request;
+  const { where = {}, measures, with: related = [], having = {} } = request;
+  const { orderBy = [], pageSize = standardPageSize, cursor } = request;
   checkAggregate(entity, holds, request);
   checkWhere(entity, where, holds);
-  const query = { operation: name, tenantId, where, orderBy: [groupBy, measures, orderBy] };
-  const { rows: counted, count } = countedRows(entity, 'e', tenantId, request);
-  const columns = columnsOf(entity, request, count);
+  const query = {
+    operation: name,
+    tenantId,
+    where,
+    orderBy: [request.groupBy ?? [], measures, orderBy, related, having],
+  };
+  // The rows that groups are keyed by divide no group.
+  const groupBy = [...(request.groupBy ?? []), ...related.map((column): GroupBy => ({ column }))];
+  const { rows: counted, count } = countedRows(entity, 'e', tenantId, { ...request, groupBy });
+  const columns = columnsOf(entity, { ...request, groupBy }, count);
   const keys = orderOf(columns, orderBy);
   const outputs = [...columns.keys.values(), ...columns.figures.values()];
   const aliases = outputs.map(({ alias }) => alias);
   const limited = withinPageBytes({ names: [...aliases, fits], sized: aliases, key: fits });
   const position = cursor === undefined ? undefined : readCursor(vault, query, cursor, 'body');
   const after =
-    position === undefined
-      ? sql``
-      : sql` where ${sql.join(afterClauses(groups, 'g', keys, position.values), sql` or `)}`;
+    position === undefined ? [] : [sql`(${sql.join(afterClauses(groups, 'g', keys, position.values), sql` or `)})`];
+  const met = [...Object.entries(having).flatMap(([measure, filter]) => figureIs(columns, measure, filter)), ...after];
+  const filtered = met.length === 0 ? sql`` : sql` where ${sql.join(met, sql` and `)}`;
   const order = keys.length === 0 ? sql`` : sql` order by ${orderClause(groups, 'g', keys)}`;
   const grouped =
     groupBy.length === 0 ? sql`` : sql` group by ${sql.join(groupBy.map((_, index) => sql.lit(index + 1)))}`;
@@ -72,7 +81,7 @@ export function aggregateReader(
       select *, true as ${sql.id(fits)} from (
         select ${sql.join(outputs.map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}
         from ${counted}${joined({ tenantId, holds }, entity, groupBy)} where ${matching}${grouped}
-      ) g${after}${order} limit ${pageSize + 1}`;
+      ) g${filtered}${order} limit ${pageSize + 1}`;
     // Aggregating costs more than planning.
     const rows = await session.all(plannedForValues(limited<Readonly<Record<string, unknown>>>(statement)));
     const hasMore = removeBeyond(rows, fits) || rows.length > pageSize;
@@ -81,10 +90,15 @@ export function aggregateReader(
     const next =
       hasMore && last !== undefined ? { values: keys.map(({ field }) => last[field]), offset: 0 } : undefined;
     return {
-      data: rows.map((row) => ({
-        key: valuesOf(columns.keys, row),
-        values: valuesOf(columns.figures, row) as Page['data'][number]['values'],
-      })),
+      data: rows.map((row) => {
+        const keys = valuesOf(columns.keys, row);
+        const values = valuesOf(columns.figures, row) as Page['data'][number]['values'];
+        if (related.length === 0) return { key: keys, values };
+        const isKey = new Set(request.groupBy?.map(({ column }) => column));
+        const part = (isWanted: (name: string) => boolean) =>
+          Object.fromEntries(Object.entries(keys).filter(([name]) => isWanted(name)));
+        return { key: part((name) => isKey.has(name)), values, with: part((name) => related.includes(name)) };
+      }),
       hasMore,
       nextCursor: next === undefined ? null : writeCursor(vault, query, next),
     };
@@ -125,6 +139,14 @@ function columnsOf(
       ]),
     ),
   };
+}
+
+/** Conditions on a number of a group. Counts are whole, but can be compared with any number. */
+function figureIs({ figures }: Columns, measure: string, filter: Where): RawBuilder<unknown>[] {
+  const figure = sql`${sql.ref(`g.${figures.get(measure)?.alias}`)}::numeric`;
+  return Object.entries(filter).map(([operator, operand]) =>
+    compare(figure, operator, operand, `/having/${measure}/${operator}`),
+  );
 }
 
 /** Null in the group beyond those that fit into the page. */

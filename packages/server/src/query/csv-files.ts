@@ -53,9 +53,10 @@ export function groupsFile(
   entity: AnyEntity,
   { cursor: _, ...request }: AggregateRequest,
 ) {
-  const { groupBy = [], measures } = request;
+  const { groupBy = [], measures, with: related = [] } = request;
   const columns = [
     ...groupBy.map(({ column }): Column => ({ name: column, of: (row) => memberOf(row.key, column) })),
+    ...related.map((name): Column => ({ name, of: (row) => memberOf(row.with, name) })),
     ...Object.keys(measures).map((name): Column => ({ name, of: (row) => memberOf(row.values, name) })),
   ];
   return (session: Session) =>
