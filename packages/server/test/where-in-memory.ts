@@ -45,6 +45,8 @@ function holds(value: unknown, operator: string, operand: unknown): boolean {
       return isLike(String(value).toLowerCase(), String(operand).toLowerCase());
     case '_nilike':
       return !isLike(String(value).toLowerCase(), String(operand).toLowerCase());
+    case '_search':
+      return foldedText(String(value)).includes(foldedText(String(operand)));
     case '_contains':
       return (value as unknown[]).includes(operand);
     default:
@@ -76,4 +78,15 @@ function isLike(text: string, pattern: string): boolean {
     return (escaped ?? part).replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
   });
   return new RegExp(`^${parts.join('')}$`, 'u').test(text);
+}
+
+/** Unicode case folding and compatibility decomposition, without accents, and with the letters that have no decomposition. */
+function foldedText(text: string): string {
+  const letters = new Map(Object.entries({ æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ħ: 'h', ŧ: 't' }));
+  const lower = text.toUpperCase().toLowerCase().replaceAll('ς', 'σ');
+  return [...lower]
+    .map((letter) => letters.get(letter) ?? letter)
+    .join('')
+    .normalize('NFKD')
+    .replaceAll(/[\u0300-\u036F]/g, '');
 }

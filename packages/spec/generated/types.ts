@@ -5981,7 +5981,7 @@ export interface components {
          *     | `EXCLUSIVE` | two values exclude each other | send one of them | Send either cursor or page. |
          *     | `OUT_OF_RANGE` | the value is outside of the range that the state allows | send a value within the range in `detail` | The clock only goes forward, by at most 366 days in a call and 36,525 days in all. |
          *     | `NOT_ASCENDING` | the boundaries of groups are not in ascending order | sort them | Each boundary must be greater than the one before it. |
-         *     | `NOT_GROUPED` | the order names a column that the request does not group by | group by it, or order by another | It is not a column of groupBy. |
+         *     | `NOT_GROUPED` | the order names a column that the request does not group by, or `with` one of rows that it does not | group by it, or name another | It is not a column of groupBy. |
          *     | `UNKNOWN_MEASURE` | the order names a measure that the request does not have | add the measure, or order by another | It is not one of the measures. |
          *     | `DUPLICATE` | a name is used twice in the request | choose another name | Another field has this name. |
          *     | `RESERVED` | the name is reserved | choose another name | The name is reserved. Choose another one. |
@@ -6567,6 +6567,8 @@ export interface components {
             _lt?: string;
             /** @description Less than or equal to. */
             _lte?: string;
+            /** @description Contains the text, without regard to case and accents. `cafe zoe` finds `Café Zoë`. */
+            _search?: string;
             /** @description Matches the pattern. */
             _like?: string;
             /** @description Does not match the pattern. */
@@ -7805,6 +7807,19 @@ export interface components {
             measures: {
                 [key: string]: components["schemas"]["ClientMeasure"];
             };
+            /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
+            with?: components["schemas"]["ClientRelatedColumn"][];
+            /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
+            };
             /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
              *     the order of `groupBy`.
@@ -7843,6 +7858,10 @@ export interface components {
              */
             values: {
                 [key: string]: string | null;
+            };
+            /** @description Present if the request has `with`. The values of its columns, null if the group has no such row, or you cannot see it. */
+            with?: {
+                [key: string]: string | boolean | number | null;
             };
         };
         /**
@@ -12315,6 +12334,19 @@ export interface components {
             measures: {
                 [key: string]: components["schemas"]["ProjectMeasure"];
             };
+            /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
+            with?: components["schemas"]["ProjectRelatedColumn"][];
+            /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
+            };
             /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
              *     the order of `groupBy`.
@@ -14778,6 +14810,19 @@ export interface components {
             measures: {
                 [key: string]: components["schemas"]["PaymentMeasure"];
             };
+            /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
+            with?: components["schemas"]["PaymentRelatedColumn"][];
+            /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
+            };
             /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
              *     the order of `groupBy`.
@@ -17059,6 +17104,19 @@ export interface components {
             measures: {
                 [key: string]: components["schemas"]["InvoiceMeasure"];
             };
+            /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
+            with?: components["schemas"]["InvoiceRelatedColumn"][];
+            /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
+            };
             /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
              *     the order of `groupBy`.
@@ -18002,6 +18060,17 @@ export interface components {
                 [key: string]: components["schemas"]["BilledLineMeasure"];
             };
             /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
+            };
+            /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
              *     the order of `groupBy`.
              */
@@ -18428,6 +18497,19 @@ export interface components {
             measures: {
                 [key: string]: components["schemas"]["JournalEntryMeasure"];
             };
+            /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
+            with?: components["schemas"]["JournalEntryRelatedColumn"][];
+            /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
+            };
             /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
              *     the order of `groupBy`.
@@ -18771,6 +18853,19 @@ export interface components {
             /** @description Figures to calculate for each group, by names of your choice. */
             measures: {
                 [key: string]: components["schemas"]["LedgerEntryMeasure"];
+            };
+            /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
+            with?: components["schemas"]["LedgerEntryRelatedColumn"][];
+            /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
             };
             /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
@@ -19662,6 +19757,19 @@ export interface components {
             measures: {
                 [key: string]: components["schemas"]["TaskMeasure"];
             };
+            /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
+            with?: components["schemas"]["TaskRelatedColumn"][];
+            /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
+            };
             /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
              *     the order of `groupBy`.
@@ -20207,6 +20315,19 @@ export interface components {
             measures: {
                 [key: string]: components["schemas"]["WipEntryMeasure"];
             };
+            /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
+            with?: components["schemas"]["WipEntryRelatedColumn"][];
+            /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
+            };
             /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
              *     the order of `groupBy`.
@@ -20734,6 +20855,19 @@ export interface components {
             measures: {
                 [key: string]: components["schemas"]["TimeEntryMeasure"];
             };
+            /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
+            with?: components["schemas"]["TimeEntryRelatedColumn"][];
+            /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
+            };
             /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
              *     the order of `groupBy`.
@@ -21158,6 +21292,19 @@ export interface components {
             /** @description Figures to calculate for each group, by names of your choice. */
             measures: {
                 [key: string]: components["schemas"]["ExpenseEntryMeasure"];
+            };
+            /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
+            with?: components["schemas"]["ExpenseEntryRelatedColumn"][];
+            /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
             };
             /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
@@ -22512,6 +22659,19 @@ export interface components {
          */
         RecordSource: "IMPORT";
         /**
+         * Record instants
+         * @description With `source: IMPORT`, when things happened in the other system: instants of the row that the service sets otherwise, by name, such as `createdAt`, `approvedAt`, `postedAt` or
+         *     `settledAt`. A name that the row has no value for in its state is rejected, and so is an instant in the future, `updatedAt`, and another `createdAt` of an
+         *     existing row.
+         * @example {
+         *       "createdAt": "2024-03-01T09:12:44.000Z",
+         *       "approvedAt": "2024-03-04T16:05:00.000Z"
+         *     }
+         */
+        RecordInstants: {
+            [key: string]: string;
+        };
+        /**
          * Entry upsert record
          * @description Entry to create or update.
          */
@@ -23132,6 +23292,19 @@ export interface components {
             /** @description Figures to calculate for each group, by names of your choice. */
             measures: {
                 [key: string]: components["schemas"]["EngagementMeasure"];
+            };
+            /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
+            with?: components["schemas"]["EngagementRelatedColumn"][];
+            /**
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @example {
+             *       "open": {
+             *         "_gt": "0"
+             *       }
+             *     }
+             */
+            having?: {
+                [key: string]: components["schemas"]["DecimalFilter"];
             };
             /**
              * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
@@ -32567,6 +32740,7 @@ export interface components {
              */
             systemRef: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -32605,6 +32779,7 @@ export interface components {
              */
             systemRef: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33486,6 +33661,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33516,6 +33692,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33546,6 +33723,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33576,6 +33754,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33606,6 +33785,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33636,6 +33816,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33666,6 +33847,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33696,6 +33878,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33726,6 +33909,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33756,6 +33940,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33786,6 +33971,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33816,6 +34002,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33846,6 +34033,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33876,6 +34064,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33906,6 +34095,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33936,6 +34126,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33966,6 +34157,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -33996,6 +34188,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -34026,6 +34219,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -34056,6 +34250,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -34086,6 +34281,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -34116,6 +34312,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -34146,6 +34343,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -34176,6 +34374,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -34206,6 +34405,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -34236,6 +34436,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -34266,6 +34467,7 @@ export interface components {
              */
             systemRef?: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -34297,6 +34499,7 @@ export interface components {
              */
             systemRef: string;
             source?: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
             /**
              * Expected version
              * Format: int32
@@ -34484,12 +34687,18 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`.
+             * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
+        /**
+         * Client related column
+         * @description Column of a row that groups are keyed by.
+         * @enum {string}
+         */
+        ClientRelatedColumn: "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
         /**
          * Project day column
          * @description Column to group by.
@@ -34617,12 +34826,18 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`.
+             * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
+        /**
+         * Project related column
+         * @description Column of a row that groups are keyed by.
+         * @enum {string}
+         */
+        ProjectRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Payment day column
          * @description Column to group by.
@@ -34750,12 +34965,18 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`.
+             * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
+        /**
+         * Payment related column
+         * @description Column of a row that groups are keyed by.
+         * @enum {string}
+         */
+        PaymentRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Invoice day column
          * @description Column to group by.
@@ -34883,12 +35104,18 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`.
+             * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "isDisputed" | "remindedAfterDays" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
+        /**
+         * Invoice related column
+         * @description Column of a row that groups are keyed by.
+         * @enum {string}
+         */
+        InvoiceRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Billed line day column
          * @description Column to group by.
@@ -35016,7 +35243,7 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`.
+             * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "invoiceId" | "lineId" | "documentNumber" | "documentType" | "status" | "invoiceDate" | "voidedDate" | "orgId" | "clientId" | "officeId" | "taxRegionId" | "currency" | "lineType" | "jobId" | "serviceLineId" | "description" | "quantity" | "unitAmount" | "amount" | "taxable" | "taxableAmount" | "taxName" | "taxCategory" | "taxRatePercent" | "taxAmount";
@@ -35149,12 +35376,18 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`.
+             * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "amount" | "debit" | "credit" | "currency" | "businessDate" | "recordedAt" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "taxRatePercent" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
             direction: components["schemas"]["OrderDirection"];
         };
+        /**
+         * Journal entry related column
+         * @description Column of a row that groups are keyed by.
+         * @enum {string}
+         */
+        JournalEntryRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
         /**
          * Ledger entry day column
          * @description Column to group by.
@@ -35282,12 +35515,18 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`.
+             * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
+        /**
+         * Ledger entry related column
+         * @description Column of a row that groups are keyed by.
+         * @enum {string}
+         */
+        LedgerEntryRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * Task day column
          * @description Column to group by.
@@ -35415,12 +35654,18 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`.
+             * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "jobId" | "taskTypeId" | "assigneeId" | "status" | "priority" | "startDate" | "dueDate" | "completedAt" | "isBillable" | "budgetHours" | "actualHours" | "sequence" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "taskType.id" | "taskType.systemRef" | "taskType.active" | "taskType.displayName" | "taskType.code" | "taskType.isBillable" | "taskType.billingMethod" | "taskType.serviceLineId" | "assignee.id" | "assignee.systemRef" | "assignee.active" | "assignee.firstName" | "assignee.lastName" | "assignee.displayName" | "assignee.email" | "assignee.phone" | "assignee.staffRef" | "assignee.staffTypeId" | "assignee.departmentId" | "assignee.officeId" | "assignee.managerId" | "assignee.status" | "assignee.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
+        /**
+         * Task related column
+         * @description Column of a row that groups are keyed by.
+         * @enum {string}
+         */
+        TaskRelatedColumn: "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "taskType.id" | "taskType.systemRef" | "taskType.active" | "taskType.displayName" | "taskType.code" | "taskType.isBillable" | "taskType.billingMethod" | "taskType.serviceLineId" | "assignee.id" | "assignee.systemRef" | "assignee.active" | "assignee.firstName" | "assignee.lastName" | "assignee.displayName" | "assignee.email" | "assignee.phone" | "assignee.staffRef" | "assignee.staffTypeId" | "assignee.departmentId" | "assignee.officeId" | "assignee.managerId" | "assignee.status" | "assignee.isBillable";
         /**
          * WIP entry day column
          * @description Column to group by.
@@ -35548,12 +35793,18 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`. `billingRate` requires the `RATE_R` role.
+             * @description Column of `groupBy` or `with`. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
+        /**
+         * WIP entry related column
+         * @description Column of a row that groups are keyed by.
+         * @enum {string}
+         */
+        WipEntryRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * Time entry day column
          * @description Column to group by.
@@ -35681,12 +35932,18 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`. `billingRate` requires the `RATE_R` role.
+             * @description Column of `groupBy` or `with`. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "taskId" | "code" | "workDate" | "startedAt" | "endedAt" | "hours" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "billingRate" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "task.id" | "task.systemRef" | "task.active" | "task.name" | "task.jobId" | "task.taskTypeId" | "task.assigneeId" | "task.status" | "task.priority" | "task.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
+        /**
+         * Time entry related column
+         * @description Column of a row that groups are keyed by.
+         * @enum {string}
+         */
+        TimeEntryRelatedColumn: "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "task.id" | "task.systemRef" | "task.active" | "task.name" | "task.jobId" | "task.taskTypeId" | "task.assigneeId" | "task.status" | "task.priority" | "task.isBillable";
         /**
          * Expense entry day column
          * @description Column to group by.
@@ -35814,12 +36071,18 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`.
+             * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "code" | "expenseDate" | "cost" | "billableAmount" | "markupPercent" | "description" | "receiptFileId" | "status" | "rejectionReason" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
             direction: components["schemas"]["OrderDirection"];
         };
+        /**
+         * Expense entry related column
+         * @description Column of a row that groups are keyed by.
+         * @enum {string}
+         */
+        ExpenseEntryRelatedColumn: "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
         /**
          * Engagement day column
          * @description Column to group by.
@@ -35947,12 +36210,18 @@ export interface components {
              */
             measure?: string;
             /**
-             * @description Column of `groupBy`.
+             * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
             column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "engagementRef" | "name" | "type" | "status" | "clientId" | "fiscalYear" | "startDate" | "endDate" | "partnerId" | "managerId" | "templateId" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
+        /**
+         * Engagement related column
+         * @description Column of a row that groups are keyed by.
+         * @enum {string}
+         */
+        EngagementRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Client created event
          * @description Event sent when a client is created.
@@ -36001,6 +36270,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Client"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36054,6 +36325,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Client"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36107,6 +36380,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Client"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36160,6 +36435,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Contact"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36213,6 +36490,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Contact"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36266,6 +36545,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Contact"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36319,6 +36600,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactClient"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36372,6 +36655,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactClient"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36425,6 +36710,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactClient"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36478,6 +36765,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ClientGroup"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36531,6 +36820,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ClientGroup"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36584,6 +36875,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ClientGroup"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36637,6 +36930,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactInfo"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36690,6 +36985,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactInfo"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36743,6 +37040,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactInfo"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36796,6 +37095,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Job"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36849,6 +37150,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Job"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36902,6 +37205,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Job"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -36955,6 +37260,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37008,6 +37315,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37061,6 +37370,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37114,6 +37425,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffJobAssignmentEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37167,6 +37480,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffJobAssignmentEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37220,6 +37535,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Engagement"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37273,6 +37590,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Engagement"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37326,6 +37645,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Engagement"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37379,6 +37700,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["EngagementDocument"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37432,6 +37755,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["EngagementDocument"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37485,6 +37810,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["EngagementBatch"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37538,6 +37865,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37591,6 +37920,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37644,6 +37975,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37697,6 +38030,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TimeEntryEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37750,6 +38085,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TimeEntryEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37803,6 +38140,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TimeEntryEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37856,6 +38195,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ExpenseEntry"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37909,6 +38250,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ExpenseEntry"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -37962,6 +38305,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ExpenseEntry"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38015,6 +38360,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["WorkCodeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38068,6 +38415,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["WorkCodeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38121,6 +38470,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["WorkCodeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38174,6 +38525,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskTypeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38227,6 +38580,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskTypeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38280,6 +38635,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskTypeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38333,6 +38690,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffTypeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38386,6 +38745,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffTypeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38439,6 +38800,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffTypeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38492,6 +38855,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["WipEntryEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38545,6 +38910,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["WipEntryEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38598,6 +38965,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["DraftInvoice"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38651,6 +39020,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["DraftInvoice"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38704,6 +39075,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["DraftInvoice"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38757,6 +39130,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Invoice"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38810,6 +39185,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Invoice"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38863,6 +39240,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Payment"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38916,6 +39295,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Payment"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -38969,6 +39350,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["QuickPaymentLink"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39022,6 +39405,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["QuickPaymentLink"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39075,6 +39460,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Mail"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39128,6 +39515,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Mail"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39181,6 +39570,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["FileEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39234,6 +39625,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["FileEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39287,6 +39680,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["FileEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39340,6 +39735,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordType"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39393,6 +39790,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordType"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39446,6 +39845,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordType"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39494,6 +39895,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordRow"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39542,6 +39945,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordRow"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
@@ -39590,6 +39995,8 @@ export interface components {
              * @description Number that increases with every event of the row. Numbers can be skipped.
              */
             sequence: number;
+            /** @description Whether a record with the source `IMPORT` caused the event, so that it reports history and nothing new. */
+            isImport: boolean;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordRow"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */

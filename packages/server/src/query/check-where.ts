@@ -88,6 +88,7 @@ function costOf(operator: string, operand: unknown): number {
   // Each list is compared separately; values share one look-up.
   if (Array.isArray(operand) && Array.isArray(operand[0])) return operand.length * weights.condition;
   if (Array.isArray(operand)) return weights.condition + Math.floor(operand.length / 100) * weights.hundredValues;
+  if (operator === '_search') return weights.unanchoredPattern;
   if (!patterns.has(operator)) return weights.condition;
   return /^[%_]/.test(String(operand)) ? weights.unanchoredPattern : weights.pattern;
 }

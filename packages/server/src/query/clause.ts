@@ -24,7 +24,19 @@ export interface Comparison {
 }
 
 /** Operators that match few rows or most of them, depending on the operand. */
-const selective = new Set(['_gt', '_gte', '_lt', '_lte', '_in', '_nin', '_like', '_nlike', '_ilike', '_nilike']);
+const selective = new Set([
+  '_gt',
+  '_gte',
+  '_lt',
+  '_lte',
+  '_in',
+  '_nin',
+  '_like',
+  '_nlike',
+  '_ilike',
+  '_nilike',
+  '_search',
+]);
 
 /** Whether the best plan for a where clause depends on its operands: it has a range, a list or a pattern. */
 export function dependsOnOperands(part: unknown): boolean {

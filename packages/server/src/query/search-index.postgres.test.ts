@@ -57,7 +57,7 @@ const tables = ['client', 'contact', 'contact_client', 'staff', 'job', 'task', .
 // In an empty table, any index is as good as another, so the others are dropped if only the plan matters.
 const others = `do $$ declare other text; begin
   for other in select indexname from pg_indexes where tablename in ('contact', 'staff', 'job', 'task')
-    and indexname like '%\\_index' and indexname not similar to '%\\_(names|refs)\\_index'
+    and indexname like '%\\_index' and indexname not similar to '%\\_(names|refs|search)\\_index'
   loop execute 'drop index ' || other; end loop; end $$`;
 await runOn(databaseUrl, ...tables, others, 'vacuum analyze client, contact, contact_client');
 
@@ -70,17 +70,18 @@ async function explain(entity: AnyEntity, condition: RawBuilder<boolean>, ...set
   });
 }
 
-test.each([{ _ilike: '%éCLAIR%' }, { _like: '%Éclair%' }])(
-  'one name among 20,000 is found by the index: %j',
-  async (condition) => {
-    for (const field of ['name', 'legalName']) {
-      const matching = conditionOf(client, 'e', tenantId, { [field]: condition });
-      const { plan, found } = await explain(client, sql`e.tenant_id = ${tenantId} and ${matching}`);
-      expect(found).toHaveLength(1);
-      expect(plan).toContain('"Index Name":"client_names_index"');
-    }
-  },
-);
+test.each([
+  [{ _ilike: '%éCLAIR%' }, 'client_names_index'],
+  [{ _like: '%Éclair%' }, 'client_names_index'],
+  [{ _search: 'societe ECLAIR' }, 'client_search_index'],
+] as const)('one name among 20,000 is found by the index: %j', async (condition, index) => {
+  for (const field of ['name', 'legalName']) {
+    const matching = conditionOf(client, 'e', tenantId, { [field]: condition });
+    const { plan, found } = await explain(client, sql`e.tenant_id = ${tenantId} and ${matching}`);
+    expect(found).toHaveLength(1);
+    expect(plan).toContain(`"Index Name":"${index}"`);
+  }
+});
 
 test.each([
   [client, ['name', 'legalName']],
@@ -90,11 +91,15 @@ test.each([
   [task, ['name']],
 ] as const)('the index on names takes patterns of either kind: %#', async (entity, fields) => {
   for (const field of fields) {
-    for (const condition of [{ _ilike: '%éCLAIR%' }, { _like: '%Éclair%' }]) {
+    for (const [condition, index] of [
+      [{ _ilike: '%éCLAIR%' }, 'names'],
+      [{ _like: '%Éclair%' }, 'names'],
+      [{ _search: 'eclair' }, 'search'],
+    ] as const) {
       // A small table is read completely, or by tenant, unless both are disabled.
       const matching = conditionOf(entity, 'e', tenantId, { [field]: condition });
       const { plan } = await explain(entity, matching, 'set local enable_seqscan = off');
-      expect(plan).toContain(`"Index Name":"${entity.table}_names_index"`);
+      expect(plan).toContain(`"Index Name":"${entity.table}_${index}_index"`);
       expect(plan).toMatch(/"Index Cond":"[^"]*~~/);
     }
   }

@@ -28,7 +28,8 @@ export function folded(text: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`lower(${text} collate fa_case) collate "C"`;
 }
 
-function compare(column: RawBuilder<unknown>, operator: string, operand: unknown, pointer: string): Condition {
+/** Compares a column with the operand of an operator of the contract. */
+export function compare(column: RawBuilder<unknown>, operator: string, operand: unknown, pointer: string): Condition {
   switch (operator) {
     case '_eq':
       return equal(column, operand);
@@ -57,6 +58,8 @@ function compare(column: RawBuilder<unknown>, operator: string, operand: unknown
       return sql`${folded(column)} like ${folded(sql`${pattern(operand, pointer)}::text`)}`;
     case '_nilike':
       return sql`${folded(column)} not like ${folded(sql`${pattern(operand, pointer)}::text`)}`;
+    case '_search':
+      return sql`search_text(${column}) like search_text(${`%${String(operand).replaceAll(/[\\%_]/g, '\\$&')}%`}::text)`;
     case '_contains':
       // Rows without metadata are not in the index.
       if (typeof operand === 'object')

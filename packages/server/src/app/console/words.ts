@@ -60,6 +60,7 @@ const operators: Readonly<Record<string, string>> = {
   _gte: 'is at least',
   _lt: 'is less than',
   _lte: 'is at most',
+  _search: 'contains',
   _like: 'matches',
   _nlike: 'does not match',
   _ilike: 'contains',

@@ -6,7 +6,7 @@ import type { StoreLog } from './limits.ts';
  *
  * Under row-level security, PostgreSQL applies the policy before any operator that is not declared leakproof, because
  * such an operator could disclose hidden rows in an error message; and an operator that is applied later cannot use an
- * index. `LIKE`, `lower`, `@>` and the comparisons of `numeric` are not leakproof, which makes trigram indexes useless
+ * index. `LIKE`, `lower`, the parts of `search_text`, `@>` and the comparisons of `numeric` are not leakproof, which makes trigram indexes useless
  * and turns a search of a millisecond into a scan of all rows of the tenant. None of these functions discloses a value,
  * and callers cannot send SQL, so they can be declared leakproof in this database. This requires a superuser; with other
  * users everything works, but such searches are slower.
@@ -15,6 +15,11 @@ const functions = [
   'textlike(text, text)',
   'textnlike(text, text)',
   'lower(text)',
+  'upper(text)',
+  'replace(text, text, text)',
+  'translate(text, text, text)',
+  '"normalize"(text, text)',
+  'regexp_replace(text, text, text, text)',
   'numeric_eq(numeric, numeric)',
   'numeric_ne(numeric, numeric)',
   'numeric_lt(numeric, numeric)',

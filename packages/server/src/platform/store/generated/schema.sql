@@ -235,6 +235,7 @@ CREATE INDEX client_outstanding_balance_index ON client USING btree (tenant_id, 
 CREATE INDEX client_parent_client_id_index ON client USING btree (tenant_id, parent_client_id) WHERE parent_client_id IS NOT NULL;
 CREATE INDEX client_phone_index ON client USING gin (tenant_id, phone gin_trgm_ops, lower(phone COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX client_refs_index ON client USING gin (tenant_id, client_ref gin_trgm_ops, lower(client_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops);
+CREATE INDEX client_search_index ON client USING gin (tenant_id, search_text(name) gin_trgm_ops, search_text(legal_name) gin_trgm_ops);
 CREATE INDEX client_status_index ON client USING btree (tenant_id, status, id);
 CREATE INDEX client_unbilled_wip_index ON client USING btree (tenant_id, unbilled_wip, id);
 CREATE INDEX client_updated_at_index ON client USING btree (tenant_id, updated_at, id);
@@ -399,6 +400,7 @@ CREATE INDEX contact_last_name_nulls_last_index ON contact USING btree (tenant_i
 CREATE INDEX contact_metadata_index ON contact USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX contact_names_index ON contact USING gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops, lower(display_name COLLATE fa_case) COLLATE "C" gin_trgm_ops, lower(last_name COLLATE fa_case) COLLATE "C" gin_trgm_ops, lower(first_name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX contact_refs_index ON contact USING gin (tenant_id, pms_ref gin_trgm_ops, lower(pms_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops, email gin_trgm_ops, lower(email COLLATE fa_case) COLLATE "C" gin_trgm_ops, phone gin_trgm_ops, lower(phone COLLATE fa_case) COLLATE "C" gin_trgm_ops, mobile gin_trgm_ops, lower(mobile COLLATE fa_case) COLLATE "C" gin_trgm_ops);
+CREATE INDEX contact_search_index ON contact USING gin (tenant_id, search_text(display_name) gin_trgm_ops, search_text(last_name) gin_trgm_ops, search_text(first_name) gin_trgm_ops);
 CREATE INDEX contact_updated_at_index ON contact USING btree (tenant_id, updated_at, id);
 alter table contact enable row level security, force row level security;
 create policy tenant_isolation on contact for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -963,6 +965,7 @@ CREATE INDEX engagement_name_index ON engagement USING btree (tenant_id, name, i
 CREATE INDEX engagement_names_index ON engagement USING gin (tenant_id, name gin_trgm_ops, lower(name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX engagement_partner_id_index ON engagement USING btree (tenant_id, partner_id) WHERE partner_id IS NOT NULL;
 CREATE INDEX engagement_refs_index ON engagement USING gin (tenant_id, engagement_ref gin_trgm_ops, lower(engagement_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops);
+CREATE INDEX engagement_search_index ON engagement USING gin (tenant_id, search_text(name) gin_trgm_ops);
 CREATE INDEX engagement_sent_at_index ON engagement USING btree (tenant_id, sent_at, id);
 CREATE INDEX engagement_sent_at_nulls_last_index ON engagement USING btree (tenant_id, sent_at DESC NULLS LAST, id);
 CREATE INDEX engagement_start_date_index ON engagement USING btree (tenant_id, start_date, id);
@@ -1275,6 +1278,7 @@ CREATE INDEX expense_entry_metadata_index ON expense_entry USING gin (tenant_id,
 CREATE INDEX expense_entry_notes_index ON expense_entry USING gin (tenant_id, description gin_trgm_ops, lower(description COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX expense_entry_receipt_file_id_index ON expense_entry USING btree (tenant_id, receipt_file_id) WHERE receipt_file_id IS NOT NULL;
 CREATE INDEX expense_entry_rejection_reason_index ON expense_entry USING btree (tenant_id, id) WHERE rejection_reason IS NOT NULL;
+CREATE INDEX expense_entry_search_index ON expense_entry USING gin (tenant_id, search_text(description) gin_trgm_ops);
 CREATE INDEX expense_entry_staff_id_index ON expense_entry USING btree (tenant_id, staff_id, expense_date);
 CREATE INDEX expense_entry_status_index ON expense_entry USING btree (tenant_id, status, id);
 CREATE INDEX expense_entry_updated_at_index ON expense_entry USING btree (tenant_id, updated_at, id);
@@ -1768,6 +1772,7 @@ CREATE INDEX job_names_index ON job USING gin (tenant_id, name gin_trgm_ops, low
 CREATE INDEX job_partner_id_index ON job USING btree (tenant_id, partner_id, due_date) WHERE partner_id IS NOT NULL;
 CREATE INDEX job_pms_refs_index ON job USING gin (tenant_id, pms_ref gin_trgm_ops, lower(pms_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX job_refs_index ON job USING gin (tenant_id, job_ref gin_trgm_ops, lower(job_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops);
+CREATE INDEX job_search_index ON job USING gin (tenant_id, search_text(name) gin_trgm_ops);
 CREATE INDEX job_start_date_index ON job USING btree (tenant_id, start_date, id);
 CREATE INDEX job_start_date_nulls_last_index ON job USING btree (tenant_id, start_date DESC NULLS LAST, id);
 CREATE INDEX job_status_desc_index ON job USING btree (tenant_id, status DESC, id);
@@ -2426,6 +2431,7 @@ create table recorded_event (
   request_id text collate "C",
   recorded_at timestamp(3) with time zone default tenant_clock_timestamp() not null,
   traceparent text collate "C",
+  is_import boolean default false not null,
   constraint recorded_event_entity_type_entity_id_sequence_unique UNIQUE (tenant_id, entity_type, entity_id, sequence),
   constraint recorded_event_operation_enum CHECK (operation = ANY (ARRAY['CREATE'::text, 'UPDATE'::text, 'DELETE'::text])),
   constraint recorded_event_pkey PRIMARY KEY (tenant_id, id)
@@ -2547,6 +2553,7 @@ create table staff (
 );
 CREATE INDEX staff_metadata_index ON staff USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX staff_names_index ON staff USING gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops, lower(display_name COLLATE fa_case) COLLATE "C" gin_trgm_ops, lower(last_name COLLATE fa_case) COLLATE "C" gin_trgm_ops, lower(first_name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
+CREATE INDEX staff_search_index ON staff USING gin (tenant_id, search_text(display_name) gin_trgm_ops, search_text(last_name) gin_trgm_ops, search_text(first_name) gin_trgm_ops);
 CREATE INDEX staff_updated_at_index ON staff USING btree (tenant_id, updated_at, id);
 alter table staff enable row level security, force row level security;
 create policy tenant_isolation on staff for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -2716,6 +2723,7 @@ CREATE INDEX task_name_desc_index ON task USING btree (tenant_id, name DESC, id)
 CREATE INDEX task_name_index ON task USING btree (tenant_id, name, id);
 CREATE INDEX task_names_index ON task USING gin (tenant_id, name gin_trgm_ops, lower(name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX task_not_billable_index ON task USING btree (tenant_id, id) WHERE NOT is_billable;
+CREATE INDEX task_search_index ON task USING gin (tenant_id, search_text(name) gin_trgm_ops);
 CREATE INDEX task_sequence_desc_index ON task USING btree (tenant_id, sequence DESC, id);
 CREATE INDEX task_sequence_index ON task USING btree (tenant_id, sequence, id);
 CREATE INDEX task_status_desc_index ON task USING btree (tenant_id, status DESC, id);
@@ -2940,6 +2948,7 @@ CREATE INDEX time_entry_metadata_index ON time_entry USING gin (tenant_id, metad
 CREATE INDEX time_entry_notes_index ON time_entry USING gin (tenant_id, description gin_trgm_ops, lower(description COLLATE fa_case) COLLATE "C" gin_trgm_ops, internal_note gin_trgm_ops, lower(internal_note COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX time_entry_rejection_reason_index ON time_entry USING btree (tenant_id, id) WHERE rejection_reason IS NOT NULL;
 CREATE INDEX time_entry_reverses_system_ref_index ON time_entry USING btree (tenant_id, reverses_system_ref) WHERE reverses_system_ref IS NOT NULL;
+CREATE INDEX time_entry_search_index ON time_entry USING gin (tenant_id, search_text(description) gin_trgm_ops, search_text(internal_note) gin_trgm_ops);
 CREATE INDEX time_entry_staff_id_index ON time_entry USING btree (tenant_id, staff_id, work_date);
 CREATE INDEX time_entry_status_index ON time_entry USING btree (tenant_id, status, id);
 CREATE INDEX time_entry_task_id_index ON time_entry USING btree (tenant_id, task_id);
@@ -4064,6 +4073,9 @@ begin
   end loop;
 end
 $procedure$;
+
+CREATE OR REPLACE FUNCTION public.search_text(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (regexp_replace((NORMALIZE(translate(replace(replace(replace((lower((upper((value COLLATE fa_case)) COLLATE fa_case)) COLLATE "C"), 'ß'::text, 'ss'::text), 'æ'::text, 'ae'::text), 'œ'::text, 'oe'::text), 'øłđħŧı'::text, 'oldhti'::text), NFKD) COLLATE "C"), '[̀-֑ͯ-ׇً-ٰٟ᪰-᫿᷀-᷿⃐-⃿︠-︯]'::text, ''::text, 'g'::text) COLLATE "C");
 
 CREATE OR REPLACE FUNCTION public.start_delivery_partition() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
