@@ -6792,6 +6792,29 @@ export interface components {
          */
         NullableVatId: string | null;
         /**
+         * Participant ID
+         * @description Address in its scheme.
+         * @example DE136695976
+         */
+        ParticipantId: string;
+        /**
+         * Electronic address
+         * @description Address to which electronic invoices are delivered, such as that of a Peppol participant.
+         */
+        ElectronicAddress: {
+            /**
+             * @description Scheme of the address: a code of the Electronic Address Scheme list (EAS), such as `0088` for a GLN, `9930` for a German VAT ID, or `EM` for an email address.
+             * @example 9930
+             */
+            scheme: string;
+            /**
+             * Participant ID
+             * @description Address in its scheme.
+             * @example DE136695976
+             */
+            id: string;
+        };
+        /**
          * Nullable email
          * Format: email
          * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
@@ -6982,6 +7005,14 @@ export interface components {
              * @example DE136695976
              */
             vatId: string | null;
+            /**
+             * @description Electronic address of the client, or null. Electronic invoices are addressed to it.
+             * @example {
+             *       "scheme": "9930",
+             *       "id": "DE136695976"
+             *     }
+             */
+            electronicAddress: components["schemas"]["ElectronicAddress"] | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -7995,6 +8026,14 @@ export interface components {
              */
             vatId?: string | null;
             /**
+             * @description Electronic address of the client, or null. Electronic invoices are addressed to it.
+             * @example {
+             *       "scheme": "9930",
+             *       "id": "DE136695976"
+             *     }
+             */
+            electronicAddress?: components["schemas"]["ElectronicAddressInput"] | null;
+            /**
              * @description Family or group of the client, or null.
              * @example 0199a1c2-0a09-7c01-8a4f-5d2e9b60f101
              */
@@ -8422,6 +8461,14 @@ export interface components {
              * @example DE136695976
              */
             vatId?: string | null;
+            /**
+             * @description Electronic address of the client, or null. Electronic invoices are addressed to it.
+             * @example {
+             *       "scheme": "9930",
+             *       "id": "DE136695976"
+             *     }
+             */
+            electronicAddress?: components["schemas"]["ElectronicAddressInput"] | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -10084,6 +10131,27 @@ export interface components {
          */
         TaxRounding: "LINE" | "DOCUMENT";
         /**
+         * Bank account input
+         * @description Bank account to write.
+         */
+        BankAccountInput: {
+            /**
+             * @description IBAN without spaces. Its length, its form in its country and its check digits are checked.
+             * @example DE89370400440532013000
+             */
+            iban: string;
+            /**
+             * @description BIC of the bank (ISO 9362), or null.
+             * @example COBADEFFXXX
+             */
+            bic?: string | null;
+            /**
+             * @description Name of the account holder; null for the `legalName` of the org.
+             * @example Hartwell & Oakes LLP
+             */
+            accountHolder?: string | null;
+        };
+        /**
          * Org fields
          * @description Fields of an org that a caller can write. A new record requires `name`, `legalName`, `code`, `currency`, `country`, `timeZone`, `fiscalYearStartMonth`.
          */
@@ -10128,6 +10196,14 @@ export interface components {
              * @example DE136695976
              */
             vatId?: string | null;
+            /**
+             * @description Electronic address of the org, or null. Electronic invoices name it as the sender's.
+             * @example {
+             *       "scheme": "9930",
+             *       "id": "DE136695976"
+             *     }
+             */
+            electronicAddress?: components["schemas"]["ElectronicAddressInput"] | null;
             /**
              * Format: int32
              * @description Month in which the org's own fiscal year starts.
@@ -10176,11 +10252,34 @@ export interface components {
              * @example 2026-09-30
              */
             booksClosedThrough?: string | null;
+            /** @description Bank accounts that clients pay to, in the order of documents. A write replaces all. Default on creation: `[]`. */
+            bankAccounts?: components["schemas"]["BankAccountInput"][];
             /**
              * @description Reason why `booksClosedThrough` is set back or to null. It is stored with the change, and not returned.
              * @example The bank statement of September was incomplete.
              */
             changeReason?: string | null;
+        };
+        /**
+         * Bank account
+         * @description Bank account that clients pay to.
+         */
+        BankAccount: {
+            /**
+             * @description IBAN without spaces. Its length, its form in its country and its check digits are checked.
+             * @example DE89370400440532013000
+             */
+            iban: string;
+            /**
+             * @description BIC of the bank (ISO 9362), or null.
+             * @example COBADEFFXXX
+             */
+            bic: string | null;
+            /**
+             * @description Name of the account holder; null for the `legalName` of the org.
+             * @example Hartwell & Oakes LLP
+             */
+            accountHolder: string | null;
         };
         /**
          * Org
@@ -10256,6 +10355,14 @@ export interface components {
              */
             vatId: string | null;
             /**
+             * @description Electronic address of the org, or null. Electronic invoices name it as the sender's.
+             * @example {
+             *       "scheme": "9930",
+             *       "id": "DE136695976"
+             *     }
+             */
+            electronicAddress: components["schemas"]["ElectronicAddress"] | null;
+            /**
              * Format: int32
              * @description Month in which the org's own fiscal year starts.
              */
@@ -10302,6 +10409,8 @@ export interface components {
              * @example 2026-09-30
              */
             booksClosedThrough: string | null;
+            /** @description Bank accounts that clients pay to, in the order of documents. */
+            bankAccounts: components["schemas"]["BankAccount"][];
         };
         /**
          * Org page
@@ -15090,6 +15199,24 @@ export interface components {
          */
         SignedUnitPrice: DecimalString;
         /**
+         * Unit code
+         * @description Unit of a quantity (UN/ECE Recommendation 20):
+         *
+         *     | code | unit |
+         *     |---|---|
+         *     | `C62` | one |
+         *     | `HUR`, `MIN`, `DAY`, `WEE`, `MON`, `QAN`, `ANN` | hour, minute, day, week, month, quarter, year |
+         *     | `LS` | lump sum |
+         *     | `H87`, `E48`, `ZP` | piece, service, page |
+         *     | `KMT`, `SMI` | kilometre, mile |
+         *     | `P1` | percent |
+         *     | `KGM`, `LTR`, `MTR`, `MTK`, `KWH` | kilogram, litre, metre, square metre, kilowatt hour |
+         *
+         *     Values can be added in any release.
+         * @enum {string}
+         */
+        UnitCode: "C62" | "HUR" | "MIN" | "DAY" | "WEE" | "MON" | "QAN" | "ANN" | "LS" | "H87" | "E48" | "KMT" | "SMI" | "ZP" | "P1" | "KGM" | "LTR" | "MTR" | "MTK" | "KWH";
+        /**
          * Invoice line relief
          * @description What becomes of the work in progress that a line bills below its outstanding amount. What it bills beyond that is written up.
          *
@@ -15178,6 +15305,23 @@ export interface components {
              * @example 275.00
              */
             quantity: DecimalString;
+            /**
+             * @description Unit of a quantity (UN/ECE Recommendation 20):
+             *
+             *     | code | unit |
+             *     |---|---|
+             *     | `C62` | one |
+             *     | `HUR`, `MIN`, `DAY`, `WEE`, `MON`, `QAN`, `ANN` | hour, minute, day, week, month, quarter, year |
+             *     | `LS` | lump sum |
+             *     | `H87`, `E48`, `ZP` | piece, service, page |
+             *     | `KMT`, `SMI` | kilometre, mile |
+             *     | `P1` | percent |
+             *     | `KGM`, `LTR`, `MTR`, `MTK`, `KWH` | kilogram, litre, metre, square metre, kilowatt hour |
+             *
+             *     Default on creation: `HUR` for `TIME`, otherwise `C62`.
+             * @example HUR
+             */
+            unitCode: components["schemas"]["UnitCode"];
             /**
              * Signed unit price
              * Format: decimal
@@ -15693,6 +15837,11 @@ export interface components {
             billThroughDate?: components["schemas"]["DateFilter"];
             proposedInvoiceDate?: components["schemas"]["DateFilter"];
             dueDate?: components["schemas"]["DateFilter"];
+            servicePeriodStart?: components["schemas"]["DateFilter"];
+            servicePeriodEnd?: components["schemas"]["DateFilter"];
+            purchaseOrder?: components["schemas"]["TextFilter"];
+            orderReference?: components["schemas"]["TextFilter"];
+            buyerReference?: components["schemas"]["TextFilter"];
             submittedAt?: components["schemas"]["InstantFilter"];
             approvedAt?: components["schemas"]["InstantFilter"];
             rejectedAt?: components["schemas"]["InstantFilter"];
@@ -15836,6 +15985,23 @@ export interface components {
              */
             quantity: DecimalString;
             /**
+             * @description Unit of a quantity (UN/ECE Recommendation 20):
+             *
+             *     | code | unit |
+             *     |---|---|
+             *     | `C62` | one |
+             *     | `HUR`, `MIN`, `DAY`, `WEE`, `MON`, `QAN`, `ANN` | hour, minute, day, week, month, quarter, year |
+             *     | `LS` | lump sum |
+             *     | `H87`, `E48`, `ZP` | piece, service, page |
+             *     | `KMT`, `SMI` | kilometre, mile |
+             *     | `P1` | percent |
+             *     | `KGM`, `LTR`, `MTR`, `MTK`, `KWH` | kilogram, litre, metre, square metre, kilowatt hour |
+             *
+             *     Default on creation: `HUR` for `TIME`, otherwise `C62`.
+             * @example HUR
+             */
+            unitCode?: components["schemas"]["UnitCode"];
+            /**
              * Signed unit price
              * Format: decimal
              * @description Price per unit, in the currency of the document, with tax if `pricesIncludeTax`. Negative for discounts.
@@ -15940,6 +16106,20 @@ export interface components {
              */
             dueDate?: string;
             /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the services that are billed; null for the first day of the work that the lines bill.
+             * @example 2026-09-01
+             */
+            servicePeriodStart?: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the services that are billed; null for the last day of the work that the lines bill.
+             * @example 2026-09-30
+             */
+            servicePeriodEnd?: string | null;
+            /**
              * Currency
              * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency.
              * @example USD
@@ -15982,6 +16162,16 @@ export interface components {
              * @example PO-7731
              */
             purchaseOrder?: string | null;
+            /**
+             * @description Number of the order at the firm, such as that of its order confirmation, copied to the invoice, or null.
+             * @example OC-2026-114
+             */
+            orderReference?: string | null;
+            /**
+             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, copied to the invoice, or null.
+             * @example 04011000-12345-34
+             */
+            buyerReference?: string | null;
             /**
              * @description Note to the client, copied to the invoice, or null.
              * @example Thank you for your business.
@@ -16082,6 +16272,20 @@ export interface components {
              */
             dueDate: string;
             /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the services that are billed; null for the first day of the work that the lines bill.
+             * @example 2026-09-01
+             */
+            servicePeriodStart: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the services that are billed; null for the last day of the work that the lines bill.
+             * @example 2026-09-30
+             */
+            servicePeriodEnd: string | null;
+            /**
              * Currency
              * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency.
              * @example USD
@@ -16122,6 +16326,16 @@ export interface components {
             note: string | null;
             /** @description Client's purchase order number, copied to the invoice, or null. */
             purchaseOrder: string | null;
+            /**
+             * @description Number of the order at the firm, such as that of its order confirmation, copied to the invoice, or null.
+             * @example OC-2026-114
+             */
+            orderReference: string | null;
+            /**
+             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, copied to the invoice, or null.
+             * @example 04011000-12345-34
+             */
+            buyerReference: string | null;
             /** @description Note to the client, copied to the invoice, or null. */
             memo: string | null;
             /**
@@ -16296,7 +16510,7 @@ export interface components {
         /**
          * Invoice fields
          * @description Fields of an invoice that a caller can write. An import writes the whole invoice; afterwards, only `status`, `voidReason`,
-         *     `writeOffReason`, `writeOffAmount` and `settleRest` can change, with `changeDate` and `changeReason`, and `purchaseOrder`, `memo`, `isDisputed` and `sentAt`. Other invoices are
+         *     `writeOffReason`, `writeOffAmount` and `settleRest` can change, with `changeDate` and `changeReason`, and `purchaseOrder`, `orderReference`, `buyerReference`, `memo`, `isDisputed` and `sentAt`. Other invoices are
          *     created from approved drafts. A new record requires `clientId`, `invoiceDate`, `dueDate`.
          */
         InvoiceFields: {
@@ -16376,6 +16590,20 @@ export interface components {
              */
             dueDate?: string;
             /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the first day of the work that the lines bill.
+             * @example 2026-09-01
+             */
+            servicePeriodStart?: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the last day of the work that the lines bill.
+             * @example 2026-09-30
+             */
+            servicePeriodEnd?: string | null;
+            /**
              * @description Reason for voiding; required to void, otherwise null.
              * @example Posted with the wrong date.
              */
@@ -16426,6 +16654,16 @@ export interface components {
              * @example HP-7731
              */
             purchaseOrder?: string | null;
+            /**
+             * @description Number of the order at the firm, such as that of its order confirmation, or null.
+             * @example OC-2026-114
+             */
+            orderReference?: string | null;
+            /**
+             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, or null.
+             * @example 04011000-12345-34
+             */
+            buyerReference?: string | null;
             /**
              * @description Note on the invoice, or null.
              * @example Imported from the practice-management system
@@ -16641,6 +16879,20 @@ export interface components {
              */
             dueDate: string;
             /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the first day of the work that the lines bill.
+             * @example 2026-09-01
+             */
+            servicePeriodStart: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the last day of the work that the lines bill.
+             * @example 2026-09-30
+             */
+            servicePeriodEnd: string | null;
+            /**
              * @description Reason for voiding; required to void, otherwise null.
              * @example Posted with the wrong date.
              */
@@ -16692,6 +16944,16 @@ export interface components {
             billingAddress: components["schemas"]["Address"];
             /** @description Client's purchase order number, or null. */
             purchaseOrder: string | null;
+            /**
+             * @description Number of the order at the firm, such as that of its order confirmation, or null.
+             * @example OC-2026-114
+             */
+            orderReference: string | null;
+            /**
+             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, or null.
+             * @example 04011000-12345-34
+             */
+            buyerReference: string | null;
             /** @description Note on the invoice, or null. */
             memo: string | null;
             /**
@@ -16877,7 +17139,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description PDF of the invoice or credit note. The service writes it soon after an approved draft is posted, and again when `memo` or `purchaseOrder`
+             * @description PDF of the invoice or credit note. The service writes it soon after an approved draft is posted, and again when `memo` or a reference
              *     changes or the invoice is voided, which the new PDF is stamped with; earlier files remain. Null until then, and for an
              *     imported invoice. Get its `downloadUrl` from `getFile`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
@@ -16887,7 +17149,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When writing the current PDF failed for good, after its last retry; null if it succeeded or still tries. Ask the operator
-             *     to retry, or change `memo` or `purchaseOrder`, to have it written.
+             *     to retry, or change `memo` or a reference, to have it written.
              * @example 2026-10-01T16:30:00.000Z
              */
             pdfFailedAt: string | null;
@@ -16988,6 +17250,11 @@ export interface components {
             status?: components["schemas"]["InvoiceStatusFilter"];
             invoiceDate?: components["schemas"]["DateFilter"];
             dueDate?: components["schemas"]["DateFilter"];
+            servicePeriodStart?: components["schemas"]["DateFilter"];
+            servicePeriodEnd?: components["schemas"]["DateFilter"];
+            purchaseOrder?: components["schemas"]["TextFilter"];
+            orderReference?: components["schemas"]["TextFilter"];
+            buyerReference?: components["schemas"]["TextFilter"];
             postedAt?: components["schemas"]["InstantFilter"];
             paidDate?: components["schemas"]["DateFilter"];
             daysToPay?: components["schemas"]["IntegerFilter"];
@@ -26728,6 +26995,14 @@ export interface components {
              */
             vatId: string | null;
             /**
+             * @description Electronic address of the client, or null. Electronic invoices are addressed to it.
+             * @example {
+             *       "scheme": "9930",
+             *       "id": "DE136695976"
+             *     }
+             */
+            electronicAddress: components["schemas"]["ElectronicAddress"] | null;
+            /**
              * Nullable UUID
              * Format: uuid
              * @description Family or group of the client, or null.
@@ -27257,6 +27532,14 @@ export interface components {
              */
             vatId: string | null;
             /**
+             * @description Electronic address of the org, or null. Electronic invoices name it as the sender's.
+             * @example {
+             *       "scheme": "9930",
+             *       "id": "DE136695976"
+             *     }
+             */
+            electronicAddress: components["schemas"]["ElectronicAddress"] | null;
+            /**
              * Format: int32
              * @description Month in which the org's own fiscal year starts.
              */
@@ -27303,6 +27586,8 @@ export interface components {
              * @example 2026-09-30
              */
             booksClosedThrough: string | null;
+            /** @description Bank accounts that clients pay to, in the order of documents. */
+            bankAccounts: components["schemas"]["BankAccount"][];
         };
         /**
          * Service line attributes
@@ -28069,6 +28354,20 @@ export interface components {
              */
             dueDate: string;
             /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the services that are billed; null for the first day of the work that the lines bill.
+             * @example 2026-09-01
+             */
+            servicePeriodStart: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the services that are billed; null for the last day of the work that the lines bill.
+             * @example 2026-09-30
+             */
+            servicePeriodEnd: string | null;
+            /**
              * Currency
              * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency.
              * @example USD
@@ -28109,6 +28408,16 @@ export interface components {
             note: string | null;
             /** @description Client's purchase order number, copied to the invoice, or null. */
             purchaseOrder: string | null;
+            /**
+             * @description Number of the order at the firm, such as that of its order confirmation, copied to the invoice, or null.
+             * @example OC-2026-114
+             */
+            orderReference: string | null;
+            /**
+             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, copied to the invoice, or null.
+             * @example 04011000-12345-34
+             */
+            buyerReference: string | null;
             /** @description Note to the client, copied to the invoice, or null. */
             memo: string | null;
             /**
@@ -28281,6 +28590,20 @@ export interface components {
              */
             dueDate: string;
             /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the first day of the work that the lines bill.
+             * @example 2026-09-01
+             */
+            servicePeriodStart: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the last day of the work that the lines bill.
+             * @example 2026-09-30
+             */
+            servicePeriodEnd: string | null;
+            /**
              * @description Reason for voiding; required to void, otherwise null.
              * @example Posted with the wrong date.
              */
@@ -28332,6 +28655,16 @@ export interface components {
             billingAddress: components["schemas"]["Address"];
             /** @description Client's purchase order number, or null. */
             purchaseOrder: string | null;
+            /**
+             * @description Number of the order at the firm, such as that of its order confirmation, or null.
+             * @example OC-2026-114
+             */
+            orderReference: string | null;
+            /**
+             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, or null.
+             * @example 04011000-12345-34
+             */
+            buyerReference: string | null;
             /** @description Note on the invoice, or null. */
             memo: string | null;
             /**
@@ -28517,7 +28850,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description PDF of the invoice or credit note. The service writes it soon after an approved draft is posted, and again when `memo` or `purchaseOrder`
+             * @description PDF of the invoice or credit note. The service writes it soon after an approved draft is posted, and again when `memo` or a reference
              *     changes or the invoice is voided, which the new PDF is stamped with; earlier files remain. Null until then, and for an
              *     imported invoice. Get its `downloadUrl` from `getFile`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
@@ -28527,7 +28860,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When writing the current PDF failed for good, after its last retry; null if it succeeded or still tries. Ask the operator
-             *     to retry, or change `memo` or `purchaseOrder`, to have it written.
+             *     to retry, or change `memo` or a reference, to have it written.
              * @example 2026-10-01T16:30:00.000Z
              */
             pdfFailedAt: string | null;
@@ -34982,7 +35315,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        InvoiceDayColumn: "invoiceDate" | "dueDate" | "paidDate";
+        InvoiceDayColumn: "invoiceDate" | "dueDate" | "servicePeriodStart" | "servicePeriodEnd" | "paidDate";
         /**
          * Invoice group by day
          * @description A column to group by, as a whole or in ranges.
@@ -35053,7 +35386,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "isDisputed" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "purchaseOrder" | "orderReference" | "buyerReference" | "isOverdue" | "isDisputed" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Invoice group by value
          * @description A column to group by, as a whole or in ranges.
@@ -35071,7 +35404,7 @@ export interface components {
          * @description Column to calculate the figure from.
          * @enum {string}
          */
-        InvoiceOrderedColumn: "createdAt" | "updatedAt" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "remindedAfterDays" | "sentAt";
+        InvoiceOrderedColumn: "createdAt" | "updatedAt" | "invoiceDate" | "dueDate" | "servicePeriodStart" | "servicePeriodEnd" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "remindedAfterDays" | "sentAt";
         /**
          * Invoice sum measure
          * @description A figure.
@@ -35107,7 +35440,7 @@ export interface components {
              * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "isDisputed" | "remindedAfterDays" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "servicePeriodStart" | "servicePeriodEnd" | "purchaseOrder" | "orderReference" | "buyerReference" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "isDisputed" | "remindedAfterDays" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -40147,7 +40480,7 @@ export interface components {
          * @description Name of a property of `Client`.
          * @enum {string}
          */
-        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "taxExemptReason" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "documentLanguage" | "reminderSchedule" | "remindersOff" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
+        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "taxExemptReason" | "vatId" | "electronicAddress" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "documentLanguage" | "reminderSchedule" | "remindersOff" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
         /**
          * Client relation
          * @description Row that a `Client` refers to: `clientType` requires `REF_R`, `taxRegion` requires `REF_R`, `taxCode` requires `REF_R`, `clientGroup` requires `CLNT_R`, `clientBusinessEntity` requires `REF_R`, `industry` requires `REF_R`, `office` requires `REF_R`, `department` requires `REF_R`, `serviceLine` requires `REF_R`, `org` requires `REF_R`, `parentClient` requires `CLNT_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`, `biller` requires `STAFF_R`, `preferredContact` requires `CNTCT_R`, `billingContact` requires `CNTCT_R`, `secondaryContact` requires `CNTCT_R`.
@@ -40685,7 +41018,7 @@ export interface components {
          * @description Name of a property of `Org`.
          * @enum {string}
          */
-        OrgField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "code" | "currency" | "country" | "timeZone" | "vatId" | "fiscalYearStartMonth" | "taxRounding" | "timeStep" | "settleWithin" | "reminderSchedule" | "booksClosedThrough";
+        OrgField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "code" | "currency" | "country" | "timeZone" | "vatId" | "electronicAddress" | "fiscalYearStartMonth" | "taxRounding" | "timeStep" | "settleWithin" | "reminderSchedule" | "booksClosedThrough" | "bankAccounts";
         /**
          * Org list request
          * @description Page of a list.
@@ -41236,7 +41569,7 @@ export interface components {
          * @description Name of a property of `DraftInvoice`.
          * @enum {string}
          */
-        DraftInvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "clientId" | "jobIds" | "billingContactId" | "creditedInvoiceId" | "status" | "billThroughDate" | "proposedInvoiceDate" | "dueDate" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "preparedById" | "reviewerId" | "rejectionReason" | "note" | "purchaseOrder" | "memo" | "lines" | "draftNumber" | "standardAmount" | "adjustmentAmount" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "approvedById" | "submittedAt" | "approvedAt" | "rejectedAt" | "invoiceId";
+        DraftInvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "clientId" | "jobIds" | "billingContactId" | "creditedInvoiceId" | "status" | "billThroughDate" | "proposedInvoiceDate" | "dueDate" | "servicePeriodStart" | "servicePeriodEnd" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "preparedById" | "reviewerId" | "rejectionReason" | "note" | "purchaseOrder" | "orderReference" | "buyerReference" | "memo" | "lines" | "draftNumber" | "standardAmount" | "adjustmentAmount" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "approvedById" | "submittedAt" | "approvedAt" | "rejectedAt" | "invoiceId";
         /**
          * Draft invoice relation
          * @description Row that a `DraftInvoice` refers to: `client` requires `CLNT_R`, `billingContact` requires `CNTCT_R`, `creditedInvoice` requires `INVC_R`, `preparedBy` requires `STAFF_R`, `reviewer` requires `STAFF_R`, `approvedBy` requires `STAFF_R`, `invoice` requires `INVC_R`.
@@ -41248,7 +41581,7 @@ export interface components {
          * @description Name of a property of `Invoice`.
          * @enum {string}
          */
-        InvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceNumber" | "pmsRef" | "clientId" | "jobIds" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "voidReason" | "writeOffReason" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "taxAsStated" | "taxRegionId" | "billingContactId" | "billingAddress" | "purchaseOrder" | "memo" | "isDisputed" | "sentAt" | "lines" | "documentType" | "orgId" | "clientRef" | "clientName" | "draftInvoiceId" | "creditedInvoiceId" | "postedAt" | "paidAt" | "paidDate" | "daysToPay" | "voidedAt" | "overdueAt" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "amountDue" | "isOverdue" | "daysPastDue" | "allocations" | "allocationsCount" | "remindedAfterDays" | "pdfFileId" | "pdfFailedAt";
+        InvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceNumber" | "pmsRef" | "clientId" | "jobIds" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "servicePeriodStart" | "servicePeriodEnd" | "voidReason" | "writeOffReason" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "taxAsStated" | "taxRegionId" | "billingContactId" | "billingAddress" | "purchaseOrder" | "orderReference" | "buyerReference" | "memo" | "isDisputed" | "sentAt" | "lines" | "documentType" | "orgId" | "clientRef" | "clientName" | "draftInvoiceId" | "creditedInvoiceId" | "postedAt" | "paidAt" | "paidDate" | "daysToPay" | "voidedAt" | "overdueAt" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "amountDue" | "isOverdue" | "daysPastDue" | "allocations" | "allocationsCount" | "remindedAfterDays" | "pdfFileId" | "pdfFailedAt";
         /**
          * Invoice relation
          * @description Row that a `Invoice` refers to: `client` requires `CLNT_R`, `engagement` requires `ENGMT_R`, `taxRegion` requires `REF_R`, `billingContact` requires `CNTCT_R`, `org` requires `REF_R`, `draftInvoice` requires `DINVC_R`, `creditedInvoice` requires `INVC_R`.
@@ -41898,6 +42231,23 @@ export interface components {
              * @example INVOICE
              */
             template: string;
+        };
+        /**
+         * Electronic address input
+         * @description Address to which electronic invoices are delivered, such as that of a Peppol participant.
+         */
+        ElectronicAddressInput: {
+            /**
+             * @description Scheme of the address: a code of the Electronic Address Scheme list (EAS), such as `0088` for a GLN, `9930` for a German VAT ID, or `EM` for an email address.
+             * @example 9930
+             */
+            scheme: string;
+            /**
+             * Participant ID
+             * @description Address in its scheme.
+             * @example DE136695976
+             */
+            id: string;
         };
         /**
          * Engagement staff member input

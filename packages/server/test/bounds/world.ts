@@ -173,6 +173,8 @@ const knowledge: Readonly<Record<string, (world: World) => unknown>> = {
   'Client/vatId': () => 'DE136695976',
   'Org/vatId': () => 'DE136695976',
   'onboardClient/vatId': () => 'DE136695976',
+  'Org/bankAccounts/0/iban': () => 'DE89370400440532013000',
+  'Org/bankAccounts/0/bic': () => 'COBADEFFXXX',
   'ContactInfo/ownerType': () => 'CONTACT',
   'ContactInfo/ownerId': contactId,
   'ContactClient/contactId': contactId,

@@ -198,3 +198,40 @@ test('vatId of an Org is checked by the rules of its country', async () => {
     },
   ]);
 });
+
+test('bankAccounts of an Org are checked by the rules of IBANs and BICs', async () => {
+  const { body } = await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
+  const write = async (...bankAccounts: object[]) => {
+    const systemRef = body.data[0]?.systemRef ?? null;
+    return (await records.update([{ type: 'Org', systemRef, attributes: { bankAccounts } }]))[0];
+  };
+  const valid = ['DE89370400440532013000', 'GB33BUKB20201555555555', 'FR1420041010050500013M02606', 'NO9386011117947'];
+  expect(await write(...valid.map((iban) => ({ iban })))).toMatchObject({
+    status: 'UPDATED',
+    attributes: { bankAccounts: valid.map((iban) => ({ iban, bic: null, accountHolder: null })) },
+  });
+  const account = { iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', accountHolder: 'Hartwell & Oakes GmbH' };
+  expect(await write(account)).toMatchObject({ status: 'UPDATED', attributes: { bankAccounts: [account] } });
+  // Check digits, length, country, and a BIC without one.
+  const wrong = ['DE89370400440532013001', 'DE8937040044053201300', 'ZZ89370400440532013000'];
+  const pointer = '/records/0/attributes/bankAccounts/1';
+  for (const iban of wrong)
+    expect(await write(account, { iban })).toMatchObject({
+      error: { code: 'VALIDATION_ERROR', pointer: `${pointer}/iban` },
+    });
+  expect(await write(account, { ...account, bic: 'COBAQQFF' })).toMatchObject({ error: { pointer: `${pointer}/bic` } });
+});
+
+test('electronicAddress of a Client has a scheme of the list', async () => {
+  const write = async (electronicAddress: object | null) =>
+    (
+      await records.upsert([{ type: 'Client', systemRef: 'peppol', attributes: { name: 'Peppol', electronicAddress } }])
+    )[0];
+  const electronicAddress = { scheme: '9930', id: 'DE136695976' };
+  expect(await write(electronicAddress)).toMatchObject({ status: 'CREATED', attributes: { electronicAddress } });
+  expect(await write({ ...electronicAddress, scheme: 'XX' })).toMatchObject({
+    error: { pointer: '/records/0/attributes/electronicAddress/scheme' },
+  });
+  expect(await write({ scheme: '9930' })).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });
+  expect(await write(null)).toMatchObject({ status: 'UPDATED', attributes: { electronicAddress: null } });
+});

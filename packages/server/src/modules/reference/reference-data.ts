@@ -2,6 +2,7 @@ import { checkAncestors } from '../../entity/ancestors.ts';
 import { defineEntity, type Entity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import { abbreviatedState, completeAddress } from './address.ts';
+import { completeBankAccounts } from './bank-account.ts';
 import { storeBookChange } from './book-change.ts';
 import { completeTaxes } from './taxes.ts';
 import { checkVatId } from './vat-id.ts';
@@ -14,6 +15,7 @@ export const org = defineEntity('Org', {
   rules: {
     complete({ entity, id, values, previous, input }, plan) {
       checkVatId(values.vatId, previous?.vatId);
+      values.bankAccounts = completeBankAccounts(values.bankAccounts, plan);
       const { booksClosedThrough: closed } = values;
       const { changeReason = null } = input;
       const before = previous?.booksClosedThrough ?? null;

@@ -13,7 +13,7 @@ import { writeInvoice } from './write-invoice.ts';
 type File = components['schemas']['FileMetadata'];
 
 const service = await testService();
-const { approver, client, draftOf, invoice, jobId, pay, post, preparer, records } = await firm(service);
+const { approver, client, draftOf, invoice, jobId, pay, post, preparer, records, workFor } = await firm(service);
 const background = await startBackground(service.service, { jobs: [writeInvoice], clockTasks: [] });
 afterAll(() => background.stop(0));
 
@@ -236,6 +236,39 @@ describe('updateRecords', () => {
       error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/dueDate' },
     });
     expect(await change(id, { sentAt: null })).toMatchObject({ status: 'UPDATED', attributes: { sentAt: null } });
+  });
+
+  test('writes references of an invoice later, and finds it by them', async () => {
+    const references = { orderReference: 'OC-114', buyerReference: '04011000-12345-34' };
+    const id = await post(await draftOf([{}], references));
+    expect(await invoice(id)).toMatchObject(references);
+    expect(await change(id, { buyerReference: '991-01' })).toMatchObject({ status: 'UPDATED' });
+    const where = { buyerReference: { _eq: '991-01' }, orderReference: { _eq: 'OC-114' } };
+    const { body } = await preparer.call<{ data: { id: string }[] }>('POST', '/gql/v1/invoices/search', { where });
+    expect(body.data.map((row) => row.id)).toEqual([id]);
+  });
+
+  test('gives an invoice the service period of its draft, otherwise the days of the work', async () => {
+    const work = [await workFor('1.00', jobId, '2026-01-07'), await workFor('2.00', jobId, '2026-01-05')];
+    const lines = work.map((wipId, index) => ({
+      ...{ lineType: 'TIME' as const, jobId, quantity: String(index + 1), unitAmount: '190.00', wipIds: [wipId] },
+    }));
+    const draft = await draftOf(lines, { servicePeriodEnd: '2026-01-31' });
+    expect(await invoice(await post(draft))).toMatchObject({
+      servicePeriodStart: '2026-01-05',
+      servicePeriodEnd: '2026-01-31',
+      lines: [{ unitCode: 'HUR' }, { unitCode: 'HUR' }],
+    });
+    expect(await invoice(await post(await draftOf([{}])))).toMatchObject({
+      servicePeriodStart: null,
+      servicePeriodEnd: null,
+      lines: [{ unitCode: 'C62' }],
+    });
+    const wrong = { servicePeriodStart: '2026-02-01', servicePeriodEnd: '2026-01-31' };
+    const { systemRef } = await draftOf([{ unitCode: 'KMT' }]);
+    expect(only(await records.update([{ type: 'DraftInvoice', systemRef, attributes: wrong }]))).toMatchObject({
+      error: { code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/servicePeriodEnd' },
+    });
   });
 
   test('writes memo and purchaseOrder of a draft while it is a DRAFT', async () => {

@@ -101,6 +101,11 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       },
     },
     constraints: {
+      draft_invoice_service_period_order: {
+        code: 'VALIDATION_ERROR',
+        field: 'servicePeriodEnd',
+        detail: 'servicePeriodEnd must not be before servicePeriodStart.',
+      },
       draft_invoice_due_date_order: {
         code: 'VALIDATION_ERROR',
         field: 'dueDate',

@@ -18,7 +18,7 @@ export const postDraft = command(
   'draftApproved',
   (plan, { entity, id, values: draft }: PendingChange<'DraftInvoice'>) => {
     const work = lockWork(plan, draft);
-    const bill = createDocument(plan, draft);
+    const bill = createDocument(plan, draft, work);
     enterDocument(plan, bill);
     planDocument(plan, bill);
     const lines = draft.lines.map((line) => ({ ...line, work: reliefsOf(line, work) }));
@@ -39,14 +39,32 @@ function lockWork(plan: Plan, { lines, clientId }: Draft): WipRows {
 }
 
 /** Creates the document with lines of its own. The rules of invoices number it, and complete its totals and address. */
-function createDocument(plan: Plan, draft: Draft): Row<'Invoice'> {
-  const { clientId, billingContactId, creditedInvoiceId, dueDate, purchaseOrder, memo } = draft;
+function createDocument(plan: Plan, draft: Draft, work: WipRows): Row<'Invoice'> {
+  const { clientId, billingContactId, creditedInvoiceId, dueDate, memo } = draft;
+  const { purchaseOrder, orderReference, buyerReference } = draft;
   const { currency, pricesIncludeTax, taxRounding, taxExemptReason } = draft;
-  const copied = { clientId, billingContactId, creditedInvoiceId, dueDate, purchaseOrder, memo };
+  const copied = { clientId, billingContactId, creditedInvoiceId, dueDate, memo };
+  const references = { purchaseOrder, orderReference, buyerReference };
   const priced = { currency, pricesIncludeTax, taxRounding, taxExemptReason };
   const lines = draft.lines.map((line) => ({ ...line, id: plan.newId() }));
   const own = { draftInvoiceId: draft.id, invoiceDate: draft.proposedInvoiceDate, jobIds: [...draft.jobIds], lines };
-  return plan.insert(invoice, { ...copied, ...priced, ...own, status: 'POSTED' }).row;
+  return plan.insert(invoice, {
+    ...copied,
+    ...references,
+    ...priced,
+    ...periodOf(draft, work),
+    ...own,
+    status: 'POSTED',
+  }).row;
+}
+
+/** The period of the services: that of the draft, otherwise the days of the work. */
+function periodOf({ servicePeriodStart, servicePeriodEnd }: Draft, work: WipRows) {
+  const days = Array.from(work.values(), ({ workDate }) => workDate).sort();
+  return {
+    servicePeriodStart: servicePeriodStart ?? days[0] ?? null,
+    servicePeriodEnd: servicePeriodEnd ?? days.at(-1) ?? null,
+  };
 }
 
 /** Takes from a row of work what a line bills of it, with the entries of the ledger and what voiding gives back. */

@@ -13,9 +13,10 @@ export type InvoiceLine = Row<'Invoice'>['lines'][number];
 /** A line from a caller: fields that the service fills in may be missing. */
 type LineInput = Omit<
   InvoiceLine,
-  'id' | 'taxable' | 'taxRatePercent' | 'taxes' | 'relief' | 'amount' | 'taxAmount'
+  'id' | 'unitCode' | 'taxable' | 'taxRatePercent' | 'taxes' | 'relief' | 'amount' | 'taxAmount'
 > & {
   readonly id?: string | undefined;
+  readonly unitCode?: InvoiceLine['unitCode'] | undefined;
   readonly taxable?: boolean | undefined;
   readonly taxRatePercent?: Decimal | undefined;
   readonly taxes?: readonly ListedTax[] | undefined;
@@ -28,8 +29,8 @@ export interface LineDefaults extends Pricing {
 }
 
 /**
- * Completes lines with their IDs, taxes, relief and amounts. A line without an ID keeps that of the line at the same
- * position, and one without taxes or relief keeps its own, so that sending the same lines again changes nothing.
+ * Completes lines with their IDs, units, taxes, relief and amounts. A line without an ID keeps that of the line at the same
+ * position, and one without a unit, taxes or relief keeps its own, so that sending the same lines again changes nothing.
  *
  * @param previous the current lines of the document.
  * @throws Rejection if a line violates a rule, with a pointer relative to the lines.
@@ -77,11 +78,10 @@ export function completeLines(
     });
     const untaxedRate = line.taxRatePercent ?? (before?.taxable === false ? before.taxRatePercent : zero);
     const taxRatePercent = rateOf(taxes) ?? untaxedRate;
-    const relief =
-      line.relief ??
-      (before?.lineType === line.lineType ? before.relief : undefined) ??
-      (isFee(line) ? 'PART' : 'FULL');
-    return { ...line, id, taxable: taxes.length > 0, taxRatePercent, taxes, taxCodeId, relief };
+    const kept = before?.lineType === line.lineType ? before : undefined;
+    const relief = line.relief ?? kept?.relief ?? (isFee(line) ? 'PART' : 'FULL');
+    const unitCode = line.unitCode ?? kept?.unitCode ?? (line.lineType === 'TIME' ? 'HUR' : 'C62');
+    return { ...line, id, unitCode, taxable: taxes.length > 0, taxRatePercent, taxes, taxCodeId, relief };
   });
   return calculateLines(completed, document);
 }

@@ -28,13 +28,14 @@ type InvoiceChange = PendingChange<'Invoice'>;
 
 /** What callers keep with any row, whatever its state is. */
 const callersOwn: ReadonlySet<string> = new Set(['sysRefs', 'metadata']);
+/** What the document of an invoice shows, and callers can write later. */
+const shownLater = ['purchaseOrder', 'orderReference', 'buyerReference', 'memo'] as const;
 /** Fields that callers can write on an existing invoice. */
 const writableLater: ReadonlySet<string> = new Set([
   'status',
   'voidReason',
   'writeOffReason',
-  'purchaseOrder',
-  'memo',
+  ...shownLater,
   'isDisputed',
   'sentAt',
 ]);
@@ -49,7 +50,7 @@ addRules(invoice, {
     const { values, previous } = change;
     if (previous === undefined) return;
     if (change.by === 'caller' && values.status === previous.status) writeOffInvoice(plan, change);
-    if (values.memo !== previous.memo || values.purchaseOrder !== previous.purchaseOrder) planDocument(plan, values);
+    if (shownLater.some((name) => values[name] !== previous[name])) planDocument(plan, values);
     if (owedOn(previous).eq(zero) && owedOn(values).gt(zero)) reopenClient(plan, values.clientId);
   },
   commands: {
@@ -104,6 +105,11 @@ addRules(invoice, {
       code: 'DUPLICATE_REF',
       field: 'invoiceNumber',
       detail: 'Another document of the org already has this invoiceNumber.',
+    },
+    invoice_service_period_order: {
+      code: 'VALIDATION_ERROR',
+      field: 'servicePeriodEnd',
+      detail: 'servicePeriodEnd must not be before servicePeriodStart.',
     },
     invoice_due_date_order: {
       code: 'VALIDATION_ERROR',

@@ -176,6 +176,7 @@ create table client (
   document_language text collate "C" default 'en'::text not null,
   reminder_schedule jsonb,
   reminders_off boolean default false not null,
+  electronic_address jsonb,
   constraint client_biller_id_reference FOREIGN KEY (tenant_id, biller_id) REFERENCES staff(tenant_id, id),
   constraint client_billing_address_id_reference FOREIGN KEY (tenant_id, billing_address_id) REFERENCES contact_info(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint client_billing_contact_id_reference FOREIGN KEY (tenant_id, billing_contact_id) REFERENCES contact(tenant_id, id),
@@ -741,6 +742,10 @@ create table draft_invoice (
   prices_include_tax boolean default false not null,
   tax_rounding text collate "C" default 'LINE'::text not null,
   tax_exempt_reason text collate "C",
+  service_period_start date,
+  service_period_end date,
+  order_reference text collate "C",
+  buyer_reference text collate "C",
   constraint draft_invoice_active_agrees CHECK (active = (status <> 'DELETED'::text)),
   constraint draft_invoice_approved_by_id_reference FOREIGN KEY (tenant_id, approved_by_id) REFERENCES staff(tenant_id, id),
   constraint draft_invoice_billing_contact_id_reference FOREIGN KEY (tenant_id, billing_contact_id) REFERENCES contact(tenant_id, id),
@@ -757,6 +762,7 @@ create table draft_invoice (
   constraint draft_invoice_prepared_by_id_reference FOREIGN KEY (tenant_id, prepared_by_id) REFERENCES staff(tenant_id, id),
   constraint draft_invoice_rejection_reason_agrees CHECK ((status = 'REJECTED'::text) = (rejection_reason IS NOT NULL)),
   constraint draft_invoice_reviewer_id_reference FOREIGN KEY (tenant_id, reviewer_id) REFERENCES staff(tenant_id, id),
+  constraint draft_invoice_service_period_order CHECK (service_period_end >= service_period_start),
   constraint draft_invoice_status_enum CHECK (status = ANY (ARRAY['DRAFT'::text, 'IN_REVIEW'::text, 'APPROVED'::text, 'REJECTED'::text, 'POSTED'::text, 'DELETED'::text])),
   constraint draft_invoice_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint draft_invoice_tax_rounding_enum CHECK (tax_rounding = ANY (ARRAY['LINE'::text, 'DOCUMENT'::text])),
@@ -845,6 +851,7 @@ create table draft_invoice_line (
   exceeds_fee boolean default false not null,
   taxes jsonb default '[]'::jsonb not null,
   tax_code_id uuid,
+  unit_code text collate "C" default 'C62'::text not null,
   constraint draft_invoice_line_draft_invoice_id_reference FOREIGN KEY (tenant_id, draft_invoice_id) REFERENCES draft_invoice(tenant_id, id),
   constraint draft_invoice_line_job_id_reference FOREIGN KEY (tenant_id, job_id) REFERENCES job(tenant_id, id),
   constraint draft_invoice_line_line_type_enum CHECK (line_type = ANY (ARRAY['TIME'::text, 'EXPENSE'::text, 'FIXED_FEE'::text, 'PROGRESS'::text, 'DISCOUNT'::text, 'INTEREST'::text, 'OTHER'::text])),
@@ -853,7 +860,8 @@ create table draft_invoice_line (
   constraint draft_invoice_line_relief_enum CHECK (relief = ANY (ARRAY['FULL'::text, 'PART'::text])),
   constraint draft_invoice_line_tax_code_id_reference FOREIGN KEY (tenant_id, tax_code_id) REFERENCES tax_code(tenant_id, id),
   constraint draft_invoice_line_tax_rate_percent_range CHECK (tax_rate_percent >= 0::numeric AND tax_rate_percent <= 100::numeric AND scale(tax_rate_percent) <= 4),
-  constraint draft_invoice_line_unit_amount_range CHECK (abs(unit_amount) < '100000000000'::numeric AND scale(unit_amount) <= 4)
+  constraint draft_invoice_line_unit_amount_range CHECK (abs(unit_amount) < '100000000000'::numeric AND scale(unit_amount) <= 4),
+  constraint draft_invoice_line_unit_code_enum CHECK (unit_code = ANY (ARRAY['C62'::text, 'HUR'::text, 'MIN'::text, 'DAY'::text, 'WEE'::text, 'MON'::text, 'QAN'::text, 'ANN'::text, 'LS'::text, 'H87'::text, 'E48'::text, 'KMT'::text, 'SMI'::text, 'ZP'::text, 'P1'::text, 'KGM'::text, 'LTR'::text, 'MTR'::text, 'MTK'::text, 'KWH'::text]))
 );
 CREATE INDEX draft_invoice_line_draft_invoice_id_index ON draft_invoice_line USING btree (tenant_id, draft_invoice_id, "position");
 alter table draft_invoice_line enable row level security, force row level security;
@@ -1492,6 +1500,10 @@ END) stored not null,
   tax_as_stated boolean default false not null,
   is_disputed boolean default false not null,
   reminded_after_days integer,
+  service_period_start date,
+  service_period_end date,
+  order_reference text collate "C",
+  buyer_reference text collate "C",
   constraint invoice_amount_credited_range CHECK (amount_credited >= 0::numeric),
   constraint invoice_amount_due_agrees CHECK (
 CASE
@@ -1526,6 +1538,7 @@ END),
   constraint invoice_pkey PRIMARY KEY (tenant_id, id),
   constraint invoice_pms_ref_unique UNIQUE (tenant_id, pms_ref),
   constraint invoice_posted_at_agrees CHECK ((status = 'PENDING'::text) = (posted_at IS NULL)),
+  constraint invoice_service_period_order CHECK (service_period_end >= service_period_start),
   constraint invoice_status_enum CHECK (status = ANY (ARRAY['PENDING'::text, 'POSTED'::text, 'PARTIALLY_PAID'::text, 'PAID'::text, 'VOIDED'::text, 'WRITTEN_OFF'::text])),
   constraint invoice_system_ref_unique UNIQUE (tenant_id, system_ref),
   constraint invoice_tax_region_id_reference FOREIGN KEY (tenant_id, tax_region_id) REFERENCES tax_region(tenant_id, id),
@@ -1612,6 +1625,7 @@ create table invoice_line (
   exceeds_fee boolean default false not null,
   taxes jsonb default '[]'::jsonb not null,
   tax_code_id uuid,
+  unit_code text collate "C" default 'C62'::text not null,
   constraint invoice_line_invoice_id_reference FOREIGN KEY (tenant_id, invoice_id) REFERENCES invoice(tenant_id, id),
   constraint invoice_line_job_id_reference FOREIGN KEY (tenant_id, job_id) REFERENCES job(tenant_id, id),
   constraint invoice_line_line_type_enum CHECK (line_type = ANY (ARRAY['TIME'::text, 'EXPENSE'::text, 'FIXED_FEE'::text, 'PROGRESS'::text, 'DISCOUNT'::text, 'INTEREST'::text, 'OTHER'::text])),
@@ -1620,7 +1634,8 @@ create table invoice_line (
   constraint invoice_line_relief_enum CHECK (relief = ANY (ARRAY['FULL'::text, 'PART'::text])),
   constraint invoice_line_tax_code_id_reference FOREIGN KEY (tenant_id, tax_code_id) REFERENCES tax_code(tenant_id, id),
   constraint invoice_line_tax_rate_percent_range CHECK (tax_rate_percent >= 0::numeric AND tax_rate_percent <= 100::numeric AND scale(tax_rate_percent) <= 4),
-  constraint invoice_line_unit_amount_range CHECK (abs(unit_amount) < '100000000000'::numeric AND scale(unit_amount) <= 4)
+  constraint invoice_line_unit_amount_range CHECK (abs(unit_amount) < '100000000000'::numeric AND scale(unit_amount) <= 4),
+  constraint invoice_line_unit_code_enum CHECK (unit_code = ANY (ARRAY['C62'::text, 'HUR'::text, 'MIN'::text, 'DAY'::text, 'WEE'::text, 'MON'::text, 'QAN'::text, 'ANN'::text, 'LS'::text, 'H87'::text, 'E48'::text, 'KMT'::text, 'SMI'::text, 'ZP'::text, 'P1'::text, 'KGM'::text, 'LTR'::text, 'MTR'::text, 'MTK'::text, 'KWH'::text]))
 );
 CREATE INDEX invoice_line_invoice_id_index ON invoice_line USING btree (tenant_id, invoice_id, "position");
 alter table invoice_line enable row level security, force row level security;
@@ -2101,6 +2116,8 @@ create table org (
   settle_within numeric(16,2) default 0 not null,
   time_step numeric(10,2),
   reminder_schedule jsonb default '[]'::jsonb not null,
+  electronic_address jsonb,
+  bank_accounts jsonb default '[]'::jsonb not null,
   constraint org_code_unique UNIQUE (tenant_id, code),
   constraint org_fiscal_year_start_month_range CHECK (fiscal_year_start_month >= 1 AND fiscal_year_start_month <= 12),
   constraint org_name_unique UNIQUE (tenant_id, name),
