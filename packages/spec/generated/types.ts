@@ -1242,7 +1242,8 @@ export interface paths {
          *     returns 403:
          *
          *     - The rates apply from `effectiveFromDate`, or from today if it is omitted. The previous rates end on the day before.
-         *     - Rates that start on the same day as the latest ones replace them. Rates that start earlier return 409 (`CONFLICT`).
+         *     - Rates that start on the same day as others replace them. Older rates apply until the next ones start; if billable time of these days is approved, the call returns 409
+         *       (`CONFLICT`), because its amounts depend on the rates.
          *     - Rates can start in the future. Until then, the current rates apply and are returned.
          *     - Null ends the rates: none apply from today on, and rates that start later are removed.
          *
@@ -13575,8 +13576,8 @@ export interface components {
         Rate: DecimalString;
         /**
          * New rate card assignment
-         * @description New rates of a staff member. The previous rates end on the day before. Rates that start on the same day as the latest ones
-         *     replace them; rates that start earlier are rejected.
+         * @description New rates of a staff member. The previous rates end on the day before, and rates that start later stay. Rates that start on the same day are replaced. Rates for days
+         *     before the latest ones that have approved billable time are rejected.
          */
         NewRateCardAssignment: {
             /**

@@ -104,7 +104,7 @@ export function firmOf(service: TestService) {
         const audit = await session.all<Trace['audit'][number]>(sql`
           select operation, before, after from audit_log where entity_id = ${entityId} order by (after ->> 'version')::integer`);
         const events = await session.all<Trace['events'][number] & { id: string; occurredAt: string }>(sql`
-          select id, entity_type as "entityType", operation, sequence, coalesce(changed_fields, '{}') as "changedFields", data,
+          select id, entity_type as "entityType", operation, sequence, coalesce(changed_fields, '{}') as "changedFields", is_import as "isImport", data,
             occurred_at as "occurredAt"
           from recorded_event where entity_id = ${entityId} order by sequence`);
         for (const event of events) {

@@ -239,3 +239,19 @@ test('upsertRecords rejects instants that a row cannot have', async () => {
   });
   expect(only(body.records)).toMatchObject({ status: 'FAILED', error: { pointer: '/records/0/instants' } });
 });
+
+test('updateStaff inserts an older rate for imported time, unless approved time depends on the one before', async () => {
+  const rates = async (effectiveFromDate: string, billingRate: string) => {
+    const rateCardAssignment = { billingRate, averageRate: '90', currency: 'USD', effectiveFromDate };
+    return (await preparer.call('PUT', `/api/v1/staff/${staffId}`, { rateCardAssignment })).status;
+  };
+  const time = { staffId, jobId, workDate: '2019-02-01', hours: '1.00', isBillable: true };
+  expect(await rates('2019-01-01', '150')).toBe(200);
+  expect(await imported('TimeEntry', 'old-rate', { ...time, status: 'APPROVED' })).toMatchObject({
+    status: 'CREATED',
+    attributes: { amount: '150.00' },
+  });
+  expect([await rates('2019-01-15', '160'), await rates('2019-02-01', '160')]).toEqual([409, 409]);
+  expect(await rates('2019-02-02', '160')).toBe(200);
+  expect(await rates('2018-01-01', '140')).toBe(200);
+});

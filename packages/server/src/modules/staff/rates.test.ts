@@ -56,19 +56,26 @@ describe('updateStaff › rates', () => {
     expect(await periods(id)).toEqual([[day(-5), null, '181']]);
   });
 
-  test('reject a pair that starts before the latest one', async () => {
+  test('apply until the next pair starts, if they are older', async () => {
     const { id } = await firm.person({ rateCardAssignment: from(-5, '180') });
-    const early = setRates(id, from(-6, '1'));
-    expect(await failureOf(early)).toEqual([409, 'CONFLICT', '/rateCardAssignment/effectiveFromDate']);
-    expect((await early).body).toMatchObject({ detail: expect.stringContaining(day(-5)) });
     await setRates(id, from(20, '200'));
+    const { body } = await setRates(id, from(-9, '170'));
+    expect(body.rateCardAssignment).toMatchObject({ billingRate: '180' });
     // Today is before the latest pair, which has not started yet.
-    expect(await failureOf(setRates(id, pair('1')))).toEqual([
-      409,
-      'CONFLICT',
-      '/rateCardAssignment/effectiveFromDate',
+    await setRates(id, pair('190'));
+    await setRates(id, from(-9, '171'));
+    expect(await periods(id)).toEqual([
+      [day(-9), day(-6), '171'],
+      [day(-5), day(-1), '180'],
+      [day(0), day(19), '190'],
+      [day(20), null, '200'],
     ]);
-    expect((await getStaff(id)).body.version).toBe(2);
+    const { version } = (await getStaff(id)).body;
+    expect((await setRates(id, from(-5, '180'))).body.version).toBe(version);
+    expect((await getStaff(id)).body.rateCardAssignment).toMatchObject({
+      billingRate: '190',
+      effectiveToDate: day(19),
+    });
   });
 
   test('keep the current pair until a future one starts', async () => {
@@ -141,8 +148,10 @@ describe('updateStaff › rates', () => {
     expect((await getStaff(id)).body.version).toBe(7);
 
     const mixed = await atOnce(6, (index) => setRates(id, from(index - 3, `20${index}`)));
-    expect(new Set(mixed.map((response) => response.status)).isSubsetOf(new Set([200, 409]))).toBe(true);
-    expect((await periods(id)).at(-1)).toEqual([day(2), null, '205']);
+    expect(mixed.map((response) => response.status)).toEqual([200, 200, 200, 200, 200, 200]);
+    expect((await periods(id)).slice(-6).map(([start, , rate]) => [start, rate])).toEqual(
+      Array.from({ length: 6 }, (_, index) => [day(index - 3), `20${index}`]),
+    );
   });
 
   test('are rejected by the database if they would overlap', async () => {

@@ -51,10 +51,10 @@ export function ratesOn(plan: Plan, staffId: string, day: string): Period | unde
 }
 
 /**
- * Writes the rates of a change of a staff member; null ends the current ones, so that none apply from today on. The rates
- * are separate rows, but changing them counts as a change of the staff member.
+ * Writes the rates of a change of a staff member: they apply until later ones start. Null ends the current ones, so that none apply from today on. The
+ * rates are separate rows, but changing them counts as a change of the staff member.
  *
- * @throws Rejection `CONFLICT` if they start before the latest rates.
+ * @throws Rejection `CONFLICT` if they are for days before the latest rates that time is approved for.
  */
 export function writeRates(change: PendingChange<'Staff'>, plan: Plan): void {
   const { id, entity, input, previous } = change;
@@ -62,15 +62,39 @@ export function writeRates(change: PendingChange<'Staff'>, plan: Plan): void {
   if (provided === undefined) return;
   const periods = previous === undefined ? [] : (plan.lookup(periodsOf, id) ?? []);
   const from = provided?.effectiveFromDate ?? plan.today;
-  const [latest] = periods;
-  if (provided !== null && latest !== undefined) {
-    if (from < latest.effective_from_date) throw startsTooEarly(latest);
-    if (sameValue(latest, { ...latest, ...columnsOf(provided), effective_from_date: from })) return;
-  }
-  for (const period of periods) if (isOpenOn(period, from)) endPeriod(change, plan, period, from);
-  if (provided === null) return;
-  plan.insertPlain({ entity, table, key: keyOf(id, from), columns: columnsOf(provided) });
+  const next = provided === null ? undefined : periods.findLast((period) => period.effective_from_date > from);
+  const columns = provided === null ? undefined : columnsOf(provided, next);
+  const same = periods.find((period) => period.effective_from_date === from);
+  if (same !== undefined && columns !== undefined && sameValue(same, { ...same, ...columns })) return;
+  if (next !== undefined) checkUnused(plan, id, from, next);
+  for (const period of periods)
+    if (isOpenOn(period, from) && (next === undefined || period.effective_from_date <= from))
+      endPeriod(change, plan, period, from);
+  if (columns === undefined) return;
+  plan.insertPlain({ entity, table, key: keyOf(id, from), columns });
   change.isTouched = true;
+}
+
+/** The last day of approved billable time of a staff member in a period; the key has both, and the days of the period. */
+const approvedIn: Lookup<string> = {
+  name: 'approved time in a period',
+  async load(transaction, tenantId, keys) {
+    const rows = await transaction.all<{ key: string; day: string | null }>(sql`
+      select key, (select max(t.work_date)::text from time_entry t
+          where t.tenant_id = ${tenantId} and t.staff_id = split_part(key, '/', 1)::uuid and t.work_date >= split_part(key, '/', 2)::date
+            and t.work_date < split_part(key, '/', 3)::date and t.status = 'APPROVED' and t.is_billable and t.active) as day
+      from unnest(${keys}::text[]) key`);
+    return new Map(rows.flatMap(({ key, day }) => (day === null ? [] : [[key, day]])));
+  },
+};
+
+/** Checks that no approved time depends on the rates before a period. */
+function checkUnused(plan: Plan, staffId: string, from: string, { effective_from_date: next }: Period): void {
+  const day = plan.lookup(approvedIn, `${staffId}/${from}/${next}`);
+  if (day === undefined) return;
+  const detail = `Time of ${day} is approved with the rates before. Start these rates after that day, or withdraw its approval first.`;
+  const error = { in: 'body', pointer: '/rateCardAssignment/effectiveFromDate', code: 'CONFLICT', detail } as const;
+  throw new Rejection('CONFLICT', detail, { errors: [error] });
 }
 
 function isOpenOn({ effective_to_date: to }: Period, day: string): boolean {
@@ -82,9 +106,12 @@ function endPeriod(change: PendingChange<'Staff'>, plan: Plan, period: Period, d
   const { effective_from_date: from, ...columns } = period;
   const row = { entity: change.entity, table, key: keyOf(change.id, from) };
   plan.deletePlain(row);
-  const dayBefore = Temporal.PlainDate.from(day).subtract({ days: 1 }).toString();
-  if (from < day) plan.insertPlain({ ...row, columns: { ...columns, effective_to_date: dayBefore } });
+  if (from < day) plan.insertPlain({ ...row, columns: { ...columns, effective_to_date: dayBefore(day) } });
   change.isTouched = true;
+}
+
+function dayBefore(day: string): string {
+  return Temporal.PlainDate.from(day).subtract({ days: 1 }).toString();
 }
 
 function keyOf(staffId: string, from: string) {
@@ -93,19 +120,16 @@ function keyOf(staffId: string, from: string) {
 
 type Rates = NonNullable<ProvidedFields<'Staff'>['rateCardAssignment']>;
 
-function columnsOf({ billingRate, averageRate, currency, rateCardId = null, rateCardName = null }: Rates) {
+function columnsOf(
+  { billingRate, averageRate, currency, rateCardId = null, rateCardName = null }: Rates,
+  next: Period | undefined,
+) {
   return {
-    effective_to_date: null,
+    effective_to_date: next === undefined ? null : dayBefore(next.effective_from_date),
     billing_rate: billingRate && formatDecimal(billingRate),
     average_rate: averageRate && formatDecimal(averageRate),
     currency,
     rate_card_id: rateCardId,
     rate_card_name: rateCardName,
   };
-}
-
-function startsTooEarly(latest: Period): Rejection {
-  const detail = `The latest rates start on ${latest.effective_from_date}. New rates must start on that day or later.`;
-  const error = { in: 'body', pointer: '/rateCardAssignment/effectiveFromDate', code: 'CONFLICT', detail } as const;
-  return new Rejection('CONFLICT', detail, { errors: [error] });
 }
