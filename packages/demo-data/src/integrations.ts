@@ -84,5 +84,5 @@ async function insertDeliveries(transaction: Transaction, tenantId: number): Pro
         delivery_url, http_status_code, outcome, duration_ms, error_message, attempted_at)
       values (${tenantId}, ${id}, ${storyId('EventSubscription', 1)}, ${event}, 'Payment', 'CREATE', ${payment}, ${attempt},
         ${deliveryUrl}, ${status}, ${outcome}, ${duration},
-        ${outcome === 'SUCCESS' ? null : `The receiver responded with ${status}.`}, now() - ${ago} * interval '1 second')`);
+        ${outcome === 'SUCCESS' ? null : `The receiver responded with ${status}.`}, tenant_now() - ${ago} * interval '1 second')`);
 }
