@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { CannotRun, required } from './cannot-run.ts';
-import type { Check } from './checks/check.ts';
 import { checks } from './checks/checks.ts';
+import type { Check } from './checks/observe.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { addressOf, operationsOf } from './document/operation.ts';
 import { skippedPatterns } from './document/patterns.ts';

@@ -11,7 +11,6 @@ interface Memory<Key, Value> {
   set(key: Key, value: Value): unknown;
 }
 
-/** The value of a key, computed on first use. */
 export function remembered<Key, Value>(memory: Memory<Key, Value>, key: Key, compute: () => Value): Value {
   const known = memory.get(key);
   if (known !== undefined) return known;
@@ -83,7 +82,6 @@ export function isDeep(value: unknown, depth = 100): boolean {
   return isObject(value) && Object.values(value).some((member) => isDeep(member, depth - 1));
 }
 
-/** The length of the serialized value. */
 export function sizeOf(value: unknown): number {
   return jsonText(value)?.length ?? 0;
 }
@@ -148,7 +146,6 @@ export function asNumbers(value: unknown, depth = 0): unknown {
   return members.some(([name, member]) => member !== value[name]) ? objectOf(members) : value;
 }
 
-/** Whether a value can identify a resource. */
 export const isKey = (value: unknown) => ['string', 'number', 'bigint'].includes(typeof value);
 
 export const isNumeric = (value: unknown) => typeof value === 'number' || typeof value === 'bigint';
@@ -165,5 +162,4 @@ export function typeOf(value: unknown): TypeName {
   return 'object';
 }
 
-/** Whether a media type is JSON. */
 export const isJson = (mediaType: string) => /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);

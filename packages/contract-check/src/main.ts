@@ -20,7 +20,6 @@ const exitCodes = { same: 0, drift: 1, couldNotRun: 2, incomplete: 3 } as const;
 /** What the command does. Loaded on demand, so that `--help` and invalid options respond quickly. */
 type Work = Pick<typeof import('./check.ts'), 'check' | 'planOf'>;
 
-/** The environment of the command. */
 interface Surroundings {
   readonly stdout: Stream;
   readonly stderr: Stream;
@@ -59,7 +58,6 @@ Exit codes:
   2  the check could not run: it reached nothing, or was interrupted
   3  no findings, but the run is incomplete: its time was up, or it reached less than --min-coverage`;
 
-/** Runs the command, and returns its exit code. */
 export async function run(
   args: readonly string[],
   work?: Work,
@@ -146,7 +144,6 @@ async function update(
   return exitCodes.same;
 }
 
-/** Writes the reports. */
 async function conclude(
   report: Report,
   { json, sarif, junit, quiet, color }: Flags,

@@ -1,5 +1,5 @@
 import type { Operation } from '../document/operation.ts';
-import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
+import { responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson, jsonText } from '../json.ts';
 import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRejected, type Rejection } from '../judge/outcome.ts';
@@ -10,7 +10,7 @@ import { inParallel } from '../run/parallel.ts';
 import { renewedAround } from '../run/renewal.ts';
 import { malformedAround, oddBodies } from '../schema/hostile.ts';
 import { breaksOf, type Variant } from '../schema/variants.ts';
-import type { CheckContext } from './check.ts';
+import { type CheckContext, type Difference, observe } from './observe.ts';
 import {
   bodiesOf,
   type CallPlace,
@@ -25,10 +25,9 @@ import {
 /** A request that violates the contract in exactly one way. */
 interface Probe {
   readonly keyword: string;
-  /** The location, for display. */
   readonly at: string;
   readonly note: string;
-  readonly place: Candidate['place'];
+  readonly place: Difference['place'];
   readonly call: Call;
   /** The place that is invalid, in the known request or in a branch. */
   readonly base?: CallPlace;
@@ -54,27 +53,33 @@ export async function checkInvalidInput(
   ];
   const statuses = new Set<number>();
   const codes = new Set<string>();
+  const learn = (exchange: Exchange) => {
+    if (!isRejected(exchange) || [401, 403, 404, 429].includes(exchange.response.status)) return;
+    statuses.add(exchange.response.status);
+    for (const code of [codeOf(exchange) ?? [], detailCodesOf(exchange)].flat()) codes.add(code);
+  };
   await inParallel(probes, session.options.concurrency ?? 8, async (probe, index) => {
-    if (session.isOver || !(await isHarmless(session, probe.call, known.call))) return;
-    const exchange = await send(context, probe, `${index}`);
-    session.coverage.recordConstraint(operation, probe.place);
-    if (isRejected(exchange)) {
-      const { status } = exchange.response;
-      if ([401, 403, 404, 429].includes(status)) return;
-      statuses.add(status);
-      for (const code of [codeOf(exchange) ?? [], detailCodesOf(exchange)].flat()) codes.add(code);
-      return;
-    }
-    if (!isAccepted(exchange)) return;
-    const again = async () => {
-      const second = await send(context, probe, `${index} again`);
+    const { keyword, at, note, place, call } = probe;
+    if (session.isOver || !(await isHarmless(session, call, known.call))) return;
+    let first: Exchange | undefined;
+    await observe(session, operation, async function* (turn) {
+      const exchange = await send(context, probe, `${index} ${turn}`);
+      if (turn === 'one') session.coverage.recordConstraint(operation, place);
+      if (turn === 'one') learn(exchange);
       // The resource that the first call created or deleted prevents the second.
-      if (isAccepted(second)) return [second];
-      const isGone = isDeleting(operation) && ([404, 410].includes(second.response.status) || hasItemErrors(second));
-      return second.response.status === 409 || isGone ? [exchange] : undefined;
-    };
-    const found = (other: Exchange) => (isAccepted(other) ? finding(operation, probe, other) : undefined);
-    await session.report(finding(operation, probe, exchange), [exchange], again, found);
+      const { status } = exchange.response;
+      const isGone = isDeleting(operation) && ([404, 410].includes(status) || hasItemErrors(exchange));
+      const accepted = isAccepted(exchange) ? exchange : isGone || status === 409 ? first : undefined;
+      first ??= accepted;
+      if (accepted !== undefined)
+        yield {
+          ...{ check: `reject-${keyword}`, operation, about: at, place },
+          title: `${at}: ${note}, but the request is accepted`,
+          expected: `a declared 4xx, because the contract has ${keyword}`,
+          actual: responseText(accepted),
+          exchanges: [accepted],
+        };
+    });
   });
   return { statuses, codes };
 }
@@ -102,7 +107,6 @@ function probeAt(
   return { keyword, note, place: one.place, at: whereOf(session, place, pointer), call, base: place };
 }
 
-/** Requests that omit required parts. */
 function absences({ session }: CheckContext, call: Call): Probe[] {
   const { document, identities } = session;
   const keyword = 'required';
@@ -133,7 +137,6 @@ function unreadable({ session }: CheckContext, call: Call): Probe[] {
   return [{ keyword: 'accept', at: 'header.Accept', note, place: session.document.placeOf(response.node), call: sent }];
 }
 
-/** Bodies that do not match their media type, and undeclared media types. */
 function bodyProbes({ session }: CheckContext, operation: Operation, call: Call): Probe[] {
   const { body } = operation;
   if (body === undefined || call.body === undefined || call.mediaType === undefined) return [];
@@ -150,16 +153,7 @@ function bodyProbes({ session }: CheckContext, operation: Operation, call: Call)
   const malformed = [...oddBodies(call.mediaType).malformed, ...around].map(
     (one) => ['malformed', `the body is malformed (${one.slice(0, 40)})`, one, call.mediaType] as const,
   );
-  return [...typed, ...malformed].map(([keyword, note, body, mediaType]) => {
-    return { keyword, at: 'body', note, place, call: withText(call, body, mediaType) };
-  });
-}
-
-function finding(operation: Operation, { keyword, at, note, place }: Probe, exchange: Exchange): Candidate {
-  return candidateOf(`reject-${keyword}`, operation, at, {
-    title: `${at}: ${note}, but the request is accepted`,
-    expected: `a declared 4xx, because the contract has ${keyword}`,
-    actual: responseText(exchange),
-    place,
+  return [...typed, ...malformed].map(([keyword, note, sent, mediaType]) => {
+    return { keyword, at: 'body', note, place, call: withText(call, sent, mediaType) };
   });
 }

@@ -21,11 +21,9 @@ export interface CallPlace {
   /** The value in the known request, or a valid one if that omits it; undefined if none is known. */
   readonly value: unknown;
   readonly call: Call;
-  /** The call with another value in this place. */
   with(value: unknown): Call;
 }
 
-/** The places of a call that can be changed independently. */
 export function placesOf(session: Session, call: Call): CallPlace[] {
   const { operation } = call;
   const parameters = operation.parameters
@@ -36,7 +34,6 @@ export function placesOf(session: Session, call: Call): CallPlace[] {
   return body === undefined ? parameters : [...parameters, body];
 }
 
-/** The bodies of calls. */
 export function bodiesOf(session: Session, calls: readonly Call[]): CallPlace[] {
   return calls.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
 }

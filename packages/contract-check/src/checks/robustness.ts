@@ -5,7 +5,7 @@ import type { KnownRequest } from '../run/known-requests.ts';
 import { inParallel } from '../run/parallel.ts';
 import { hostileEverywhere, oddBodies } from '../schema/hostile.ts';
 import { hostileOf } from '../schema/variants.ts';
-import type { CheckContext } from './check.ts';
+import type { CheckContext } from './observe.ts';
 import { placesOf, sendable, withText } from './places.ts';
 
 /** Maximum number of hostile values per place. Another seed selects others. */

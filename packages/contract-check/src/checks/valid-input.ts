@@ -1,5 +1,5 @@
 import { extensionOf, type Operation } from '../document/operation.ts';
-import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
+import { responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { at, isKey, isObject, parentOf, parsedJson, put, unescapeSegment } from '../json.ts';
 import { general } from '../judge/judge.ts';
@@ -12,9 +12,8 @@ import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { boundsOf, type Variant } from '../schema/variants.ts';
 import { View } from '../schema/view.ts';
-import { type Difference, observe } from './behavior/observe.ts';
 import { notKept, resourceIn } from './behavior/resources/compare.ts';
-import type { CheckContext } from './check.ts';
+import { type CheckContext, type Difference, differ, observe } from './observe.ts';
 import {
   bodiesOf,
   type CallPlace,
@@ -44,52 +43,37 @@ export async function checkValidInput(
     const kept = keptIn(place, bound);
     const send = (value: unknown, label: string) =>
       requests.sendFresh(withRealIds(session, place.with(value), kept), `${index} ${label}`, kept);
-    const exchange = await send(bound.value, 'bound');
-    session.coverage.recordConstraint(operation, bound.place);
-    const stored = isAccepted(exchange) ? unlikeSent(session, place, bound, exchange) : [];
-    if (stored.length > 0)
-      await observe(session, operation, async (turn) =>
-        unlikeSent(session, place, bound, await send(bound.value, turn)),
-      );
-    if (isAccepted(exchange) || !rejectsForm(exchange, rejection)) return;
-    const probed = [
-      ...(place.parameter === undefined ? [] : [place.parameter.name]),
-      ...bound.pointer.split('/').slice(1),
-    ];
-    if (pointsElsewhere(exchange, probed)) return;
-    // The known request shows that an optional parameter can be omitted, so the comparison is with its absence.
-    const isInvented = isInventedId(place, bound);
-    const beside = bound.neighbour ?? place.value;
-    // So must a made-up text: the known one can be a name of something that exists.
-    const isText = typeof at(bound.value, bound.pointer) === 'string' && /^type$|Length$/.test(bound.keyword);
-    const isMadeUp = isInvented || (isText && bound.detail !== 'astral');
-    const ordinary = isMadeUp ? withAnotherId(session, place, bound, beside) : beside;
-    const neighbour = bound.detail === isSent ? known.exchange : await send(ordinary, 'neighbour');
-    const { keyword, pointer, note } = bound;
-    // A made-up ID must be accepted in its original form before another form can be blamed.
-    const isProcessed = (other: Exchange) =>
-      isAccepted(other) || (hasItemErrors(other) && !rejectsForm(other, rejection));
-    const isRejectedOtherwise = !isInvented && [404, 409, 412].includes(neighbour.response.status);
-    if (!isProcessed(neighbour) && !isRejectedOtherwise) return;
-    const where = whereOf(session, place, pointer);
-    if (session.registry.has(`accept-${keyword} ${operation.id} ${where}`)) return;
-    if (await isAcceptedElsewhere(context, place, bound, rejection, `${index}`)) return;
-    const found = (other: Exchange): Candidate =>
-      candidateOf(`accept-${keyword}`, operation, where, {
+    await observe(session, operation, async function* (turn) {
+      const exchange = await send(bound.value, turn);
+      if (turn === 'one') session.coverage.recordConstraint(operation, bound.place);
+      if (isAccepted(exchange)) return yield* unlikeSent(session, place, bound, exchange);
+      const { keyword, pointer, note } = bound;
+      const where = whereOf(session, place, pointer);
+      if (!rejectsForm(exchange, rejection) || session.registry.has(`accept-${keyword} ${operation.id} ${where}`))
+        return;
+      const names = place.parameter === undefined ? [] : [place.parameter.name];
+      if (pointsElsewhere(exchange, [...names, ...pointer.split('/').slice(1)])) return;
+      // The known request shows that an optional parameter can be omitted, so the comparison is with its absence.
+      const isInvented = isInventedId(place, bound);
+      const beside = bound.neighbour ?? place.value;
+      // So must a made-up text: the known one can be a name of something that exists.
+      const isText = typeof at(bound.value, pointer) === 'string' && /^type$|Length$/.test(keyword);
+      const isMadeUp = isInvented || (isText && bound.detail !== 'astral');
+      const ordinary = isMadeUp ? withAnotherId(session, place, bound, beside) : beside;
+      const neighbour = bound.detail === isSent ? known.exchange : await send(ordinary, `neighbour ${turn}`);
+      // A made-up ID must be accepted in its original form before another form can be blamed.
+      const isProcessed = isAccepted(neighbour) || (hasItemErrors(neighbour) && !rejectsForm(neighbour, rejection));
+      const isRejectedOtherwise = !isInvented && [404, 409, 412].includes(neighbour.response.status);
+      if (!isProcessed && !isRejectedOtherwise) return;
+      if (turn === 'one' && (await isAcceptedElsewhere(context, place, bound, rejection, `${index}`))) return;
+      yield differ(`accept-${keyword}`, operation, where, {
         title: `${where}: ${note}, but the request is rejected`,
         expected: 'no error, because the contract allows the value',
-        actual: responseText(other),
+        actual: responseText(exchange),
         place: bound.place,
+        exchanges: [neighbour, exchange],
       });
-    await session.report(
-      found(exchange),
-      [exchange],
-      async () => {
-        const again = await send(bound.value, 'again');
-        return rejectsForm(again, rejection) ? [neighbour, again] : undefined;
-      },
-      (last) => (rejectsForm(last, rejection) ? found(last) : undefined),
-    );
+    });
   });
 }
 

@@ -68,7 +68,6 @@ export function schemaNamed(document: OpenApiDocument, source: JsonObject, value
   return discriminator?.values.find(([own]) => own === name)?.[1];
 }
 
-/** The name of a schema in a reference to it. */
 function nameIn(reference: unknown): string | undefined {
   return typeof reference === 'string' ? /([^/#]+?)(?:\.(?:ya?ml|json))?$/.exec(reference)?.[1] : undefined;
 }

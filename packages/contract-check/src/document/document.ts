@@ -4,7 +4,6 @@ import { CannotRun } from '../cannot-run.ts';
 import { at, escapeSegment, isObject, type JsonObject, remembered } from '../json.ts';
 import { mergeKeys, modernize, sourceOf, upgraded } from './dialects.ts';
 
-/** A location in the source files of a document. */
 export interface Place {
   readonly file: string;
   /** Starts at 1. */
@@ -135,7 +134,6 @@ export class OpenApiDocument {
     return position && uriOf(position.source.absoluteRef) + position.pointer;
   }
 
-  /** The location of an object, or of one of its properties. */
   placeOf(node: object, member?: string): Place | undefined {
     const position = this.#positions.get(node);
     if (position === undefined) return undefined;

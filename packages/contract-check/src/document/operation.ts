@@ -9,7 +9,6 @@ export interface Parameter {
   readonly in: ParameterPlace;
   readonly required: boolean;
   readonly schema: JsonObject;
-  /** The media type of a parameter with `content`. */
   readonly mediaType: string | undefined;
   readonly style: string;
   readonly explode: boolean;
@@ -26,13 +25,11 @@ export interface Content {
   readonly schema: JsonObject | undefined;
   /** The schema of each item of a stream (OpenAPI 3.2). */
   readonly itemSchema: JsonObject | undefined;
-  /** How the properties of a form are written. */
   readonly fields: ReadonlyMap<string, Field>;
   readonly examples: readonly unknown[];
   readonly node: JsonObject;
 }
 
-/** How a property of a form is written. */
 export interface Field {
   /** Of a part of a multipart body. A part with another one than text or JSON is a file. */
   readonly mediaType: string | undefined;
@@ -49,7 +46,6 @@ export interface DeclaredResponse {
   readonly node: JsonObject;
 }
 
-/** An operation with resolved references. */
 export interface Operation {
   /** The `operationId`, or method and path without one. */
   readonly id: string;
@@ -76,7 +72,6 @@ export const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE'
 
 const methods = ['get', 'query', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 
-/** The operations of a document, in the order of its paths. */
 export function operationsOf(document: OpenApiDocument): Operation[] {
   const paths = Object.keys(document.object(document.root.paths));
   const extensionIn = (path: string) => /\.(?:json|xml)$/.exec(path)?.[0] ?? '';
@@ -236,7 +231,6 @@ function fieldsOf(document: OpenApiDocument, schema: JsonObject, encoding: JsonO
   return new Map(fields);
 }
 
-/** The media type of a file, or of the files in a list. */
 function mediaTypeOf(document: OpenApiDocument, schemas: readonly JsonObject[]): string | undefined {
   const shape = wholeShapeOf(document, ...schemas);
   const sources = [...shape.sources, ...wholeShapeOf(document, ...(shape.items ?? [])).sources];
@@ -244,7 +238,6 @@ function mediaTypeOf(document: OpenApiDocument, schemas: readonly JsonObject[]):
   return declared ?? (sources.some(({ format }) => format === 'binary') ? 'application/octet-stream' : undefined);
 }
 
-/** The examples next to a schema and within it. */
 function examplesOf(document: OpenApiDocument, node: JsonObject): unknown[] {
   const named = Object.values(document.object(node.examples)).map((one) => document.object(one).value);
   const schema = document.object(node.schema);
@@ -260,12 +253,10 @@ function texts(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** The part of a call that has the value of a parameter. */
 export function groupOf({ in: place }: Pick<Parameter, 'in'>): 'path' | 'query' | 'headers' | 'cookies' {
   return place === 'header' ? 'headers' : place === 'cookie' ? 'cookies' : place;
 }
 
-/** The `x-contract-check` extension of an object in the document. */
 export function extensionOf(node: JsonObject): JsonObject {
   const extension = node['x-contract-check'];
   return isObject(extension) ? extension : {};

@@ -49,7 +49,6 @@ export function wholeShapeOf(document: OpenApiDocument, ...schemas: readonly Jso
   return shapeWith(document, ['allOf', 'oneOf', 'anyOf', 'if', 'then', 'else'], schemas);
 }
 
-/** Cached by schemas. */
 function shapeWith(document: OpenApiDocument, keywords: readonly string[], schemas: readonly JsonObject[]): Shape {
   const { numbers, shapes } = remembered(memories, document, () => ({ numbers: new WeakMap(), shapes: new Map() }));
   const key = [keywords.length, ...schemas.map((schema) => remembered(numbers, schema, () => ++count))].join();
@@ -264,7 +263,6 @@ function newChoicesOf(source: JsonObject): Choice[] {
 
 const parents = new WeakMap<JsonObject, Choice>();
 
-/** The choice between the children of a parent. */
 function choiceOfChildren(document: OpenApiDocument, source: JsonObject, sources: readonly JsonObject[]): Choice[] {
   const branches = childrenOf(document, source, sources).map((child) => [child]);
   if (branches.length === 0) return [];

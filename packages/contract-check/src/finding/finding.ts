@@ -8,15 +8,11 @@ export { type Category, categories } from './rules.ts';
 export interface Candidate {
   /** The name of the check: `response-body`, `reject-maxLength`, `page-order`. */
   readonly check: CheckName;
-  /** The operation id. */
   readonly operation: string;
   /** The part of the operation, without values of this run. */
   readonly about: string;
-  /** The difference, in one sentence. */
   readonly title: string;
-  /** What the contract requires. */
   readonly expected: string;
-  /** What the server did. */
   readonly actual: string;
   /** The place in the split sources of the contract. */
   readonly place: Place | undefined;
@@ -26,7 +22,6 @@ export interface Candidate {
   readonly cause: string;
 }
 
-/** A confirmed difference. */
 export interface Observed extends Candidate {
   /** Requests and responses that show it, in order; the last one has the difference. */
   readonly exchanges: readonly Exchange[];
@@ -45,7 +40,6 @@ export interface Creation {
 export interface Finding extends Observed, Rule {
   /** What must be created first to repeat the requests after the run, in order. */
   readonly setup?: readonly Creation[];
-  /** Other operations with the same cause. */
   readonly also: readonly string[];
   /** Everywhere that the cause was observed, this finding first. */
   readonly places: readonly FindingPlace[];
@@ -70,7 +64,6 @@ export function candidateOf(
   return { check, operation: id, about, cause, title, expected, pointer: undefined, ...facts };
 }
 
-/** The beginning of a response, for display. */
 export function responseText({ response }: Pick<Exchange, 'response'>): string {
   return `${response.status} ${response.text.slice(0, 160)}`.trim();
 }

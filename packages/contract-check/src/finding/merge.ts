@@ -46,7 +46,6 @@ const consequencesForPart: Readonly<Partial<Record<CheckName, readonly CheckName
   'order-ignored': ['order-nulls', 'order-ties'],
 };
 
-/** Whether a finding follows from another one. */
 function followsFrom(one: Observed, other: Observed): boolean {
   if (one.operation !== other.operation) return false;
   return (
@@ -150,7 +149,6 @@ function reasonOf({ title }: Observed): string {
   return title.replace(/^[^:]*: \S+ (?:is .*, which (?=violates))?/, '').replaceAll(/ \([^)]*\)|[[\]]|,"null"/g, '');
 }
 
-/** Whether a finding is about a value of a request. */
 const isInput = ({ check }: Observed) => /^(?:reject|accept)-/.test(check) && !isShared(check);
 
 /** Whether a constraint of a body, or of a part of a parameter, is not enforced. */
@@ -176,7 +174,6 @@ function bySeverity(one: Observed, other: Observed): number {
   return rank(one) - rank(other);
 }
 
-/** Collects findings, one for each cause. */
 export class FindingRegistry {
   readonly #findings = new Map<string, Observed>();
   readonly #unconfirmed = new Map<string, Candidate>();
@@ -195,7 +192,6 @@ export class FindingRegistry {
     return this.#findings.size;
   }
 
-  /** Adds a confirmed finding. */
   write(candidate: Candidate, exchanges: readonly Exchange[]): void {
     if (this.#findings.has(candidate.cause)) return;
     this.#unconfirmed.delete(candidate.cause);
@@ -208,7 +204,6 @@ export class FindingRegistry {
     else this.noteUnrepeated(candidate);
   }
 
-  /** Notes a candidate that did not recur. */
   noteUnrepeated(candidate: Candidate): void {
     if (!this.has(candidate.cause)) this.#unconfirmed.set(candidate.cause, candidate);
   }

@@ -1,4 +1,3 @@
-/** The categories of checks, in the order of the columns of a report. */
 export const categories = [
   'responses',
   'invalid input',

@@ -6,12 +6,10 @@ export interface Call {
   readonly operation: Operation;
   readonly path: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
-  /** Declared header parameters. */
   readonly headers: Readonly<Record<string, unknown>>;
   readonly cookies: Readonly<Record<string, unknown>>;
   /** Undefined without a body. */
   readonly body: unknown;
-  /** The media type of the body. */
   readonly mediaType: string | undefined;
   /** Overrides serialized parts, for requests that no value can express. */
   readonly raw?: Raw;
@@ -30,7 +28,6 @@ export interface Raw {
   readonly keys?: Readonly<Record<string, string>>;
 }
 
-/** A request as sent, and its response. */
 export interface Exchange {
   readonly operation: Operation | undefined;
   readonly request: {
@@ -56,19 +53,16 @@ export interface ReceivedResponse {
   readonly lost?: string;
 }
 
-/** The URL in the `Location` header. */
 export function locationOf({ request, response }: Exchange): URL | undefined {
   const { location } = response.headers;
   return (location === undefined ? null : URL.parse(location, request.url)) ?? undefined;
 }
 
-/** A call without any values. */
 export function emptyCall(operation: Operation): Call {
   const mediaType = operation.body?.contents.find((content) => isJson(content.mediaType))?.mediaType;
   return { operation, path: {}, query: {}, headers: {}, cookies: {}, body: undefined, mediaType };
 }
 
-/** The schema of the body of a call. */
 export function bodySchemaOf({ operation, mediaType }: Pick<Call, 'operation' | 'mediaType'>): JsonObject | undefined {
   return operation.body?.contents.find((content) => content.mediaType === mediaType)?.schema;
 }

@@ -98,7 +98,6 @@ export class HttpClient {
     }
   }
 
-  /** A request as it appears in reports. */
   requestOf({ method, target, extension = '', headers, body }: WireRequest): Exchange['request'] {
     const path = `${this.#base.pathname.replace(/\/$/, '')}${target.replace(/(?=\?|$)/, extension)}` || '/';
     return { method, url: `${this.#base.origin}${path}`, headers, body: body?.toString() };

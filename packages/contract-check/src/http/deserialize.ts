@@ -13,7 +13,6 @@ export function evaluate(expression: unknown, { response }: Exchange): unknown {
   return response.headers[header.toLowerCase()];
 }
 
-/** The schemas of a contract, and what accepts their values. */
 interface Schemas {
   readonly document: OpenApiDocument;
   readonly validators: Validators;
@@ -35,7 +34,6 @@ export function parsedAs(schemas: Schemas, schema: unknown, value: unknown): unk
   return readings.find(isAccepted) ?? readings.find((one) => types.includes(typeof one)) ?? text;
 }
 
-/** Parses the text of a header. */
 export function fromText(schemas: Schemas, { mediaType, explode, schema }: Parameter, text: string): unknown {
   if (mediaType !== undefined && isJson(mediaType)) return (parsedJson(text) ?? { value: text }).value;
   const types = [schemas.document.object(schema).type].flat();

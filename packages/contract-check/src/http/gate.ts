@@ -22,9 +22,7 @@ export class RateLimited extends NotSent {
 /** The run is over: its time is up, it was interrupted, or the server died. Nothing is sent any more. */
 export class RunStopped extends Error {}
 
-/** Which requests a run may send. */
 interface Permission {
-  /** All operations of the contract. */
   readonly operations: readonly Operation[];
   readonly isAllowed: (operation: Operation) => boolean;
   /** Whether a path is excluded as such, whatever its method. */

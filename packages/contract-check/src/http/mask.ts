@@ -65,7 +65,6 @@ export class Mask {
     return shown(this.#pieces(text, urlSpans(text)));
   }
 
-  /** The texts of an exchange, with variables in place of secrets. */
   pieces({ request, response }: Exchange) {
     const inHeaders = (headers: Readonly<Record<string, string>>) =>
       Object.entries(headers).map(([name, value]) => [name, this.#pieces(value, headerSpans(name, value))] as const);

@@ -3,7 +3,6 @@ import { isJson, isObject, jsonText } from '../json.ts';
 import type { Call } from './call.ts';
 import { encoded } from './deserialize.ts';
 
-/** A serialized request. */
 export interface WireRequest {
   readonly method: string;
   /** The path with its query, relative to the base URL, without the extension of the path. */
@@ -22,7 +21,6 @@ export interface WireRequest {
   readonly patience?: number;
 }
 
-/** Serializes a call in the declared styles. */
 export function serialize(call: Call): WireRequest {
   const { operation, raw } = call;
   const path = raw?.path ?? pathOf(call);

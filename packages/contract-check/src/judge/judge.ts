@@ -68,7 +68,6 @@ export function successIn({ operation, response: { status, json } }: Exchange): 
   return declared && { operation, declared, value: json.value };
 }
 
-/** Whether the operation is not implemented, so that nothing else of it can be checked. */
 export function isNotImplemented(exchange: Exchange): boolean {
   return exchange.response.status === 501;
 }
@@ -82,7 +81,6 @@ function isRejectedAsLong({ request, response }: Exchange): boolean {
   return length > 8000 && [414, 431].includes(response.status);
 }
 
-/** Checks a response against everything that the contract declares about it. */
 export class Judge {
   readonly #document: OpenApiDocument;
   readonly #validators: Validators;
@@ -263,7 +261,6 @@ export class Judge {
       });
   }
 
-  /** The values in the body of a request that violate its schema. */
   #wrongIn(operation: Operation, { body }: Exchange['request']): string[] {
     const schema = requestSchema(operation);
     const sent = body === undefined || schema === undefined ? undefined : parsedJson(body);
@@ -352,7 +349,6 @@ export function firstOfEach(candidates: readonly Candidate[]): Candidate[] {
   return [...new Map(candidates.toReversed().map((one) => [one.cause, one])).values()].reverse();
 }
 
-/** The name and the value at a pointer. */
 function valueText(whole: unknown, pointer = ''): string {
   return `${pointer.slice(pointer.lastIndexOf('/') + 1)} ${jsonText(at(whole, pointer))}`;
 }

@@ -99,10 +99,8 @@ export function rejectsForm(exchange: Exchange, { statuses, codes }: Rejection):
   return details.length === 0 || codes.size < 2 || details.some((one) => codes.has(one));
 }
 
-/** Whether a successful response reports failed items. */
 export const hasItemErrors = (exchange: Exchange) => itemErrorsIn(exchange).length > 0;
 
-/** The errors of failed items in a successful response. */
 export function itemErrorsIn({ response }: Exchange): unknown[] {
   if (response.status < 200 || response.status > 299) return [];
   const visit = (value: unknown, depth: number): unknown[] => {
@@ -127,7 +125,6 @@ export function isAccepted(exchange: Exchange): boolean {
   return status >= 200 && status < 400 && !hasItemErrors(exchange);
 }
 
-/** The result of one item of a bulk call. */
 export interface ItemResult {
   readonly index: number;
   readonly row: JsonObject;

@@ -73,7 +73,6 @@ function isPiped(body: readonly Piece[]): boolean {
   return text.length > maxArgumentLength || unseen.test(text);
 }
 
-/** Quotes one word for the shell. */
 function quoted(pieces: readonly Piece[]): string {
   const texts = pieces.filter((piece) => typeof piece === 'string');
   // Not for bodies: `$( )` removes trailing line breaks.

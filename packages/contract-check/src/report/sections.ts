@@ -16,7 +16,6 @@ interface Entry {
   readonly names?: readonly string[];
 }
 
-/** What follows the findings and the coverage. */
 export function sectionsOf({ accepted, coverage, left, notices, operations, plan, stopped }: MaskedReport): Section[] {
   const selected = new Set(operations.map(({ id }) => id));
   const skipped = plan.filter((one) => one.skipped === 'needs --disposable' && selected.has(one.operation));
@@ -90,13 +89,11 @@ const reasons = {
   failed: ['contract-check failed', 'A part of the check failed, which is a bug in contract-check'],
 } as const;
 
-/** Why a run ended early, and what it did not do. */
 function stoppedText({ reason, missedPhases, unchecked }: NonNullable<MaskedReport['stopped']>): string {
   const phases = missedPhases.length === 0 ? '' : ` Not completed: ${missedPhases.join('; ')}.`;
   return `${reasons[reason][1]}. The input of ${counted(unchecked.length, 'operation')} was not checked completely.${phases}`;
 }
 
-/** The first and the last line of a report. */
 export function verdictOf(report: MaskedReport): string {
   const { findings, stopped, shortfall, coverage, requests, milliseconds, seed } = report;
   const count = findings.length === 0 ? 'No findings' : counted(findings.length, 'finding');

@@ -23,10 +23,8 @@ type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 
 /** Many findings usually share few causes, and a longer report is not read. */
 const maxFindings = 50;
-/** Maximum number of fields of one finding. */
 const maxFields = 24;
 const maxCurlLength = 2_000;
-/** Maximum number of names to list. */
 const maxNames = 10;
 
 /** The report: a summary, also in the last line, findings, and coverage. */
@@ -62,7 +60,6 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
   return `${texts.join('\n\n')}\n`;
 }
 
-/** Only the summary, in one line. */
 export function renderVerdict(report: Report, options: TerminalOptions = {}): string {
   return `${summary(masked(report, options.secrets), paintOf(options))}\n`;
 }
@@ -153,7 +150,6 @@ export class ProgressLine {
     this.#output.write(isTerminal ? `\r\u001b[K${short}` : `${line}\n`);
   }
 
-  /** Removes the line before other output. */
   clear(): void {
     if (this.#isShown) this.#output.write('\r\u001b[K');
     this.#isShown = false;

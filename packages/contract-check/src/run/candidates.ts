@@ -182,7 +182,6 @@ export class Candidates {
   }
 }
 
-/** Whether a header makes a request depend on the state of its resource. */
 const isCondition = (name: string) => /^if-match$/i.test(name);
 
 /** The call without its failed items; undefined if they cannot be identified, or if none is left. */

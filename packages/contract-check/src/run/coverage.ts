@@ -13,7 +13,6 @@ const constraints = (
   'minItems maxItems uniqueItems minProperties maxProperties required additionalProperties unevaluatedProperties oneOf anyOf'
 ).split(' ');
 
-/** Tracks which parts of the contract the run exercised. */
 export class CoverageBook {
   readonly #document: OpenApiDocument;
   /** By kind, operation and key. Constraints that cannot be violated without each other are one item. */
@@ -24,7 +23,6 @@ export class CoverageBook {
     for (const operation of operations) this.#declare(operation);
   }
 
-  /** Records what an exchange covers. */
   recordExchange(operation: Operation, { response: { status } }: Exchange): void {
     const declared = declaredResponseFor(operation, status);
     if (declared === undefined) return;

@@ -19,7 +19,6 @@ import {
 } from './names.ts';
 import { type Effect, effects } from './report.ts';
 
-/** What an operation does to the data of a server, and why the plan says so. */
 export interface Judgement {
   readonly effect: Effect;
   readonly why: string;

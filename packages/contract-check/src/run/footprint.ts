@@ -10,7 +10,6 @@ import type { Plan } from './plan.ts';
 import { identityIn, idOf, isOld, type Pool } from './pool.ts';
 import type { Left } from './report.ts';
 
-/** Data from before the run that a request changed. */
 export interface Changed {
   readonly operation: Operation;
   readonly target: string;
@@ -68,7 +67,6 @@ export class Footprint {
     return isHarmless(name) && (effect !== 'create' || operation.method !== 'PUT' || isHarmless(parent));
   }
 
-  /** Whether the run created what a path names. */
   isOwn(operation: Operation, target: string): boolean {
     const name = lastParameter(operation.path);
     return this.#isBelowCreated(target) || (name !== undefined && this.#isCreated(operation, target, name));
@@ -84,7 +82,6 @@ export class Footprint {
     return false;
   }
 
-  /** Notes the effect of a request. */
   note(exchange: Exchange, wire: WireRequest): void {
     const { operation, response } = exchange;
     const effect = operation && this.#plan.effectOf(operation);
@@ -150,7 +147,6 @@ export class Footprint {
     return [...this.#changed.values()];
   }
 
-  /** Notes that a resource no longer exists. */
   gone(target: string): void {
     this.#created.delete(target);
   }
@@ -194,12 +190,10 @@ export class Footprint {
 /** Whether a request failed on the server, or its response is lost: it can have had its effect. */
 export const hasUnknownEffect = ({ status }: Exchange['response']) => status === noResponse || status >= 500;
 
-/** The path of a request without its query. */
 export function pathOf({ target }: WireRequest): string {
   return (target.split('?')[0] ?? '').replace(/(?<=.)\/$/, '');
 }
 
-/** The operation that deletes a resource, by the resource's path. */
 export function deleterOf(operations: readonly Operation[], target: string): Operation | undefined {
   return operations.find(
     ({ method, path }) => method === 'DELETE' && path.endsWith('}') && pathPattern(path).test(target),

@@ -16,7 +16,6 @@ type Headers = Readonly<Record<string, string>>;
 
 const failedToSignIn = 'The auth module failed to sign in: ';
 
-/** Who sends a request: the headers of each identity, from the auth module. */
 export class Identities {
   readonly #document: OpenApiDocument;
   readonly #options: CheckOptions;
@@ -36,7 +35,6 @@ export class Identities {
     this.#remember(this.#keys.secrets);
   }
 
-  /** Signs the caller in. */
   async signIn(): Promise<void> {
     await this.headersOf('caller');
     const values = await required(() => this.#options.auth?.values?.(), failedToSignIn);
@@ -44,13 +42,11 @@ export class Identities {
     this.#remember(secretsOfValues(this.values));
   }
 
-  /** Whether the auth module supports an identity. */
   can(identity: Identity): boolean {
     if (identity === 'caller' || identity === 'anonymous') return true;
     return this.#options.auth?.[isScoped(identity) ? 'withScopes' : identity] !== undefined;
   }
 
-  /** The keys in the query of a request. */
   async keysOf(identity: Identity, operation?: Operation): Promise<Headers> {
     return identity === 'caller' ? this.#keys.of(operation).query : {};
   }
@@ -116,7 +112,6 @@ export class Identities {
     return Object.keys(this.#signedIn.get('caller') ?? {});
   }
 
-  /** The headers and the keys in the query that authenticate the caller. */
   credentialsFor(operation: Operation): { readonly headers: Headers; readonly keys: Headers } {
     const all = this.#signedIn.get(this.#keyOf('caller', operation)) ?? {};
     const others = this.#withoutCredentials(all);

@@ -83,7 +83,6 @@ export async function isHarmless(session: Session, call: Call, known?: Call): Pr
   return isAbsent;
 }
 
-/** The operation that reads the resource in a path. */
 function readerOf(operations: readonly Operation[], path: string): Operation | undefined {
   const paths = [path, path.slice(0, path.lastIndexOf('}') + 1)];
   return operations.find((one) => one.method === 'GET' && paths.includes(one.path));

@@ -10,7 +10,6 @@ interface Sent {
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** The keys that the user passes by the names of security schemes. */
 export class Keys {
   readonly #schemes: ReadonlyMap<string, JsonObject>;
   readonly #keys: Readonly<Record<string, string>>;

@@ -264,7 +264,6 @@ export class KnownRequests {
     return freshCall;
   }
 
-  /** Calls that may succeed, most likely first. */
   #candidates(operation: Operation, round: number): Call[] {
     const effect = this.#session.plan.effectOf(operation);
     // Where the API creates none of the resources, an existing one is changed and restored.

@@ -61,12 +61,10 @@ export function kindOfName(name: string): string {
   return singular(name.replace(/(?<=.)[-_]?(?:name|key|slug|code)s?$/i, ''));
 }
 
-/** Whether a property is the ID of the object that contains it. */
 export function isOwnId(name: string): boolean {
   return /^_?(?:id|sid|uuid|guid)$/i.test(name);
 }
 
-/** Whether a property neither identifies its object nor refers to another one. */
 export function isNoReference(name: string): boolean {
   return !isOwnId(name) && kindOfReference(name) === undefined;
 }
@@ -89,7 +87,6 @@ export function itemOf(path: string): { readonly name: string; readonly collecti
   return name === undefined ? undefined : { name, collection: collectionPath(path, name) };
 }
 
-/** The path of the collection that a parameter selects from. */
 export function collectionPath(path: string, parameter: string): string {
   return path.slice(0, path.indexOf(`{${parameter}}`)).replace(/\/$/, '');
 }
@@ -109,7 +106,6 @@ function nameOfReference(reference: string): string | undefined {
   return singular(last.replace(/(?:Response|Result|Details?|Summary|Output|Read|Resource|Dto|DTO|Model|Base)$/, ''));
 }
 
-/** The resource types of an operation, from its response schema and its path. */
 export function kindsOfOperation(document: OpenApiDocument, operation: Operation): string[] {
   const rows = rowsOf(document, operation);
   const kinds = [...kindsOfSchema(document, rows?.schema ?? responseSchema(operation))];
@@ -145,7 +141,6 @@ export function rowsOf(document: OpenApiDocument, operation: Operation, status?:
   return lists.find(({ member }) => usualNames.test(member)) ?? (lists.length === 1 ? lists[0] : undefined);
 }
 
-/** The rows that a successful response has. */
 export function rowsIn({ response }: Exchange, rows: Pick<Rows, 'member'> | undefined): JsonObject[] | undefined {
   const body = response.json?.value;
   const list = rows?.member === '' ? body : isObject(body) ? body[rows?.member ?? ''] : undefined;
@@ -174,7 +169,6 @@ export function hasRows(document: OpenApiDocument, operation: Operation): boolea
   return operation.method === 'GET' || !names.some((name) => kindOfReference(name) === kind);
 }
 
-/** Whether the operation creates the resource that it returns. */
 export function isCreating(operation: Operation): boolean {
   return operation.method === 'POST' && !isReadingPost(operation) && !isDeleting(operation);
 }
@@ -190,12 +184,10 @@ export function isPutCreation({ method, path, responses }: Operation, operations
   );
 }
 
-/** The names of the parameters of a path, in order. */
 export function pathNames(path: string): string[] {
   return [...path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => name);
 }
 
-/** The last parameter of a path, which selects the resource. */
 export function lastParameter(path: string): string | undefined {
   return /\{([^}]+)\}[^{}]*$/.exec(path)?.[1];
 }
@@ -206,12 +198,10 @@ export function isDeleting({ method, path, id }: Operation): boolean {
   return method === 'DELETE' || (method === 'POST' && isNamed);
 }
 
-/** A POST that only reads, such as a search or a list. */
 export function isReadingPost({ method, isReading }: Operation): boolean {
   return method === 'POST' && isReading;
 }
 
-/** Whether a call changes or deletes existing data. */
 export function isDestructive({ method }: Operation): boolean {
   return method === 'PUT' || method === 'PATCH' || method === 'DELETE';
 }

@@ -5,7 +5,6 @@ import { collectionPath, isPutCreation, itemOf, lastParameter, pathNames } from 
 import type { CheckOptions } from './options.ts';
 import type { Effect, PlanEntry } from './report.ts';
 
-/** What the run may call, and the effect of each operation. */
 export class Plan {
   readonly #effects: Effects;
   readonly #entries: ReadonlyMap<Operation, PlanEntry>;
@@ -44,7 +43,6 @@ export class Plan {
     return items.find(({ collection }) => collection === path)?.name;
   }
 
-  /** The parameters of a path that name resources. */
   resourcesIn(operation: Operation): string[] {
     return this.#effects.resourcesIn(operation);
   }
@@ -59,7 +57,6 @@ export class Plan {
     return this.effectOf(operation) === 'change existing' && !operation.path.includes('{');
   }
 
-  /** Why an operation is not called. */
   reasonFor(operation: Operation): string | undefined {
     return this.#entries.get(operation)?.skipped;
   }
@@ -90,7 +87,6 @@ function patternOf(text: string): RegExp {
   return new RegExp(`^${text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`, 'i');
 }
 
-/** The operations with a call that succeeds, by ID. */
 type Known = ReadonlyMap<string, unknown>;
 
 /** The operation that creates what the path names, or the nearest of its parents, and the parameter that names it. */

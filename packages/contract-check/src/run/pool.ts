@@ -19,14 +19,11 @@ import {
   wordsOf,
 } from './names.ts';
 
-/** A resource that exists on the server. */
 export interface Known {
   readonly kinds: readonly string[];
-  /** The path of the operation that returned it. */
   readonly path: string;
   readonly row: JsonObject;
   readonly id: unknown;
-  /** The path parameters with which it was returned. */
   readonly parents: Call['path'];
   /** Whether this run created it. Only then may it be changed or deleted. */
   readonly isCreated: boolean;
@@ -39,7 +36,6 @@ type Sent = Pick<Call, 'path' | 'body'>;
 type Creation = 'yes' | 'unless there' | 'no';
 
 const maxIds = 60;
-/** Maximum number of values to return for one parameter. */
 const maxValues = 12;
 /** Limit that keeps memory constant in long runs. */
 const maxResources = 2000;
@@ -100,7 +96,6 @@ export class Pool {
     return all.filter(isObject).filter((row) => !isFailed(row));
   }
 
-  /** Excludes a deleted resource. */
   forget(id: unknown): void {
     this.#gone.add(String(id));
   }
@@ -144,14 +139,12 @@ export class Pool {
     return { ...Object.fromEntries(names.map((one) => [one, row[one] ?? innerIn(resource, one)])), ...parents };
   }
 
-  /** The resource that a value of a parameter identifies. */
   #identified(operation: Operation, name: string, value: unknown, resources: readonly Known[]): Known | undefined {
     for (const one of this.#named(operation, name, resources))
       if (identitiesIn(one, name).map(String).includes(String(value))) return one;
     return undefined;
   }
 
-  /** Values for a property of a body, best first. */
   forMember(operation: Operation, name: string, onlyCreated: boolean): unknown[] {
     const kinds = kindsOfOperation(this.#document, operation);
     const isLimited = this.#isLimited(operation);
@@ -205,7 +198,6 @@ export class Pool {
     return onlyCreated ? this.#resources.filter(({ isCreated }) => isCreated) : this.#resources;
   }
 
-  /** Whether an operation may refer only to what the run created. */
   #isLimited({ isReading }: Operation): boolean {
     return this.#isCareful && !isReading;
   }
@@ -268,7 +260,6 @@ export class Pool {
     }
   }
 
-  /** The first usable IDs, without duplicates. */
   #clean(values: readonly unknown[]): unknown[] {
     const isUsable = (one: unknown) => isKey(one) && !this.#gone.has(String(one));
     return [...new Set(values.filter(isUsable))].slice(0, maxValues);
@@ -314,7 +305,6 @@ function unwrapped(value: unknown): unknown {
   return inner.length === 1 ? inner[0] : value;
 }
 
-/** Whether a row of a response is an item that failed. */
 const isFailed = ({ error, status }: JsonObject) => isObject(error) || /^fail/i.test(String(status ?? ''));
 
 /** Whether the result of a create operation states that nothing was created. */

@@ -10,7 +10,6 @@ import { idOf, type Pool } from './pool.ts';
 
 const isDeclared = ({ node }: Operation) => extensionOf(node).effect === 'create';
 
-/** What proofs use of a run. */
 interface Run {
   readonly plan: Plan;
   readonly options: CheckOptions;
@@ -28,7 +27,6 @@ interface Run {
 export class Proofs {
   readonly #run: Run;
   readonly #proven = new Set<Operation>();
-  /** Why operations are not called again. */
   readonly #refuted = new Map<Operation, string>();
   /** The call under way of each operation that is not proven yet. */
   readonly #calls = new Map<Operation, Promise<unknown>>();
@@ -64,7 +62,6 @@ export class Proofs {
     return result;
   }
 
-  /** Whether a resource is read by itself, or in its list. */
   async #isFound(operation: Operation, target: string): Promise<boolean> {
     const { operations } = this.#run;
     const collection = itemOf(operation.path)?.collection ?? operation.path;

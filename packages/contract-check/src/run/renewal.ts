@@ -10,10 +10,8 @@ export interface Freshness {
   readonly keys: boolean;
 }
 
-/** Replaces all texts except keys. */
 export const atEveryDepth: Freshness = { depth: 9, keys: false };
 
-/** Replaces only the properties of the body itself. */
 export const atTheTop: Freshness = { depth: 1, keys: false };
 
 /** In the order of attempts: keys can depend on existing data, and deeper texts on each other. */

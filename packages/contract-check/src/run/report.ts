@@ -37,7 +37,6 @@ export const effects = ['read', 'create', 'change own', 'change existing', 'irre
 export type Effect = (typeof effects)[number];
 
 export interface PlanEntry {
-  /** The operation id. */
   readonly operation: string;
   readonly method: string;
   readonly path: string;
@@ -104,7 +103,6 @@ export interface Share {
   readonly all: number;
 }
 
-/** An item that the contract declares. */
 export interface CoverageItem {
   readonly kind: CoverageKind;
   readonly operation: string;
@@ -116,7 +114,6 @@ export interface CoverageItem {
   readonly place: Place | undefined;
 }
 
-/** Whether a run reached what it should. */
 export function isComplete({ stopped, shortfall }: Pick<Report, 'stopped' | 'shortfall'>): boolean {
   return stopped === undefined && shortfall === undefined;
 }

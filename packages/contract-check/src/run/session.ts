@@ -234,28 +234,6 @@ export class Session {
     return this.#exchange(operation, wire, { identity });
   }
 
-  /**
-   * Reports a difference that a check found, once it is confirmed by a second observation.
-   *
-   * @param again repeats the observation; returns the exchanges that show it, or undefined if it did not recur.
-   * @param found the finding in another exchange, whose text then describes that exchange.
-   */
-  async report(
-    candidate: Candidate,
-    exchanges: readonly Exchange[],
-    again?: () => Promise<readonly Exchange[] | undefined>,
-    found?: (last: Exchange) => Candidate | undefined,
-  ): Promise<void> {
-    if (this.registry.has(candidate.cause) || !this.includesCategory(ruleOf(candidate.check).category)) return;
-    const confirmed = again === undefined ? exchanges : await again();
-    if (confirmed === undefined) return this.registry.noteUnrepeated(candidate);
-    const shown = confirmed.length > 0 ? confirmed : exchanges;
-    const last = shown.at(-1);
-    // The text must describe the exchange that the report contains.
-    const latest = last && found?.(last);
-    this.registry.write(latest?.cause === candidate.cause ? latest : candidate, shown);
-  }
-
   /** Compares a response with its declaration. */
   #judged(exchange: Exchange): Candidate[] {
     const success = successIn(exchange);

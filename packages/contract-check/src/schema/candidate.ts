@@ -27,12 +27,10 @@ export interface Candidate {
   readonly neighbour?: unknown;
 }
 
-/** Values that violate a keyword. */
 export function breaking(keyword: string, parts: Iterable<unknown>, more: Partial<Candidate> = {}): Candidate {
   return { kind: 'break', keyword, parts, ...more };
 }
 
-/** Valid values at the boundary of a keyword. */
 export function bounding(keyword: string, parts: Iterable<unknown>, more: Partial<Candidate> = {}): Candidate {
   return { kind: 'bound', keyword, parts, ...more };
 }

@@ -69,7 +69,6 @@ export function* objects(values: Values, { shape, pointer }: Spot, object: JsonO
       });
 }
 
-/** The branches that the value matches. */
 export function* branches({ document }: Values, { matched, value }: Spot): Generator<Candidate> {
   for (const { choice, branch } of matched) {
     const { keyword, source } = choice;

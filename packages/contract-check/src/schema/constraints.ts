@@ -29,7 +29,6 @@ export function* candidatesAt(values: Values, spot: Spot): Generator<Candidate> 
   yield* noBranches(values, spot);
 }
 
-/** Values of other types; present, null, the default, and a value of each allowed type. */
 function* types({ shape, value, pointer }: Spot): Generator<Candidate> {
   const defaulted = shape.sources.find((one) => 'default' in one);
   if (defaulted !== undefined) yield bounding('default', [defaulted.default], { source: defaulted });
@@ -66,7 +65,6 @@ function* types({ shape, value, pointer }: Spot): Generator<Candidate> {
   }
 }
 
-/** Every value of `enum` and `const`, and values that these do not have. */
 function* words({ shape }: Spot): Generator<Candidate> {
   const listed = sourceOf(shape, 'enum') ?? shape.sources.find((one) => 'const' in one);
   const own = listed !== undefined && 'enum' in listed ? 'enum' : 'const';
@@ -91,7 +89,6 @@ function* words({ shape }: Spot): Generator<Candidate> {
   }
 }
 
-/** Limits of the size of texts, lists and objects. */
 function* sizes(values: Values, { value, shape, name }: Spot, source: JsonObject): Generator<Candidate> {
   const [unit, sized] =
     typeof value === 'string'

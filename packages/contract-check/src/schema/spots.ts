@@ -17,9 +17,7 @@ import type { MatchedBranch, Values } from './values.ts';
 /** A place in a valid value, with its schemas. */
 export interface Spot extends Open {
   readonly shape: Shape;
-  /** The whole value, which is valid. */
   readonly whole: unknown;
-  /** The branches that the value matches. */
   readonly matched: readonly MatchedBranch[];
 }
 
@@ -36,7 +34,6 @@ interface Open {
 
 /** A valid value that matches one branch of a choice. */
 interface BranchValue {
-  /** The pointer to the choice. */
   readonly pointer: string;
   readonly keyword: Choice['keyword'];
   readonly branch: number;

@@ -7,13 +7,11 @@ import { regularExpression } from '../document/patterns.ts';
 import { asNumbers, at, escapeSegment, isObject, isWithin, type JsonObject, parentOf, remembered } from '../json.ts';
 import { View } from './view.ts';
 
-/** A violation of a schema, at one keyword. */
 export interface Breach {
   /** JSON Pointer into the value. */
   readonly pointer: string;
   readonly keyword: string;
   readonly message: string;
-  /** The place of the keyword in the contract. */
   readonly place: Place | undefined;
 }
 
@@ -44,7 +42,6 @@ export class Validators {
     return remembered(ofDocuments, document, () => new Validators(document));
   }
 
-  /** All violations of the schema; empty if the value is valid. */
   breaches(schema: JsonObject, value: unknown, direction: Direction): Breach[] {
     return this.#errorsOf(schema, value, direction).map((error) => this.#breachOf(error));
   }

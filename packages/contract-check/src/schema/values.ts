@@ -35,7 +35,6 @@ interface Generation {
   budget: number;
   /** The enclosing shapes. A recursive schema gets only its required parts. */
   readonly around: Shape[];
-  /** The branches to choose. */
   readonly picks: ReadonlyMap<Choice, number>;
   /** Whether parts have the values of their examples. */
   readonly isExample: boolean;
@@ -128,7 +127,6 @@ export class Values {
     return this.#generate(schemas, name, { ...this.#generation('request', extent, dice(seed)), picks });
   }
 
-  /** Whether a value is valid for schemas, which may be generated ones. */
   acceptedBy(schemas: readonly JsonObject[], value: unknown): boolean {
     return schemas.every((schema) => this.accepts(schema, value));
   }
@@ -328,7 +326,6 @@ export class Values {
   }
 }
 
-/** Whether a value gets only its required parts. */
 function isMinimal(shape: Shape, { extent, around, budget }: Generation): boolean {
   return extent === 'least' || around.length >= deepest || budget <= 0 || isRecursive(shape, around);
 }
@@ -339,7 +336,6 @@ function isRecursive({ sources }: Shape, around: readonly Shape[]): boolean {
   return telling.length > 0 && telling.every((one) => around.some((outer) => outer.sources.includes(one)));
 }
 
-/** The discriminator values of the matching branch. */
 function discriminatorValues({ discriminators, sources }: Shape): Map<string, string> {
   return new Map(
     discriminators.flatMap(({ propertyName, values }) => {

@@ -39,7 +39,6 @@ export function hostileOf(values: Values, schema: JsonObject, value: unknown, li
   return new Search(values, schema, value, 'hostile').variants(limit);
 }
 
-/** A search for the variants of one kind in all places of a value. */
 class Search {
   readonly #values: Values;
   readonly #schema: JsonObject;
@@ -120,7 +119,6 @@ class Search {
       .find((whole) => this.#accepts(whole));
   }
 
-  /** The value with a part that was found to fit a candidate. */
   #variantOf(spot: Spot, { keyword, detail, pointer, source, place }: Complete, part: unknown): Variant {
     const value = spot.write(part);
     const limit = shortened(source?.[keyword]);
@@ -135,7 +133,6 @@ class Search {
   }
 }
 
-/** A candidate with its default values. */
 type Complete = Candidate & Pick<Variant, 'detail' | 'pointer'>;
 
 /** Keywords whose violation is reported at other keywords, such as those of the nearest branch. */

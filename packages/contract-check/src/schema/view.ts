@@ -5,7 +5,6 @@ import { escapeSegment, isJson, isObject, type JsonObject } from '../json.ts';
 
 /** What a contract declares about the values at one place: the parts of all branches, any of which can match. */
 export class View {
-  /** The schemas that declare it: none if nothing does. */
   readonly schemas: readonly JsonObject[];
   readonly #document: OpenApiDocument;
   readonly #shape: Shape;
@@ -16,11 +15,10 @@ export class View {
     this.#shape = wholeShapeOf(document, ...schemas);
   }
 
-  static of(document: OpenApiDocument, schema: JsonObject | undefined): View {
+  static of(document: OpenApiDocument, schema?: JsonObject): View {
     return new View(document, schema === undefined ? [] : [schema]);
   }
 
-  /** The body that an operation accepts. */
   static ofRequest(document: OpenApiDocument, operation: Operation): View {
     return View.of(document, requestSchema(operation));
   }
@@ -44,12 +42,10 @@ export class View {
     return this.#shape.sources;
   }
 
-  /** The names of declared properties. */
   get names(): string[] {
     return [...this.#shape.properties.keys()];
   }
 
-  /** A property that is declared by name. */
   member(name: string): View {
     return new View(this.#document, this.#shape.properties.get(name) ?? []);
   }
@@ -64,7 +60,6 @@ export class View {
     return new View(this.#document, [...this.#shape.properties.values()].flat().slice(0, 4));
   }
 
-  /** The items of a list. */
   get items(): View {
     return new View(this.#document, this.#shape.items ?? []);
   }
@@ -79,12 +74,10 @@ export class View {
     return this.parts.some((part) => part[keyword] === true);
   }
 
-  /** Whether a property must be present. */
   requires(name: string): boolean {
     return this.#shape.required.has(name);
   }
 
-  /** Whether the value is a list. */
   get isList(): boolean {
     return this.#shape.types.has('array') && this.#shape.items !== undefined;
   }
@@ -97,7 +90,6 @@ export class View {
     return this.#shape.enum !== undefined;
   }
 
-  /** The values of `enum` in all parts. */
   get words(): unknown[] {
     return this.parts.flatMap(({ enum: words }) => (Array.isArray(words) ? words : []));
   }
@@ -124,7 +116,6 @@ export function responseSchema({ responses }: Operation, status?: number): JsonO
   return response?.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
 }
 
-/** An object in a value, with what the contract declares about it. */
 export interface Viewed {
   readonly pointer: string;
   readonly object: JsonObject;

@@ -76,9 +76,7 @@ export function joined(
   };
 }
 
-/** What a slot filters by. */
 interface Meaning extends Match {
-  /** The name of the operator. */
   readonly name: string;
   /** Whether the contract declares it, so that days are days in UTC. */
   readonly isDeclared?: boolean;
@@ -125,11 +123,9 @@ function meaningOf({ declared }: Listing, { properties }: FullList, slot: Slot):
   return reference && { ...reference, isExact: false, name: 'is' };
 }
 
-/** A comparison of a property that a request can contain. */
 interface Comparison {
   readonly slot: Slot;
   readonly property: Property;
-  /** The name of the operator. */
   readonly name: string;
   readonly operator: Operator;
   readonly hasUtcDays: boolean;
@@ -205,7 +201,6 @@ function otherForms(value: unknown): unknown[] {
   return typeof value === 'number' || typeof value === 'boolean' ? [String(value)] : [];
 }
 
-/** Values that no row has. */
 function unusedValues(
   { session, operation }: Listing,
   list: FullList,

@@ -1,4 +1,5 @@
-import { type Difference, valued } from '../observe.ts';
+import { jsonText } from '../../../json.ts';
+import { collected, type Difference, type Differences, valued } from '../../observe.ts';
 import { type Condition, type Conditions, filterConditions, joined, splits } from './conditions.ts';
 import {
   type FullList,
@@ -10,14 +11,14 @@ import {
   type Page,
   shown,
 } from './listing.ts';
-import { searchConditions } from './search.ts';
+import { inOtherCase } from './operators.ts';
 import { isInside, type Slot } from './slots.ts';
+import { distinct, folded, mentions, valueIn } from './values.ts';
 
 /** Maximum number of filters to check across pages, and of pages of each. */
 const maxPaged = 4;
 const maxPages = 6;
 
-/** Checks of filters: each alone, two combined, some across pages, and the free-text search. */
 export function filterChecks({ listing, list }: ListSubject): ListCheck[] {
   const { size, search } = listing.controls;
   if (listing.declared.filters === false || list.rows.length === 0) return [];
@@ -30,51 +31,50 @@ export function filterChecks({ listing, list }: ListSubject): ListCheck[] {
   const searched = search === undefined || list.rows.length < 2 ? [] : searchConditions({ listing, list }, search);
   const alone = ofColumns.map((condition) => ({ conditions: [condition], least: 1 }));
   return [
-    ...paged.map((condition) => ({
-      describe: 'Later pages of a filtered list match as well.',
-      run: (subject: ListSubject) => filteredPages(subject, condition),
-    })),
-    ...[...together(list, sure), ...simple, ...alone, ...searched].map((conditions) => ({
-      describe: 'Every returned row matches, no matching row is missing, and the total is correct.',
-      run: (subject: ListSubject) => filtered(subject, conditions),
-    })),
+    ...paged.map(
+      (condition): ListCheck =>
+        (subject) =>
+          filteredPages(subject, condition),
+    ),
+    ...[...together(list, sure), ...simple, ...alone, ...searched].map((conditions): ListCheck => {
+      return (subject) => filtered(subject, conditions);
+    }),
   ];
 }
 
-async function filtered(subject: ListSubject, { conditions, least }: Conditions): Promise<Difference[]> {
+/** Every returned row matches, no matching row is missing, and the total is correct. */
+async function* filtered(subject: ListSubject, { conditions, least }: Conditions): Differences {
   const found: Difference[] = [];
   for (const condition of conditions) {
-    if (found.length < least) found.push(...(await filteredOnce(subject, condition)));
+    if (found.length < least) found.push(...(await collected(filteredOnce(subject, condition))));
   }
-  return found.length < least ? [] : found.slice(0, 1);
+  if (found.length >= least) yield* found.slice(0, 1);
 }
 
-async function filteredOnce(
-  { listing, list }: ListSubject,
-  { slot, settings, label, holds, tolerated = 0 }: Condition,
-): Promise<Difference[]> {
+async function* filteredOnce({ listing, list }: ListSubject, condition: Condition): Differences {
+  const { slot, settings, label, holds, tolerated = 0 } = condition;
   const page = await listing.page([...listing.widest, ...settings]);
   const exchanges = [...list.exchanges, page.exchange];
   const keys = page.rows.map(list.keyOf);
   const wrong = page.rows.filter((row) => holds(row) === false);
   if (wrong.length > tolerated)
-    return finding(listing, 'filter-ignored', slot, {
+    return yield finding(listing, 'filter-ignored', slot, {
       expected: `only rows with ${label}`,
       actual: `of ${page.rows.length} rows, these do not match: ${shown(wrong.map(list.keyOf))}`,
       exchanges,
     });
-  if (!isUncut(listing, list, page)) return [];
+  if (!isUncut(listing, list, page)) return;
   const missing = list.rows.filter((row) => holds(row) === true && !keys.includes(list.keyOf(row)));
   if (missing.length > 0)
-    return finding(listing, 'filter-lost', slot, {
+    return yield finding(listing, 'filter-lost', slot, {
       expected: `all rows with ${label}`,
       actual: `without ${shown(missing.map(list.keyOf))}`,
       exchanges,
     });
   const [total] = page.metadata.totals;
   const isCounted = listing.declared.total !== false && list.pages[0]?.metadata.totals[0]?.value === list.rows.length;
-  if (!isCounted || total === undefined || total.value === page.rows.length) return [];
-  return finding(listing, 'filter-total', slot, { ...valued(total.name, page.rows.length, total.value), exchanges });
+  if (isCounted && total !== undefined && total.value !== page.rows.length)
+    yield finding(listing, 'filter-total', slot, { ...valued(total.name, page.rows.length, total.value), exchanges });
 }
 
 /** Whether a page definitely contains all matching rows: it is not full, and no further page is indicated. */
@@ -98,21 +98,58 @@ function together(list: FullList, conditions: readonly Condition[]): Conditions[
   });
 }
 
-async function filteredPages(
-  { listing, list }: ListSubject,
-  { slot, settings: own, label, holds }: Condition,
-): Promise<Difference[]> {
+/** Later pages of a filtered list match as well. */
+async function* filteredPages({ listing, list }: ListSubject, condition: Condition): Differences {
+  const { slot, settings: own, label, holds } = condition;
   const settings = [...listing.widest, ...own, ...listing.sized(1)];
   // A list that links its pages may have positions as well.
   for (const way of ['linked', 'positioned'] as const) {
     const pages = await listing.pages(settings, maxPages, way);
     const wrong = pages.find(({ rows }) => rows.some((row) => holds(row) === false));
-    if (wrong !== undefined)
-      return finding(listing, 'filter-page', slot, {
-        expected: `only rows with ${label}`,
-        actual: shown(wrong.rows.map(list.keyOf)),
-        exchanges: pages.map(({ exchange }) => exchange),
-      });
+    if (wrong === undefined) continue;
+    const facts = { expected: `only rows with ${label}`, actual: shown(wrong.rows.map(list.keyOf)) };
+    return yield finding(listing, 'filter-page', slot, { ...facts, exchanges: pages.map(({ exchange }) => exchange) });
   }
-  return [];
+}
+
+/** A word that no row contains, and words of searched properties, which must find their rows. */
+function searchConditions({ listing, list }: ListSubject, search: Slot): Conditions[] {
+  const { session, operation } = listing;
+  const { searches, ignoresCase, parts } = search.declared;
+  const condition = (text: string, holds: Condition['holds']): Condition => {
+    return { slot: search, settings: [[search, text]], label: `the text ${jsonText(text)}`, holds };
+  };
+  const unknown = `zq${Math.abs(session.seedFor(`${operation.id} ${search.name} word`)).toString(36)}xv`;
+  const searched = Array.isArray(searches)
+    ? list.properties.filter(({ name }) => searches.includes(name))
+    : list.properties.filter(({ name }) => /^(?:name|title|displayName|display_name)$/.test(name)).slice(0, 1);
+  const words = searched.map((property) => {
+    // The fewer rows contain a word in other properties, the more specific it is.
+    const elsewhere = (word: string) =>
+      list.rows.filter((row) => mentions({ ...row, [property.path[0] ?? '']: '' }, word)).length;
+    const all = [...new Set(distinct(list.rows, property).flatMap(longestWord))];
+    return all
+      .sort((one, other) => elsewhere(one) - elsewhere(other))
+      .slice(0, 2)
+      .map((word) => {
+        const cut = parts === true && word.length > 4 ? word.slice(1) : word;
+        const text = folded(cut);
+        return condition(ignoresCase === true ? inOtherCase(cut) : cut, (row) => {
+          const value = folded(valueIn(row, property));
+          return parts === true
+            ? value.includes(text) || undefined
+            : value.split(/[^a-z\d]+/).includes(text) || undefined;
+        });
+      });
+  });
+  return [
+    { conditions: [{ ...condition(unknown, () => false), tolerated: list.rows.length - 1 }], least: 1 },
+    // One word may be a stop word.
+    ...words.map((conditions) => ({ conditions, least: 2 })),
+  ];
+}
+
+function longestWord(value: unknown): string[] {
+  const words = typeof value === 'string' ? value.match(/[A-Za-z]{4,}/g) : null;
+  return [...(words ?? [])].sort((left, right) => right.length - left.length).slice(0, 1);
 }

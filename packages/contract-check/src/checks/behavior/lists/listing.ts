@@ -7,12 +7,10 @@ import { isObject, type JsonObject, jsonText } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
 import { isOwnId, type Rows, rowsIn, rowsOf } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
-import type { CheckContext } from '../../check.ts';
-import { type BehaviorCheck, type Difference, differ, type Facts, need } from '../observe.ts';
+import { type CheckContext, type Difference, type Differences, differ, type Facts, need } from '../../observe.ts';
 import { type Controls, controlsOf, type ListMetadata, listMetadataOf, placed, type Slot, slotsOf } from './slots.ts';
 import { type Property, propertiesOf } from './values.ts';
 
-/** Request values by slot. */
 export type Settings = readonly (readonly [slot: Slot, value: unknown])[];
 
 export interface Page {
@@ -36,7 +34,6 @@ export interface FullList {
   readonly properties: readonly Property[];
 }
 
-/** Limits of reading a whole list. */
 const maxPages = 5;
 const maxRows = 500;
 
@@ -50,7 +47,6 @@ export class Listing {
   readonly rowSchema: JsonObject | undefined;
   readonly slots: readonly Slot[];
   readonly controls: Controls;
-  /** What `x-contract-check` declares about the operation. */
   readonly declared: JsonObject;
   /** Remaining requests for checks. The limit keeps one list from using the time of all. */
   left = 150;
@@ -126,7 +122,6 @@ export class Listing {
     return need(await this.read(settings));
   }
 
-  /** The response of any kind. */
   async request(settings: Settings, identity: Identity = 'caller'): Promise<Exchange | undefined> {
     const call = this.callOf(settings);
     this.left -= call === undefined ? 0 : 1;
@@ -150,7 +145,6 @@ export class Listing {
     return this.read([...settings.filter(([one]) => one !== position && one !== slot), [slot, next.value]]);
   }
 
-  /** The page at an address in a response. */
   async addressed(address: string): Promise<Page | undefined> {
     this.left -= 1;
     const { pathname, search } = new URL(address);
@@ -160,7 +154,6 @@ export class Listing {
     return this.pageOf(await this.session.send({ ...this.base, raw: { path, query: search.slice(1) } }, { isJudged }));
   }
 
-  /** The page after others by its position. */
   async positioned(pages: readonly Page[], settings: Settings): Promise<Page | undefined> {
     const { position } = this.controls;
     if (position === undefined) return undefined;
@@ -207,17 +200,8 @@ export class Listing {
     const exchanges = pages.map(({ exchange }) => exchange);
     const properties = propertiesOf(this.document, rows, this.rowSchema);
     const { exchange } = pages.at(-1) ?? first;
-    return {
-      rows,
-      keyOf,
-      keys: rows.map(keyOf),
-      isComplete,
-      pages,
-      exchanges,
-      exchange,
-      properties,
-      rowSchema: this.rowSchema,
-    };
+    const keys = rows.map(keyOf);
+    return { rows, keyOf, keys, isComplete, pages, exchanges, exchange, properties, rowSchema: this.rowSchema };
   }
 
   /** Whether no rows follow, according to the response or because the page is not full. */
@@ -235,12 +219,12 @@ export interface ListSubject {
   readonly list: FullList;
 }
 
-export type ListCheck = Omit<BehaviorCheck<ListSubject>, 'name'>;
+export type ListCheck = (subject: ListSubject) => Differences;
 
 /** A difference that is about a parameter, or about the operation as a whole. */
-export function finding({ operation }: Listing, check: CheckName, slot: Slot | undefined, facts: Facts): Difference[] {
+export function finding({ operation }: Listing, check: CheckName, slot: Slot | undefined, facts: Facts): Difference {
   const about = slot === undefined ? '' : `${slot.place} ${slot.name}`;
-  return [differ(check, operation, about, { node: slot?.source, ...facts })];
+  return differ(check, operation, about, { node: slot?.source, ...facts });
 }
 
 /** Reads a list, up to a few pages; undefined if it cannot be read. */
@@ -269,7 +253,6 @@ function repeats(pages: readonly Page[], page: Page): boolean {
   return page.rows.length === 0 || page.rows.some((row) => known.has(keyOf(row)));
 }
 
-/** The call without its optional parts. */
 function withoutOptional(session: Session, call: Call): Call {
   const needed = new Set(call.operation.parameters.filter(({ required }) => required).map(({ name }) => name));
   const query = Object.fromEntries(Object.entries(call.query).filter(([name]) => needed.has(name)));

@@ -1,13 +1,23 @@
 import type { Operation } from '../../../document/operation.ts';
+import { jsonText } from '../../../json.ts';
 import { isCreating, isReadingPost, kindsOfOperation, lastParameter } from '../../../run/names.ts';
 import { eachOperation } from '../../../run/parallel.ts';
-import type { CheckContext } from '../../check.ts';
-import { observe } from '../observe.ts';
-import { defaultChecks } from './defaults.ts';
+import { type CheckContext, collected, type Differences, needs, observe } from '../../observe.ts';
 import { filterChecks } from './filters.ts';
-import { isSameSet, type ListCheck, Listing, type ListSubject } from './listing.ts';
+import {
+  finding,
+  isSameSequence,
+  isSameSet,
+  keyFor,
+  type ListCheck,
+  Listing,
+  type ListSubject,
+  type Page,
+  shown,
+} from './listing.ts';
 import { orderChecks } from './order.ts';
 import { pagingChecks } from './paging.ts';
+import type { Slot } from './slots.ts';
 
 /** With fewer rows, paging and order cannot be checked reliably. */
 const enoughRows = 5;
@@ -37,17 +47,17 @@ async function checkList(context: CheckContext, original: Listing): Promise<void
 }
 
 /** Confirms a difference only if the list, which is read again, did not change in between. */
-async function run({ listing, list }: ListSubject, { applies, run: check }: ListCheck): Promise<void> {
-  if (listing.isOver || applies?.({ listing, list }) === false) return;
-  await observe(listing.session, listing.operation, async (turn) => {
-    if (turn === 'one') return check({ listing, list }, turn);
+async function run({ listing, list }: ListSubject, check: ListCheck): Promise<void> {
+  if (listing.isOver) return;
+  await observe(listing.session, listing.operation, async function* (turn): Differences {
+    if (turn === 'one') return yield* check({ listing, list });
     const { left } = listing;
     const before = await listing.walk();
-    const found = before && (await check({ listing, list: before }, turn));
-    const after = found?.length ? await listing.walk() : undefined;
+    const found = before ? await collected(check({ listing, list: before })) : [];
+    const after = found.length > 0 ? await listing.walk() : undefined;
     // What confirms a difference does not count.
     listing.left = left;
-    return before && after && isSameSet(before.keys, after.keys) ? found : undefined;
+    if (before && after && isSameSet(before.keys, after.keys)) yield* found;
   });
 }
 
@@ -88,4 +98,37 @@ function creatorsOf({ session, requests }: CheckContext, operation: Operation): 
     .filter((one) => isOwn(one) || kindsOf(one).some((kind) => kinds.has(kind)))
     .sort((left, right) => Number(isOwn(right)) - Number(isOwn(left)))
     .slice(0, 3);
+}
+
+/** Omitting a parameter must equal sending its default. */
+function defaultChecks({ listing: { slots, declared } }: ListSubject): ListCheck[] {
+  const optional = slots.filter(
+    (slot) =>
+      (slot.default ?? undefined) !== undefined &&
+      !slot.isRequired &&
+      slot.declared.default !== false &&
+      // Defaults within an omitted object do not apply.
+      !(slot.path.length > 1 && slot.place === 'body'),
+  );
+  return (declared.default === false ? [] : optional).map((slot) => (subject) => sameAsDefault(subject, slot));
+}
+
+async function* sameAsDefault({ listing }: ListSubject, slot: Slot): Differences {
+  const explicit = await listing.page([[slot, slot.default]]);
+  const omitted = await listing.page([]);
+  const keyOf = keyFor([...explicit.rows, ...omitted.rows]);
+  const isSameRows = isSameSequence(explicit.rows.map(keyOf), omitted.rows.map(keyOf));
+  const texts = ({ rows, metadata: { totals, hasMore } }: Page) => [
+    isSameRows ? '' : shown(rows.map(keyOf)),
+    totals[0] === undefined ? 'no total' : `a total of ${totals[0].value}`,
+    hasMore === undefined ? '' : hasMore.value ? 'more rows follow' : 'no more rows follow',
+  ];
+  const [expected, actual] = [texts(explicit), texts(omitted)];
+  const at = expected.findIndex((text, index) => text !== actual[index]);
+  needs(at >= 0);
+  yield finding(listing, 'default-ignored', slot, {
+    expected: `as with ${jsonText(slot.default)}: ${expected[at]}`,
+    actual: actual[at] ?? '',
+    exchanges: [explicit.exchange, omitted.exchange],
+  });
 }

@@ -2,7 +2,7 @@ import { type Shape, shapeOf } from '../../../document/shape.ts';
 import { isObject, type JsonObject, jsonText } from '../../../json.ts';
 import { wordsOf } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
-import { type Difference, text } from '../observe.ts';
+import { type Difference, type Differences, text } from '../../observe.ts';
 import { isSurelyShown } from './conditions.ts';
 import {
   type FullList,
@@ -35,7 +35,6 @@ interface Ordering {
   settings(keys: readonly OrderKey[]): Settings;
 }
 
-/** The orders that a request can ask for. */
 function orderingOf(listing: Listing, properties: readonly Property[]): Ordering | undefined {
   const { controls, declared, document } = listing;
   const { order: slot, direction } = controls;
@@ -102,7 +101,6 @@ interface Parts extends Partial<Direction> {
   readonly field: string;
 }
 
-/** The field and the direction of a unit. */
 function partsOf(unit: unknown): Parts {
   if (isObject(unit)) {
     const members = Object.entries(unit);
@@ -174,16 +172,17 @@ function breaches(
   const { place, one, other } = breach;
   const isOfNulls = one === null || other === null;
   const check = isOfNulls ? 'order-nulls' : place > 0 ? 'order-ties' : 'order-ignored';
-  return finding(listing, check, listing.controls.order, {
-    expected: `order by ${keys.map(({ label, isDescending }) => `${label}${isDescending ? ' descending' : ''}`).join(', ')}`,
-    actual: `${text(one)} is before ${text(other)}`,
-    exchanges: pages.map(({ exchange }) => exchange),
-  });
+  return [
+    finding(listing, check, listing.controls.order, {
+      expected: `order by ${keys.map(({ label, isDescending }) => `${label}${isDescending ? ' descending' : ''}`).join(', ')}`,
+      actual: `${text(one)} is before ${text(other)}`,
+      exchanges: pages.map(({ exchange }) => exchange),
+    }),
+  ];
 }
 
 const maxProperties = 8;
 
-/** Checks of the order: each property in both directions, the position of nulls, and ties. */
 export function* orderChecks({ listing, list }: ListSubject): Generator<ListCheck> {
   const sorted = declaredKeys(list, listing.declared.sorted).map(({ isDescending = false, ...key }) => ({
     ...key,
@@ -191,19 +190,15 @@ export function* orderChecks({ listing, list }: ListSubject): Generator<ListChec
   }));
   const { order, direction } = listing.controls;
   if (listing.declared.order !== false && (order ?? direction) === undefined && sorted.length > 0)
-    yield {
-      describe: 'The list has its declared order.',
-      run: async (subject) => breaches(subject, subject.list.rows, sorted, subject.list.pages),
+    yield async function* declaredOrder(subject) {
+      yield* breaches(subject, subject.list.rows, sorted, subject.list.pages);
     };
   const tells = (property: Property) => {
     const values = distinct(list.rows, property);
     return values.length > 1 && values.every(isScalar) && !isNamed(property);
   };
   if (order === undefined && direction !== undefined)
-    yield {
-      describe: 'A list that has only a direction follows it by one of its properties.',
-      run: (subject) => directed(subject, direction, list.properties.filter(tells)),
-    };
+    yield (subject) => directed(subject, direction, list.properties.filter(tells));
   const ordering = orderingOf(listing, list.properties);
   if (ordering === undefined) return;
   const telling = [...new Set(ordering.keys.map(({ property }) => property))].filter(tells);
@@ -219,19 +214,11 @@ export function* orderChecks({ listing, list }: ListSubject): Generator<ListChec
     ...[...new Map(nulls.map((one) => [`${one.isDescending} ${one.nulls}`, one])).values()].map((key) => [key]),
     ...tiePairs(list, ordering, tells),
   ];
-  for (const keys of requests)
-    yield {
-      describe: 'A page has the requested order, with nulls and ties where the request or the contract has them.',
-      run: (subject) => ordered(subject, ordering, keys),
-    };
+  for (const keys of requests) yield (subject) => ordered(subject, ordering, keys);
 }
 
 /** Whether all properties by which a page is ordered have the opposite of the requested direction. */
-async function directed(
-  subject: ListSubject,
-  direction: Slot,
-  properties: readonly Property[],
-): Promise<Difference[] | undefined> {
+async function* directed(subject: ListSubject, direction: Slot, properties: readonly Property[]): Differences {
   const { listing } = subject;
   for (const word of direction.shape.enum ?? []) {
     const way = directionOf(word);
@@ -244,25 +231,24 @@ async function directed(
       );
     const [own, opposite] = [against(way.isDescending), against(!way.isDescending)];
     const place = opposite.findIndex((found) => found.length === 0);
-    if (place >= 0 && own.every((found) => found.length > 0)) return own[place];
+    if (place >= 0 && own.every((found) => found.length > 0)) return yield* own[place] ?? [];
   }
-  return [];
 }
 
-/** The keys of a property: ascending, descending, and without a direction. */
 function keysOf(ordering: Ordering, property: Property): OrderKey[] {
   const own = ordering.keys.filter((key) => key.property === property && key.nulls === undefined);
   return [false, true, undefined].flatMap((way) => own.find((key) => key.isDescending === way) ?? []);
 }
 
-async function ordered(subject: ListSubject, ordering: Ordering, keys: readonly OrderKey[]): Promise<Difference[]> {
+/** A page has the requested order, with nulls and ties where the request or the contract has them. */
+async function* ordered(subject: ListSubject, ordering: Ordering, keys: readonly OrderKey[]): Differences {
   const { listing, list } = subject;
   const page = await listing.page([...listing.widest, ...ordering.settings(keys)]);
   // Without a declared direction, ties are ascending; a descending order may reverse them.
   const ascending = keys.some(({ isDescending }) => isDescending === false) ? false : undefined;
   const ties = declaredKeys(list, listing.declared.ties);
   const last = ties.map((key) => ({ ...key, isDescending: key.isDescending ?? ascending }));
-  return breaches(subject, page.rows, [...keys, ...last], [page]);
+  yield* breaches(subject, page.rows, [...keys, ...last], [page]);
 }
 
 /** Two keys for each direction of the second, where rows with the same first key differ in the second. */

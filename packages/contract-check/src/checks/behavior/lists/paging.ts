@@ -1,6 +1,6 @@
-import { isKey, jsonText } from '../../../json.ts';
+import { isKey, type JsonObject, jsonText } from '../../../json.ts';
 import { kindOfReference } from '../../../run/names.ts';
-import { type Difference, need, valued } from '../observe.ts';
+import { type Difference, type Differences, need, needs, valued } from '../../observe.ts';
 import {
   type FullList,
   finding,
@@ -46,18 +46,19 @@ function meaningsOf({ declared }: Listing, { name, default: fallback, shape: { m
   });
 }
 
-/** A page that was requested with a size, and the row that it starts with. */
 interface Sized {
   readonly page: Page;
   readonly start: number;
   readonly size: number;
-  /** The position in the request. */
   readonly position?: { readonly of: Meaning['paging']; readonly value: number };
 }
 
 /** Requests positions at the start, in the middle, at the end and beyond it. One of their meanings must explain all. */
-async function positions({ listing, list }: ListSubject): Promise<Difference[]> {
-  const position = need(listing.controls.position);
+async function* positions({ listing, list }: ListSubject): Differences {
+  const { declared, controls } = listing;
+  const position = need(controls.position);
+  needs(controls.size !== undefined && declared.paging !== false && declared.paging !== 'cursor');
+  needs(list.rows.length > 1);
   const all = list.rows.length;
   const requests: { readonly page: Page; readonly value: number; readonly size: number }[] = [];
   for (const value of new Set([0, 1, 2, all - 1, all + 3]))
@@ -81,11 +82,11 @@ async function positions({ listing, list }: ListSubject): Promise<Difference[]> 
   const fitting = possible.filter(({ wrong }) => wrong.length === 0);
   if (fitting.length > 0 || possible.length === 0) {
     const told = fitting.map(({ meaning }) => metadataDifferences(listing, list, placed(meaning)));
-    return told.every((one) => one.length > 0) ? (told[0] ?? []) : [];
+    return yield* told.every((one) => one.length > 0) ? (told[0] ?? []) : [];
   }
   const best = need(possible.sort((left, right) => left.wrong.length - right.wrong.length)[0]);
   const { page, value, size, start } = need(best.wrong[0]);
-  return finding(listing, start >= all ? 'page-beyond' : 'page-position', position, {
+  yield finding(listing, start >= all ? 'page-beyond' : 'page-position', position, {
     expected: `${position.name}=${value} is ${best.meaning.name}: ${shown(list.keys.slice(start, start + size))}`,
     actual: shown(page.rows.map(list.keyOf)),
     exchanges: [...list.exchanges, page.exchange],
@@ -113,13 +114,12 @@ function countDifferences(listing: Listing, list: FullList, requests: readonly S
       // The size of a page that is not full can be that of its rows.
       if (!expected || value === expected || (of === 'size' && value === rows.length)) continue;
       const exchanges = [...list.exchanges, exchange];
-      return finding(listing, 'page-total', undefined, { ...valued(name, expected, value), exchanges });
+      return [finding(listing, 'page-total', undefined, { ...valued(name, expected, value), exchanges })];
     }
   }
   return [];
 }
 
-/** Every total must be the number of all rows. */
 function totalDifferences(listing: Listing, list: FullList, pages: readonly Page[]): Difference[] {
   const { size, position, cursor, total } = listing.controls;
   if (listing.declared.total === false || !list.isComplete) return [];
@@ -129,12 +129,11 @@ function totalDifferences(listing: Listing, list: FullList, pages: readonly Page
   for (const { metadata, exchange } of pages) {
     const wrong = metadata.totals.find(({ name, value }) => value !== all && isCount(name));
     const exchanges = [...list.exchanges, exchange];
-    if (wrong) return finding(listing, 'page-total', total, { ...valued(wrong.name, all, wrong.value), exchanges });
+    if (wrong) return [finding(listing, 'page-total', total, { ...valued(wrong.name, all, wrong.value), exchanges })];
   }
   return [];
 }
 
-/** A response must indicate correctly whether more rows follow. */
 function moreDifferences(listing: Listing, list: FullList, requests: readonly Sized[]): Difference[] {
   const slot = listing.controls.cursor ?? listing.controls.position;
   for (const { page, start, size } of requests) {
@@ -144,8 +143,9 @@ function moreDifferences(listing: Listing, list: FullList, requests: readonly Si
     if (!list.isComplete && end >= list.rows.length) continue;
     const follow = end < list.rows.length && rows.length > 0;
     const left = follow ? `${list.rows.length - end} rows follow` : 'no rows follow';
-    const differs = (check: 'page-more' | 'page-next', expected: string, actual: string) =>
-      finding(listing, check, slot, { expected, actual, exchanges: [exchange] });
+    const differs = (check: 'page-more' | 'page-next', expected: string, actual: string) => [
+      finding(listing, check, slot, { expected, actual, exchanges: [exchange] }),
+    ];
     if (hasMore !== undefined && hasMore.value !== follow && rows.length > 0)
       return differs('page-more', left, `${hasMore.name} is the opposite after ${end} of ${list.rows.length} rows`);
     if (!follow && next !== undefined && rows.length < size && list.isComplete)
@@ -168,9 +168,10 @@ function mustNameNext({ operation, controls }: Listing, { metadata }: Page): boo
   return controls.cursor !== undefined && metadata.namesNext && controls.position === undefined;
 }
 
-/** Requests pages of several sizes. */
-async function sizes({ listing, list }: ListSubject): Promise<Difference[] | undefined> {
+/** A page has the requested number of rows, starting with the first. */
+async function* sizes({ listing, list }: ListSubject): Differences {
   const slot = need(listing.controls.size);
+  needs(list.rows.length > 1);
   const all = list.rows.length;
   const requests: Sized[] = [];
   // Requesting a maximum that exceeds the list returns only the list.
@@ -179,28 +180,29 @@ async function sizes({ listing, list }: ListSubject): Promise<Difference[] | und
     const page = size > maximum ? undefined : await listing.read([...listing.widest, ...listing.sized(size)]);
     if (page !== undefined) requests.push({ page, start: 0, size });
   }
-  if (requests.length === 0) return undefined;
-  const wrong = requests.flatMap(({ page, size }) => {
+  for (const { page, size } of requests) {
     const keys = page.rows.map(list.keyOf);
     const expected = list.keys.slice(0, size);
-    if (isSameSequence(keys, expected) || (!list.isComplete && size > all)) return [];
-    return finding(listing, keys.length === expected.length ? 'page-rows' : 'page-size', slot, {
+    if (isSameSequence(keys, expected) || (!list.isComplete && size > all)) continue;
+    yield finding(listing, keys.length === expected.length ? 'page-rows' : 'page-size', slot, {
       expected: `for a size of ${size}: ${shown(expected)}`,
       actual: shown(keys),
       exchanges: [...list.exchanges, page.exchange],
     });
-  });
-  return [...wrong.slice(0, 1), ...metadataDifferences(listing, list, requests)];
+    break;
+  }
+  yield* metadataDifferences(listing, list, requests);
 }
 
-/** Reads the pages that responses link, up to the end. */
-async function linkedPages({ listing, list }: ListSubject): Promise<Difference[] | undefined> {
+/** The pages that responses link are disjoint, complete and in the order of the list. */
+async function* linkedPages({ listing, list }: ListSubject): Differences {
   const { cursor, position, size: slot } = listing.controls;
+  needs(listing.declared.paging !== false && list.rows.length > 1);
   const size = Math.min(largest(need(slot)), Math.max(1, Math.ceil(list.rows.length / 4)));
   const settings = [...listing.widest, ...listing.sized(size)];
   const most = list.rows.length / size + 3;
   const read = await listing.pages(settings, most, 'linked');
-  if (read.length === 1 && read[0]?.metadata.namesNext !== true) return undefined;
+  needs(read.length > 1 || read[0]?.metadata.namesNext === true);
   const keys = read.flatMap(({ rows }) => rows.map(list.keyOf));
   const exchanges = read.map(({ exchange }) => exchange);
   const repeated = firstRepeated(list.keys) === undefined ? firstRepeated(keys) : undefined;
@@ -211,74 +213,53 @@ async function linkedPages({ listing, list }: ListSubject): Promise<Difference[]
   ) => finding(listing, check, cursor, { expected, actual, exchanges });
   const next = read.length < most ? read.at(-1)?.metadata.next : undefined;
   if (next?.kind === 'address' && read.at(-1)?.rows.length !== 0)
-    return differs('page-next', 'a link to the next page', `${next.value} is no page of the list`);
-  if (repeated !== undefined) return differs('page-overlap', 'every row once', `${repeated} is repeated`);
+    return yield differs('page-next', 'a link to the next page', `${next.value} is no page of the list`);
+  if (repeated !== undefined) return yield differs('page-overlap', 'every row once', `${repeated} is repeated`);
   // A page number is not a cursor: without links, the position check covers paging.
-  if (!list.isComplete || (read.length === 1 && position !== undefined)) return [];
+  if (!list.isComplete || (read.length === 1 && position !== undefined)) return;
   const lost = list.keys.filter((key) => !keys.includes(key));
   if (lost.length > 0)
-    return differs('page-lost', shown(list.keys), `${shown(lost)} missing from all pages of size ${size}`);
-  if (!isSameSequence(keys, list.keys)) return differs('page-order', shown(list.keys), shown(keys));
+    return yield differs('page-lost', shown(list.keys), `${shown(lost)} missing from all pages of size ${size}`);
+  if (!isSameSequence(keys, list.keys)) return yield differs('page-order', shown(list.keys), shown(keys));
   for (const [end, row] of [['first', 0] as const, ['last', -1] as const]) {
     const address = read[0]?.metadata.ends[end];
     const page = address === undefined ? undefined : await listing.addressed(address);
     const there = page?.rows.map(list.keyOf) ?? [];
     if (address !== undefined && there.at(row) !== list.keys.at(row))
-      return differs('page-next', `the ${end} page at the link to it`, `${address.slice(0, 120)}: ${shown(there)}`);
+      return yield differs(
+        'page-next',
+        `the ${end} page at the link to it`,
+        `${address.slice(0, 120)}: ${shown(there)}`,
+      );
   }
   let start = 0;
   const pages = read.map((page) => {
     start += page.rows.length;
     return { page, start: start - page.rows.length, size };
   });
-  return metadataDifferences(listing, list, pages);
+  yield* metadataDifferences(listing, list, pages);
 }
 
-export const pagingChecks: readonly ListCheck[] = [
-  {
-    describe: 'A list below a resource has only rows of this resource.',
-    async run({ listing, list }) {
-      const parents = Object.entries(listing.base.path).filter(([name]) => kindOfReference(name) !== undefined);
-      const foreign = parents.flatMap(([name, value]) =>
-        list.rows
-          .filter((row) => isKey(row[name]) && String(row[name]) !== String(value))
-          .map((row) => ({ ...valued(name, value, row[name]), exchanges: list.exchanges })),
-      );
-      return foreign.slice(0, 1).flatMap((facts) => finding(listing, 'list-leaks', undefined, facts));
-    },
-  },
-  {
-    describe: 'The full list has no row twice, a correct total, and a correct end.',
-    async run({ listing, list }) {
-      const repeated = hasOwnIds(list.rows) ? firstRepeated(list.keys) : undefined;
-      const page = need(list.pages.at(-1));
-      const { size } = listing.controls;
-      const start = list.rows.length - page.rows.length;
-      const last = { page, start, size: size === undefined ? 0 : largest(size) };
-      const facts = { actual: `${repeated} is repeated in ${shown(list.keys)}`, exchanges: list.exchanges };
-      const twice = repeated === undefined ? [] : finding(listing, 'page-overlap', undefined, facts);
-      return [...twice, ...metadataDifferences(listing, list, [last])];
-    },
-  },
-  {
-    describe: 'A page has the requested number of rows, starting with the first.',
-    applies: ({ listing, list }) => listing.controls.size !== undefined && list.rows.length > 1,
-    run: sizes,
-  },
-  {
-    describe: 'Positions select pages that are disjoint, complete, in list order, and empty beyond the end.',
-    applies: ({ listing, list }) =>
-      listing.controls.position !== undefined &&
-      listing.controls.size !== undefined &&
-      listing.declared.paging !== false &&
-      listing.declared.paging !== 'cursor' &&
-      list.rows.length > 1,
-    run: positions,
-  },
-  {
-    describe: 'The pages that responses link are disjoint, complete and in the order of the list.',
-    applies: ({ listing, list }) =>
-      listing.controls.size !== undefined && listing.declared.paging !== false && list.rows.length > 1,
-    run: linkedPages,
-  },
-];
+/** A list below a resource has only rows of this resource. */
+async function* ofParent({ listing, list }: ListSubject): Differences {
+  for (const [name, value] of Object.entries(listing.base.path)) {
+    const isForeign = (row: JsonObject) => isKey(row[name]) && String(row[name]) !== String(value);
+    const foreign = kindOfReference(name) === undefined ? undefined : list.rows.find(isForeign);
+    if (foreign === undefined) continue;
+    const facts = { ...valued(name, value, foreign[name]), exchanges: list.exchanges };
+    return yield finding(listing, 'list-leaks', undefined, facts);
+  }
+}
+
+/** The full list has no row twice, a correct total, and a correct end. */
+async function* whole({ listing, list }: ListSubject): Differences {
+  const repeated = hasOwnIds(list.rows) ? firstRepeated(list.keys) : undefined;
+  const page = need(list.pages.at(-1));
+  const { size } = listing.controls;
+  const last = { page, start: list.rows.length - page.rows.length, size: size === undefined ? 0 : largest(size) };
+  const facts = { actual: `${repeated} is repeated in ${shown(list.keys)}`, exchanges: list.exchanges };
+  if (repeated !== undefined) yield finding(listing, 'page-overlap', undefined, facts);
+  yield* metadataDifferences(listing, list, [last]);
+}
+
+export const pagingChecks: readonly ListCheck[] = [ofParent, whole, sizes, positions, linkedPages];

@@ -13,16 +13,13 @@ export interface Slot {
   readonly name: string;
   readonly words: readonly string[];
   readonly shape: Shape;
-  /** The object in the document that declares it. */
   readonly source: JsonObject;
   readonly isRequired: boolean;
   /** Undefined if none is declared. */
   readonly default: unknown;
-  /** What `x-contract-check` declares about it. */
   readonly declared: JsonObject;
 }
 
-/** All slots of an operation, including nested ones. */
 export function slotsOf(document: OpenApiDocument, operation: Operation, call: Call): Slot[] {
   const slot = (
     place: Slot['place'],
@@ -76,7 +73,6 @@ export interface Controls {
   readonly size: Slot | undefined;
   readonly position: Slot | undefined;
   readonly cursor: Slot | undefined;
-  /** A flag that requests the total. */
   readonly total: Slot | undefined;
   readonly order: Slot | undefined;
   readonly direction: Slot | undefined;
@@ -165,11 +161,9 @@ interface Named<Value> {
   readonly value: Value;
 }
 
-/** Paging information in a response. */
 export interface ListMetadata {
   /** Every total in the body and in headers. */
   readonly totals: readonly Named<number>[];
-  /** What it says of the pages as a whole, and of this one. */
   readonly counts: readonly (Named<number> & { readonly of: keyof typeof counted })[];
   /** The addresses of the first and the last page. */
   readonly ends: Readonly<Partial<Record<'first' | 'last', string>>>;

@@ -25,7 +25,6 @@ export function instantOf(value: unknown): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Both values in another form, if both have it. */
 function pairOf<Form>(
   form: (value: unknown) => Form | undefined,
   left: unknown,
@@ -98,11 +97,9 @@ export interface Property {
   readonly path: readonly string[];
   readonly name: string;
   readonly words: readonly string[];
-  /** The enum values in the contract, if any. */
   readonly enum: readonly unknown[] | undefined;
 }
 
-/** Properties of rows, and of the objects in them. */
 export function propertiesOf(
   document: OpenApiDocument,
   rows: readonly JsonObject[],
@@ -129,7 +126,6 @@ export function valueIn(row: JsonObject, { path }: Pick<Property, 'path'>): unkn
   );
 }
 
-/** The distinct values in rows, in order of appearance. */
 export function distinct(rows: readonly JsonObject[], property: Property): unknown[] {
   return [...new Set(rows.map((row) => valueIn(row, property)).filter((value) => !isBlank(value)))];
 }
@@ -140,7 +136,6 @@ export interface Match {
   readonly isExact: boolean;
 }
 
-/** The property that a name refers to. */
 export function matchOf(properties: readonly Property[], words: readonly string[]): Match | undefined {
   const by = (test: (property: Property) => boolean) =>
     properties.filter(test).sort((left, right) => left.path.length - right.path.length)[0];

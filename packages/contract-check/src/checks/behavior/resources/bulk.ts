@@ -1,9 +1,10 @@
 import type { Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
-import type { CheckName } from '../../../finding/rules.ts';
 import { bodySchemaOf, type Call, type Exchange, isSuccess } from '../../../http/call.ts';
+import { NotSent } from '../../../http/gate.ts';
 import { isObject, type JsonObject, sizeOf } from '../../../json.ts';
 import { type ItemResult, itemResultsIn } from '../../../judge/outcome.ts';
+import { withUnknownId } from '../../../run/ids.ts';
 import {
   isDeleting,
   isOwnId,
@@ -14,21 +15,19 @@ import {
   lastParameter,
 } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
-import type { CheckContext } from '../../check.ts';
-import { type FullList, readCollection } from '../lists/listing.ts';
-import { type BehaviorCheck, type Difference, differ, need, needs, text, valued } from '../observe.ts';
-import { memberAt, ownId, resourceIn, unlikes } from './compare.ts';
+import { type CheckContext, type Differences, differ, need, needs, text, valued } from '../../observe.ts';
+import { readCollection } from '../lists/listing.ts';
+import { isGone, memberAt, ownId, resourceIn, unlikes } from './compare.ts';
 import { isDeclaredUnique } from './create.ts';
-import { isRead } from './resource-types.ts';
+import { ResourceHarness } from './resource.ts';
+import { isRead, type ResourceType, resourceTypesOf } from './resource-types.ts';
 
 /** An operation that processes many resources in one call and returns a result for each. */
-export interface Bulk {
+interface Bulk {
   readonly context: CheckContext;
   readonly operation: Operation;
-  /** The body property with the items. */
   readonly member: string;
   readonly items: View;
-  /** The operation that reads one of the resources. */
   readonly read: Operation | undefined;
 }
 
@@ -51,86 +50,78 @@ export function bulksOf(context: CheckContext): Bulk[] {
   });
 }
 
-export const bulked: BehaviorCheck<Bulk> = {
-  name: 'bulk',
-  describe: 'There is one result per item, each belongs to its item, and accepted items are stored as sent.',
-  async run(bulk, label) {
-    const { items, exchange, results } = need(await accepted(bulk, label));
-    const indexes = results.map(({ index }) => index);
-    if (results.length !== items.length || new Set(indexes).size < results.length) {
-      const actual = `${results.length} results with the indexes ${indexes.join(', ')}`;
-      const expected = `${items.length} results, each with its own index`;
-      return [differ('bulk-results', bulk.operation, '', { expected, actual, exchanges: [exchange] })];
-    }
-    const found: Difference[] = [];
-    for (const { index, row } of results.filter((one) => !one.isFailure).slice(0, 3))
-      if (found.length === 0) found.push(...(await lost(bulk, items[index] ?? {}, row, exchange)));
-    return found;
-  },
-};
+/** There is one result per item, each belongs to its item, and accepted items are stored as sent. */
+export async function* bulked(bulk: Bulk, label: string): Differences {
+  const { items, exchange, results } = await accepted(bulk, label);
+  const indexes = results.map(({ index }) => index);
+  if (results.length !== items.length || new Set(indexes).size < results.length)
+    return yield differ('bulk-results', bulk.operation, '', {
+      expected: `${items.length} results, each with its own index`,
+      actual: `${results.length} results with the indexes ${indexes.join(', ')}`,
+      exchanges: [exchange],
+    });
+  for (const { index, row } of results.filter((one) => !one.isFailure).slice(0, 3))
+    yield* lost(bulk, items[index] ?? {}, row, exchange);
+}
 
-export const itemsApart: BehaviorCheck<Bulk> = {
-  name: 'apart',
-  describe: 'An item that fails affects no other, is not stored, and is counted; two equal items are not both created.',
-  async run(bulk, label) {
-    const { operation, member, context, items: view } = bulk;
-    const first = need(await accepted(bulk, label));
-    const { items: stored, body } = first;
-    const [a, b] = listIn({ body: freshBody(bulk, body, `${label} apart`) }, member);
-    const [old] = stored;
-    needs(a !== undefined && b !== undefined && old !== undefined && operation.method === 'POST');
-    const known = need(context.requests.of(operation)).call;
-    const send = (list: readonly unknown[]) =>
-      context.session.send({ ...known, body: { ...Object(body), [member]: list } });
-    const count = async () => (await listOf(bulk))?.rows.length;
-    const before = await count();
-    const exchange = await send([a, old, b]);
-    const after = await count();
-    const found: Difference[] = [];
-    const differs = (check: CheckName, about: string, expected: string, actual: string, by = exchange) =>
-      found.push(differ(check, operation, about, { expected, actual, exchanges: [by] }));
-    const results = (isSuccess(exchange) && itemResultsIn(exchange)) || [];
-    const failed = results.filter(({ isFailure }) => isFailure).map(({ index }) => index);
-    const isUnique = view.names.some((name) => isDeclaredUnique(view.member(name)));
-    if (!failed.includes(1) && isSuccess(exchange)) {
-      // The result can be the resource that exists.
-      const isNew =
-        new Set(results.map(({ row }) => idIn(row)).filter((id) => id !== undefined)).size === results.length;
-      const isKnown = results.some(({ row, index }) => index === 1 && idIn(row) === idIn(first.results[0]?.row ?? {}));
-      if (isUnique && isNew && !isKnown)
-        differs('unique-ignored', 'stored', 'the item 1 fails, because it exists', responseText(exchange));
-      return found;
-    }
-    if (failed.length > 1)
-      differs('bulk-affects', 'others', 'only the item 1 fails, which exists', `${failed.join(', ')} fail`);
-    const done = results.length - failed.length;
-    if (before !== undefined && after !== undefined && after - before !== done)
-      differs('bulk-affects', 'stored', `${done} more, as the response says`, `${after - before} more`);
-    const answer = exchange.response.json?.value;
-    for (const [name, value] of Object.entries(isObject(answer) ? answer : {})) {
-      const expected = /^(?:fail|error|reject)/i.test(name)
-        ? failed.length
-        : /^(?:created|succe|stored|imported)/i.test(name)
-          ? done
-          : value;
-      if (typeof value === 'number' && value !== expected)
-        differs('bulk-results', name, `${name}: ${expected}`, `${name}: ${value}`);
-    }
-    const [c] = listIn({ body: freshBody(bulk, body, `${label} twins`) }, member);
-    const twins = isUnique ? await send([c, c]) : undefined;
-    if (twins && isSuccess(twins) && itemResultsIn(twins)?.every(({ isFailure }) => !isFailure))
-      differs('unique-ignored', 'twins', 'one of two equal items fails', responseText(twins), twins);
-    return found;
-  },
-};
+/** An item that fails affects no other, is not stored, and is counted; two equal items are not both created. */
+export async function* itemsApart(bulk: Bulk, label: string): Differences {
+  const { operation, member, context, items: view } = bulk;
+  const first = await accepted(bulk, label);
+  const { items: stored, body } = first;
+  const [a, b] = listIn({ body: freshBody(bulk, body, `${label} apart`) }, member);
+  const [old] = stored;
+  needs(a !== undefined && b !== undefined && old !== undefined && operation.method === 'POST');
+  const known = need(context.requests.of(operation)).call;
+  const send = (list: readonly unknown[]) =>
+    context.session.send({ ...known, body: { ...Object(body), [member]: list } });
+  const before = await countOf(bulk);
+  const exchange = await send([a, old, b]);
+  const after = await countOf(bulk);
+  const facts = (expected: string, actual: string) => ({ expected, actual, exchanges: [exchange] });
+  const results = (isSuccess(exchange) && itemResultsIn(exchange)) || [];
+  const failed = results.filter(({ isFailure }) => isFailure).map(({ index }) => index);
+  const isUnique = view.names.some((name) => isDeclaredUnique(view.member(name)));
+  if (!failed.includes(1) && isSuccess(exchange)) {
+    // The result can be the resource that exists.
+    const ids = results.map(({ row }) => idIn(row)).filter((id) => id !== undefined);
+    const isKnown = results.some(({ row, index }) => index === 1 && idIn(row) === idIn(first.results[0]?.row ?? {}));
+    if (isUnique && new Set(ids).size === results.length && !isKnown)
+      yield differ(
+        'unique-ignored',
+        operation,
+        'stored',
+        facts('the item 1 fails, because it exists', responseText(exchange)),
+      );
+    return;
+  }
+  if (failed.length > 1)
+    yield differ('bulk-affects', operation, 'others', facts('only the item 1 fails', `${failed.join(', ')} fail`));
+  const done = results.length - failed.length;
+  if (before !== undefined && after !== undefined && after - before !== done)
+    yield differ('bulk-affects', operation, 'stored', facts(`${done} more, as it says`, `${after - before} more`));
+  for (const [name, value] of Object.entries(Object(exchange.response.json?.value))) {
+    const isOfFailed = /^(?:fail|error|reject)/i.test(name);
+    const expected = isOfFailed ? failed.length : /^(?:created|succe|stored|imported)/i.test(name) ? done : value;
+    if (typeof value === 'number' && value !== expected)
+      yield differ('bulk-results', operation, name, { ...valued(name, expected, value), exchanges: [exchange] });
+  }
+  const [c] = listIn({ body: freshBody(bulk, body, `${label} twins`) }, member);
+  const twins = isUnique ? await send([c, c]) : undefined;
+  if (twins && isSuccess(twins) && itemResultsIn(twins)?.every(({ isFailure }) => !isFailure))
+    yield differ('unique-ignored', operation, 'twins', {
+      expected: 'one of two equal items fails',
+      actual: responseText(twins),
+      exchanges: [twins],
+    });
+}
 
-/** The list of the resources that a bulk operation processes, if it can be read as a whole. */
-async function listOf({ context, read }: Bulk): Promise<FullList | undefined> {
-  const { operations } = context.session;
+/** How many of the resources exist that a bulk operation processes, if their list can be read as a whole. */
+async function countOf({ context, read }: Bulk): Promise<number | undefined> {
   const collection = itemOf(read?.path ?? '')?.collection;
-  const list = operations.find(({ method, path }) => method === 'GET' && path === collection);
+  const list = context.session.operations.find(({ method, path }) => method === 'GET' && path === collection);
   const all = list && (await readCollection(context, list));
-  return all?.isComplete ? all : undefined;
+  return all?.isComplete ? all.rows.length : undefined;
 }
 
 /** Two items like the first of a body, with fresh texts. */
@@ -153,7 +144,7 @@ interface Accepted {
 }
 
 /** Sends items that are accepted: two new ones if possible, otherwise the known ones. */
-async function accepted(bulk: Bulk, label: string): Promise<Accepted | undefined> {
+async function accepted(bulk: Bulk, label: string): Promise<Accepted> {
   const { operation, member, context } = bulk;
   const { session, requests } = context;
   const known = need(requests.of(operation)).call;
@@ -168,7 +159,7 @@ async function accepted(bulk: Bulk, label: string): Promise<Accepted | undefined
     if (results?.some(({ isFailure }) => !isFailure))
       return { body: call.body, items: listIn(call, member).filter(isObject), exchange, results };
   }
-  return undefined;
+  throw new NotSent('no item is accepted');
 }
 
 function listIn({ body }: Pick<Call, 'body'>, member: string): unknown[] {
@@ -178,27 +169,79 @@ function listIn({ body }: Pick<Call, 'body'>, member: string): unknown[] {
 
 /** The ID in the result of an item, or in the resource that it contains. */
 const idIn = (result: JsonObject) =>
-  ownId(result) ??
-  Object.values(result)
-    .filter(isObject)
-    .map(ownId)
-    .find((one) => one !== undefined);
+  [result, ...Object.values(result).filter(isObject)].map(ownId).find((one) => one !== undefined);
 
 /** The parts of an item that a read of it does not show. */
-async function lost(bulk: Bulk, item: JsonObject, result: JsonObject, by: Exchange): Promise<Difference[]> {
+async function* lost(bulk: Bulk, item: JsonObject, result: JsonObject, by: Exchange): Differences {
   const { context, operation, read, items } = bulk;
   const id = idIn(result);
   const known = read && context.requests.of(read)?.call;
   const name = read && lastParameter(read.path);
-  if (read === undefined || known === undefined || name === undefined || (id ?? undefined) === undefined) return [];
+  if (read === undefined || known === undefined || name === undefined || (id ?? undefined) === undefined) return;
   const exchange = await context.session.send({ ...known, path: { ...known.path, [name]: id } });
   const view = View.ofResponse(context.session.document, read);
   const exchanges = [by, exchange];
   if (exchange.response.status === 404)
-    return [differ('bulk-lost', operation, '', { expected: text(item), actual: responseText(exchange), exchanges })];
-  if (view.isEmpty || !isSuccess(exchange)) return [];
-  return unlikes({ value: item, view: items }, { value: resourceIn(exchange), view }).map((one) => {
+    return yield differ('bulk-lost', operation, '', {
+      expected: text(item),
+      actual: responseText(exchange),
+      exchanges,
+    });
+  if (view.isEmpty || !isSuccess(exchange)) return;
+  for (const one of unlikes({ value: item, view: items }, { value: resourceIn(exchange), view })) {
     const about = memberAt(one.pointer);
-    return differ('bulk-lost', operation, about, { ...valued(about, one.sent, one.shown), exchanges });
+    yield differ('bulk-lost', operation, about, { ...valued(about, one.sent, one.shown), exchanges });
+  }
+}
+
+/** An operation that deletes the resources that a list of IDs names. */
+interface BulkRemoval extends Pick<Bulk, 'context' | 'operation' | 'member'> {
+  readonly type: ResourceType;
+}
+
+export function bulkRemovalsOf(context: CheckContext): BulkRemoval[] {
+  const { session } = context;
+  const types = resourceTypesOf(session).filter(({ read }) => read !== undefined);
+  return session.operations.flatMap((operation) => {
+    const type = types.find(({ kind }) => kind === kindOfPath(operation.path));
+    const view = View.ofRequest(session.document, operation);
+    const isIds = (name: string) => /^ids$/i.test(name) || kindOfReference(name) === type?.kind;
+    const member = view.names.find((name) => isIds(name) && view.member(name).isList);
+    if (type === undefined || member === undefined || operation.path.includes('{') || !isDeleting(operation)) return [];
+    return [{ context, operation, member, type }];
   });
+}
+
+/** Exactly the resources that the IDs name are deleted, with a result for each ID in order; one does not exist. */
+export async function* removedInBulk({ context, operation, member, type }: BulkRemoval, label: string): Differences {
+  const { requests, session } = context;
+  const known = need(requests.of(operation)).call;
+  const read = need(type.read);
+  const harness = new ResourceHarness(context, type, need(requests.of(type.create)));
+  needs((await harness.start()) !== undefined && harness.isReadable);
+  const created = [await harness.createAndRead(label), await harness.createAndRead(`${label} second`)];
+  const kept = await harness.createAndRead(`${label} kept`);
+  const [first, second] = created.map(({ resource }) => resource.id);
+  const call = need(withUnknownId(session, need(harness.callOn(read, kept.resource)), session.seedFor(label)));
+  const send = (ids: readonly unknown[]) => session.send({ ...known, body: { ...Object(known.body), [member]: ids } });
+  const ids = [first, call.path[lastParameter(read.path) ?? ''], second];
+  const whole = await send(ids);
+  const by = isSuccess(whole) ? whole : await send([first, second]);
+  needs(isSuccess(by));
+  const facts = (expected: string, actual: string) => ({ expected, actual, exchanges: [by] });
+  for (const { resource } of created) {
+    const after = need(await harness.read(resource));
+    if (!isGone(after))
+      yield differ('bulk-lost', operation, 'deleted', facts(`${text(resource.id)} is deleted`, responseText(after)));
+  }
+  const other = need(await harness.read(kept.resource));
+  if (isGone(other))
+    yield differ('bulk-affects', operation, 'others', facts(`${text(kept.resource.id)} is kept`, responseText(other)));
+  const results = by === whole ? (itemResultsIn(by) ?? []) : [];
+  if (results.length !== ids.length) return;
+  if (results[1]?.isFailure === false)
+    yield differ('bulk-results', operation, 'unknown', facts('a failure', text(results[1].row)));
+  const order = results.map(({ row }) => ownId(row));
+  if (order.every((id) => id !== undefined) && order.join() !== ids.join())
+    yield differ('bulk-results', operation, 'order', facts(ids.join(', '), order.join(', ')));
 }

@@ -7,7 +7,7 @@ import { general } from '../../../judge/judge.ts';
 import { isOwnId } from '../../../run/names.ts';
 import { wrappedIn } from '../../../run/pool.ts';
 import type { View } from '../../../schema/view.ts';
-import { type Difference, differ, valued } from '../observe.ts';
+import { type Difference, differ, valued } from '../../observe.ts';
 
 /** The effect of a write: what was sent, and what a response or a later read shows of it. */
 
@@ -17,7 +17,6 @@ export function resourceIn({ response }: Exchange): JsonObject {
   return wrappedIn(body) ?? (isObject(body) ? body : {});
 }
 
-/** The own ID of a resource. */
 export const ownId = (row: JsonObject) => row[Object.keys(row).find(isOwnId) ?? ''];
 
 export const isScalar = (value: unknown) => isKey(value) || typeof value === 'boolean';
@@ -59,7 +58,6 @@ const phases: readonly (readonly [Phase, RegExp])[] = [
   ['failed', /^(?:failed|failure|error|errored|cancel+ed|aborted|expired|timed[-_ ]?out)$/i],
 ];
 
-/** How far a resource is, if it is a job. */
 export function phaseOf(row: JsonObject): Phase | undefined {
   const [word = ''] = Object.entries(row).flatMap(([name, value]) =>
     /^(?:job[-_]?)?(?:status|state|phase)$/i.test(name) && typeof value === 'string' ? [value] : [],
@@ -177,9 +175,7 @@ export interface Side {
 interface Unlike {
   readonly pointer: string;
   readonly sent: unknown;
-  /** Undefined if it is missing. */
   readonly shown: unknown;
-  /** The schema of the part in the response. */
   readonly node: JsonObject | undefined;
 }
 

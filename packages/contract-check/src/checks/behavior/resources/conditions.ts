@@ -3,7 +3,7 @@ import type { Operation, Parameter } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { jsonText } from '../../../json.ts';
-import { type BehaviorCheck, type Difference, differ, need } from '../observe.ts';
+import { type Differences, differ, need, needs } from '../../observe.ts';
 import { isScalar } from './compare.ts';
 import type { ResourceHarness, Shown } from './resource.ts';
 import { conditionOf, declares } from './resource-types.ts';
@@ -14,7 +14,8 @@ import type { Updating } from './update.ts';
 const statusesOf = (exchanges: readonly Exchange[]) =>
   exchanges.map(({ response }) => `${response.status} ${response.headers.etag ?? ''}`.trim()).join(', ');
 
-const isTag = ({ name }: Parameter) => /^etag$/i.test(name);
+const returnsTag = ({ responses }: Operation) =>
+  responses.some(({ headers }) => headers.some(({ name }: Parameter) => /^etag$/i.test(name)));
 
 export const etagOf = (shown: Shown | undefined) => shown?.exchange.response.headers.etag;
 
@@ -22,121 +23,99 @@ export const etagOf = (shown: Shown | undefined) => shown?.exchange.response.hea
 export const staleTag = (etag = '"of-no-version"') =>
   etag.replace(/[a-z\d](?=[^a-z\d]*$)/i, (last) => (last === '7' ? '8' : '7'));
 
-export const createdTag: BehaviorCheck<ResourceHarness> = {
-  name: 'created tag',
-  describe: 'The ETag of a created resource is that of the next read.',
-  applies: ({ resourceType: { create } }) => create.responses.some(({ headers }) => headers.some(isTag)),
-  async run(harness, label) {
-    const created = await harness.createAndRead(label);
-    const { resource, exchange } = created;
-    const [sent, now] = [need(resource.created.response.headers.etag), need(etagOf(created))];
-    if (isSameTag(sent, now)) return [];
-    const facts = { expected: now, actual: sent, exchanges: [resource.created, exchange] };
-    return [differ('etag-response', harness.resourceType.create, 'create', facts)];
-  },
-};
+/** The ETag of a created resource is that of the next read. */
+export async function* createdTag(harness: ResourceHarness, label: string): Differences {
+  const { create } = harness.resourceType;
+  if (!returnsTag(create)) return;
+  const created = await harness.createAndRead(label);
+  const by = created.resource.created;
+  const [actual, expected] = [need(by.response.headers.etag), need(etagOf(created))];
+  if (!isSameTag(actual, expected))
+    yield differ('etag-response', create, 'create', { expected, actual, exchanges: [by, created.exchange] });
+}
 
-export const conditionForms: BehaviorCheck<Updating> = {
-  name: 'forms',
-  describe: '`If-Match` is required where 428 is declared, and can be `*` (RFC 9110, 13.1.1).',
-  applies: ({ update }) => conditionOf(update) !== undefined && declares(update, 412),
-  async run(updating, label) {
-    const { harness, update } = updating;
-    const { schema } = need(conditionOf(update));
-    const created = await harness.createAndRead(label);
-    const [body] = updating.changes(created, label);
-    const found: Difference[] = [];
-    const send = async (condition: string | null) => {
-      const etag = need(etagOf(await harness.shown(created.resource)));
-      const own = condition?.replace('%', etag) ?? null;
-      if (own !== null && !harness.session.validators.accepts(schema, own, 'request')) return undefined;
-      return updating.send(created.resource, need(body), { 'if-match': own });
-    };
-    const known = await send('%');
-    if (known === undefined || !isSuccess(known)) return undefined;
-    const without = declares(update, 428) ? await send(null) : undefined;
-    const facts = (expected: string, exchange: Exchange) => {
-      return { expected, actual: statusesOf([exchange]), node: conditionOf(update)?.node, exchanges: [exchange] };
-    };
-    if (without && isSuccess(without)) found.push(differ('if-match-missing', update, '', facts('428', without)));
-    const star = await send('*');
-    if (star?.response.status === 412 || star?.response.status === 400)
-      found.push(differ('if-match-rejected', update, '*', facts('a successful update', star)));
-    return found;
-  },
-};
+/** `If-Match` is required where 428 is declared, and can be `*` (RFC 9110, 13.1.1). */
+export async function* conditionForms(updating: Updating, label: string): Differences {
+  const { harness, update } = updating;
+  const condition = declares(update, 412) ? conditionOf(update) : undefined;
+  if (condition === undefined) return;
+  const created = await harness.createAndRead(label);
+  const [body] = updating.changes(created, label);
+  const send = async (value: string | null) => {
+    const etag = need(etagOf(await harness.shown(created.resource)));
+    const own = value?.replace('%', etag) ?? null;
+    if (own !== null && !harness.session.validators.accepts(condition.schema, own, 'request')) return undefined;
+    return updating.send(created.resource, need(body), { 'if-match': own });
+  };
+  needs(isSuccess(need(await send('%'))));
+  const facts = (expected: string, exchange: Exchange) => {
+    return { expected, actual: statusesOf([exchange]), node: condition.node, exchanges: [exchange] };
+  };
+  const without = declares(update, 428) ? await send(null) : undefined;
+  if (without && isSuccess(without)) yield differ('if-match-missing', update, '', facts('428', without));
+  const star = await send('*');
+  if (star && [400, 412].includes(star.response.status))
+    yield differ('if-match-rejected', update, '*', facts('a successful update', star));
+}
 
-export const readTags: BehaviorCheck<ResourceHarness> = {
-  name: 'tags',
-  describe: '`If-None-Match` returns 304 only for the current ETag, to GET and HEAD.',
-  applies: ({ resourceType: { read } }) => read !== undefined && declares(read, 304),
-  async run(harness, label) {
-    const read = need(harness.resourceType.read);
-    const created = await harness.createAndRead(label);
-    const etag = need(etagOf(created));
-    const found: Difference[] = [];
-    const isHead = ({ method, path }: Operation) => method === 'HEAD' && path === read.path;
-    for (const by of [read, ...harness.session.operations.filter(isHead)].filter((one) => declares(one, 304)))
-      for (const [about, tag, expected] of [
-        ['unchanged', etag, '304'],
-        ['another version', '"of-no-version"', '200'],
-      ] as const) {
-        const call = need(harness.callOn(by, created.resource));
-        const exchange = await harness.session.send({ ...call, raw: { headers: { 'if-none-match': tag } } });
-        const isWrong = expected === '304' ? isSuccess(exchange) : exchange.response.status === 304;
-        const facts = { expected, actual: statusesOf([exchange]), exchanges: [created.exchange, exchange] };
-        if (isWrong) found.push(differ('if-none-match', by, about, facts));
-      }
-    return found;
-  },
-};
+/** `If-None-Match` returns 304 only for the current ETag, to GET and HEAD. */
+export async function* readTags(harness: ResourceHarness, label: string): Differences {
+  const { read } = harness.resourceType;
+  if (read === undefined || !declares(read, 304)) return;
+  const created = await harness.createAndRead(label);
+  const etag = need(etagOf(created));
+  const isHead = ({ method, path }: Operation) => method === 'HEAD' && path === read.path;
+  for (const by of [read, ...harness.session.operations.filter(isHead)].filter((one) => declares(one, 304)))
+    for (const [about, tag, expected] of [
+      ['unchanged', etag, '304'],
+      ['another version', '"of-no-version"', '200'],
+    ] as const) {
+      const call = need(harness.callOn(by, created.resource));
+      const exchange = await harness.session.send({ ...call, raw: { headers: { 'if-none-match': tag } } });
+      const isWrong = expected === '304' ? isSuccess(exchange) : exchange.response.status === 304;
+      const facts = { expected, actual: statusesOf([exchange]), exchanges: [created.exchange, exchange] };
+      if (isWrong) yield differ('if-none-match', by, about, facts);
+    }
+}
 
-export const updateTags: BehaviorCheck<Updating> = {
-  name: 'preconditions',
-  describe: 'An ETag changes with every update, and protects updates with `If-Match`.',
-  applies: ({ harness }) => harness.resourceType.read !== undefined,
-  async run(updating, label) {
-    const { harness, update } = updating;
-    const created = await harness.createAndRead(label);
-    const { resource, exchange } = created;
-    const etag = need(etagOf(created));
-    const changes = updating.changes(created, label);
-    const first = need(changes[0]);
-    const second = changes.find((body) => jsonText(body) !== jsonText(first)) ?? first;
-    const condition = conditionOf(update);
-    const found: Difference[] = [];
-    const differs = (check: CheckName, about: string, expected: string, ...exchanges: Exchange[]) => {
-      const operation = check === 'etag-stays' ? need(harness.resourceType.read) : update;
-      const node = operation === update ? condition?.node : undefined;
-      found.push(differ(check, operation, about, { expected, actual: statusesOf(exchanges), node, exchanges }));
-      return found;
-    };
-    const { response: changed, after } = await updating.apply(created, first, condition && { 'if-match': etag });
-    if (changed.response.status === 412)
-      return differs('if-match-rejected', 'current', 'a successful update', exchange, changed);
-    const now = etagOf(after);
-    if (after === undefined || now === undefined || isDeepStrictEqual(after.row, created.row)) return [];
-    if (isSameTag(now, etag))
-      return differs('etag-stays', 'update', `an ETag other than ${etag}`, exchange, changed, after.exchange);
-    const returned = changed.response.headers.etag;
-    // Some frameworks add an ETag of the response itself. It matters only if clients are told to use it.
-    const isDeclared = condition !== undefined || update.responses.some(({ headers }) => headers.some(isTag));
-    if (isDeclared && returned !== undefined && !isSameTag(returned, now))
-      differs('etag-response', 'update', now, changed, after.exchange);
-    if (condition === undefined || !declares(update, 412)) return found;
-    const stale = await updating.send(resource, second, { 'if-match': etag });
-    const { status } = stale.response;
-    const later = await harness.shown(resource);
-    const isStored = Object.keys(after.row).some(
-      (name) => isScalar(after.row[name]) && after.row[name] !== later?.row[name],
-    );
-    if (isSuccess(stale)) differs('if-match-ignored', 'stale', '412', after.exchange, stale);
-    if (status === 409) differs('if-match-status', 'stale', '412', after.exchange, stale);
-    if (status === 412 && later && isStored)
-      differs('if-match-stored', 'stale', 'no change', after.exchange, stale, later.exchange);
-    return found;
-  },
-};
+/** An ETag changes with every update, and protects updates with `If-Match`. */
+export async function* updateTags(updating: Updating, label: string): Differences {
+  const { harness, update } = updating;
+  const { read } = harness.resourceType;
+  if (read === undefined) return;
+  const created = await harness.createAndRead(label);
+  const { resource, exchange } = created;
+  const etag = need(etagOf(created));
+  const changes = updating.changes(created, label);
+  const first = need(changes[0]);
+  const second = changes.find((body) => jsonText(body) !== jsonText(first)) ?? first;
+  const condition = conditionOf(update);
+  const differs = (check: CheckName, about: string, expected: string, ...exchanges: Exchange[]) => {
+    const [by, node] = check === 'etag-stays' ? [read] : [update, condition?.node];
+    return differ(check, by, about, { expected, actual: statusesOf(exchanges), node, exchanges });
+  };
+  const { response: changed, after } = await updating.apply(created, first, condition && { 'if-match': etag });
+  if (changed.response.status === 412)
+    return yield differs('if-match-rejected', 'current', 'a successful update', exchange, changed);
+  const now = etagOf(after);
+  if (after === undefined || now === undefined || isDeepStrictEqual(after.row, created.row)) return;
+  if (isSameTag(now, etag))
+    return yield differs('etag-stays', 'update', `an ETag other than ${etag}`, exchange, changed, after.exchange);
+  const returned = changed.response.headers.etag;
+  // Some frameworks add an ETag of the response itself. It matters only if clients are told to use it.
+  const isDeclared = condition !== undefined || returnsTag(update);
+  if (isDeclared && returned !== undefined && !isSameTag(returned, now))
+    yield differs('etag-response', 'update', now, changed, after.exchange);
+  if (condition === undefined || !declares(update, 412)) return;
+  const stale = await updating.send(resource, second, { 'if-match': etag });
+  const { status } = stale.response;
+  const later = await harness.shown(resource);
+  const isStored = Object.entries(after.row).some(([name, value]) => isScalar(value) && value !== later?.row[name]);
+  if (isSuccess(stale)) yield differs('if-match-ignored', 'stale', '412', after.exchange, stale);
+  if (status === 409) yield differs('if-match-status', 'stale', '412', after.exchange, stale);
+  if (status === 412 && later && isStored)
+    yield differs('if-match-stored', 'stale', 'no change', after.exchange, stale, later.exchange);
+}
 
 /** Weak comparison that ignores suffixes of compressing proxies. */
 function isSameTag(one: string, other: string): boolean {

@@ -5,83 +5,70 @@ import { extensionOf, type Operation, type Parameter } from '../../../document/o
 import { responseText } from '../../../finding/finding.ts';
 import { type Call, type Exchange, isSuccess, locationOf } from '../../../http/call.ts';
 import { at, isObject, type JsonObject, jsonText, put } from '../../../json.ts';
+import { ifSent } from '../../../run/parallel.ts';
 import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
+import { type BehaviorCheck, type Differences, differ, need, needs, text, valued } from '../../observe.ts';
 import { type FullList, hasOwnIds } from '../lists/listing.ts';
-import { type BehaviorCheck, type Difference, differ, ifSeen, need, needs, text, valued } from '../observe.ts';
 import { innerView, isGone, isSame, isScalar, memberAt, notKept, ownId, resourceIn, unlikes } from './compare.ts';
-import { type Created, type Filling, locationIn, type Resource, type ResourceHarness } from './resource.ts';
+import { type Created, locationIn, type Resource, type ResourceHarness } from './resource.ts';
 import { declares } from './resource-types.ts';
 import { Updating } from './update.ts';
 
-type CreateCheck = BehaviorCheck<ResourceHarness>;
+/** What a create request stores: known values, others for booleans and enums, and the defaults of omitted properties. */
+export const stored: readonly BehaviorCheck<ResourceHarness>[] = [
+  (harness, label) => echoOf(harness, `echo known ${label}`, 'known'),
+  (harness, label) => echoOf(harness, `echo varied ${label}`, 'varied'),
+  (harness, label) => defaultsOf(harness, `default least ${label}`, 'least'),
+  (harness, label) => defaultsOf(harness, `default shallow ${label}`, 'shallow'),
+];
 
-/**
- * Created values are returned, in the response and when the resource is read: known ones, and others for booleans and
- * enums.
- */
-export const echo = (['known', 'varied'] as const).map(
-  (filling): CreateCheck => ({
-    name: `echo ${filling}`,
-    describe: `Created values are returned, in the response and when the resource is read (${filling}).`,
-    applies: ({ resourceType }) => extensionOf(resourceType.create.node).echo !== false,
-    run: (harness, label) => echoOf(harness, label, filling),
-  }),
-);
-
-async function echoOf(harness: ResourceHarness, label: string, filling: Filling): Promise<Difference[]> {
+/** Created values are returned, in the response and when the resource is read. */
+async function* echoOf(harness: ResourceHarness, label: string, filling: 'known' | 'varied'): Differences {
   const { document, resourceType } = harness;
   const { create, read, hasCertainRead } = resourceType;
+  if (extensionOf(create.node).echo === false) return;
   const resource = need(await harness.create(label, filling));
   const { created, body } = resource;
   needs(created.response.status !== 202);
   const sent = { value: resource.sent, view: View.ofRequest(document, create) };
   const returned = { row: body, view: View.ofResponse(document, create, created.response.status), isPartial: true };
-  const found = notKept('create-echo', create, sent, returned, [created]);
+  yield* notKept('create-echo', create, sent, returned, [created]);
   // Some servers are eventually consistent.
   const shown = (await harness.shown(resource)) ?? (await setTimeout(300).then(() => harness.shown(resource)));
-  if (shown !== undefined) return [...found, ...notKept('create-lost', create, sent, shown, [created, shown.exchange])];
+  if (shown !== undefined) return yield* notKept('create-lost', create, sent, shown, [created, shown.exchange]);
   // Without a read, another check covers resources that are missing from their list.
   const exchange = await harness.read(resource);
   // More than names must indicate that a created resource can be read.
   const isReadable = hasCertainRead || harness.isReadable || (read && locationIn(read, created) !== undefined);
-  if (exchange === undefined || !isGone(exchange) || isReadable !== true) return found;
+  if (exchange === undefined || !isGone(exchange) || isReadable !== true) return;
   const expected = `${read?.id} returns ${text(resource.id)}`;
-  const facts = { expected, actual: responseText(exchange), exchanges: [created, exchange] };
-  return [...found, differ('create-lost', create, '', facts)];
+  yield differ('create-lost', create, '', { expected, actual: responseText(exchange), exchanges: [created, exchange] });
 }
 
-/** Omitted properties get their defaults: all that are optional, and only those of nested objects. */
-export const defaults = (['least', 'shallow'] as const).map(
-  (filling): CreateCheck => ({
-    name: `default ${filling}`,
-    describe: `Omitted properties get their defaults (${filling}).`,
-    applies: ({ document, resourceType }) => !View.ofRequest(document, resourceType.create).isEmpty,
-    run: async (harness, label) => defaultsIn(harness, need(await harness.create(label, filling))),
-  }),
-);
-
-async function defaultsIn(harness: ResourceHarness, resource: Resource): Promise<Difference[]> {
+/** Omitted properties get their defaults: all that are optional, or only those of nested objects. */
+async function* defaultsOf(harness: ResourceHarness, label: string, filling: 'least' | 'shallow'): Differences {
   const { document, resourceType } = harness;
   const { create } = resourceType;
+  const request = View.ofRequest(document, create);
+  if (request.isEmpty) return;
+  const resource = need(await harness.create(label, filling));
   const { sent, body, created } = resource;
   const view = innerView(View.ofResponse(document, create, created.response.status), body);
   const shown = (await harness.shown(resource)) ?? { row: body, view, exchange: undefined };
-  const request = View.ofRequest(document, create);
-  return unlikes({ value: withDefaults(sent, request), view: request }, { value: shown.row, view: shown.view }).flatMap(
-    (one) => {
-      const place = one.pointer.replaceAll('*', '0');
-      const isNone = one.shown === undefined && (one.sent === false || one.sent === 0);
-      // A default applies only if the branch has the property.
-      const isOmitted = at(sent, place) === undefined && harness.accepts(create, put(sent, place, one.sent));
-      if (isNone || !isOmitted) return [];
-      const name = memberAt(one.pointer);
-      const inner = (around: View, key: string) => (key === '*' ? around.items : around.member(key));
-      const { node } = name.split('.').reduce(inner, request);
-      const exchanges = [created, shown.exchange];
-      return [differ('create-default', create, name, { ...valued(name, one.sent, one.shown), node, exchanges })];
-    },
-  );
+  const expected = { value: withDefaults(sent, request), view: request };
+  for (const one of unlikes(expected, { value: shown.row, view: shown.view })) {
+    const place = one.pointer.replaceAll('*', '0');
+    const isNone = one.shown === undefined && (one.sent === false || one.sent === 0);
+    // A default applies only if the branch has the property.
+    const isOmitted = at(sent, place) === undefined && harness.accepts(create, put(sent, place, one.sent));
+    if (isNone || !isOmitted) continue;
+    const name = memberAt(one.pointer);
+    const inner = (around: View, key: string) => (key === '*' ? around.items : around.member(key));
+    const { node } = name.split('.').reduce(inner, request);
+    const exchanges = [created, shown.exchange];
+    yield differ('create-default', create, name, { ...valued(name, one.sent, one.shown), node, exchanges });
+  }
 }
 
 /** A value with the defaults of all omitted properties, except lists and objects. */
@@ -96,38 +83,26 @@ function withDefaults(value: unknown, view: View): unknown {
   return Object.fromEntries([...own, ...omitted]);
 }
 
-export const listed: CreateCheck = {
-  name: 'list',
-  describe: 'A created resource appears in the list.',
-  applies: ({ resourceType: { list } }) => list !== undefined,
-  async run(harness, label) {
-    const { create, kind, ...type } = harness.resourceType;
-    const list = need(type.list);
-    const resource = need(await harness.create(label));
-    needs(resource.id !== undefined && resource.created.response.status !== 202);
-    const row = (await harness.shown(resource))?.row ?? resource.body;
-    const all = need(await harness.list(list));
-    const { actions, updates } = harness.resourceType;
-    // What has states can be hidden by one.
-    const earlier =
-      all.isComplete && hasOwnIds(all.rows) && actions.length + updates.length === 0 ? harness.earlier(resource) : [];
-    const lost = earlier.find((id) => !all.rows.some((one) => String(ownId(one)) === id));
-    if (lost !== undefined) {
-      const facts = {
-        expected: `a row with ${lost}`,
-        actual: `${all.rows.length} rows, none with it`,
-        node: list.node,
-      };
-      return [differ('create-not-listed', create, list.id, { ...facts, exchanges: [all.exchange] })];
-    }
-    if (!all.isComplete || all.rows.some((one) => harness.isOf(resource, one)) || mayBeHidden(row, list, all))
-      return [];
-    const expected = `a row with the ${kind} ${text(resource.id)} in ${list.id}`;
-    const actual = `${all.rows.length} rows, none with it`;
-    const exchanges = [resource.created, all.exchange];
-    return [differ('create-not-listed', create, list.id, { expected, actual, node: list.node, exchanges })];
-  },
-};
+/** A created resource appears in the list. */
+export async function* listed(harness: ResourceHarness, label: string): Differences {
+  const { create, kind, list, actions, updates } = harness.resourceType;
+  if (list === undefined) return;
+  const resource = need(await harness.create(label));
+  needs(resource.id !== undefined && resource.created.response.status !== 202);
+  const row = (await harness.shown(resource))?.row ?? resource.body;
+  const all = need(await harness.list(list));
+  const lost = (what: string, ...exchanges: Exchange[]) => {
+    const facts = { expected: `a row with ${what} in ${list.id}`, actual: `${all.rows.length} rows, none with it` };
+    return differ('create-not-listed', create, list.id, { ...facts, node: list.node, exchanges });
+  };
+  // What has states can be hidden by one.
+  const isFixed = all.isComplete && hasOwnIds(all.rows) && actions.length + updates.length === 0;
+  const before = isFixed ? harness.earlier(resource) : [];
+  const missing = before.find((id) => !all.rows.some((one) => String(ownId(one)) === id));
+  if (missing !== undefined) return yield lost(missing, all.exchange);
+  if (!all.isComplete || all.rows.some((one) => harness.isOf(resource, one)) || mayBeHidden(row, list, all)) return;
+  yield lost(`the ${kind} ${text(resource.id)}`, resource.created, all.exchange);
+}
 
 /** Whether a list may exclude the resource because of a filter with a default, or of a status or flag that no row has. */
 function mayBeHidden(row: JsonObject, { parameters }: Operation, { rows, rowSchema }: FullList): boolean {
@@ -147,104 +122,80 @@ function mayBeHidden(row: JsonObject, { parameters }: Operation, { rows, rowSche
 /** Shorter IDs occur in other texts. */
 const minTellingId = 8;
 
-export const location: CreateCheck = {
-  name: 'location',
-  describe: '`Location` leads to the created resource, or to the status of its creation.',
-  async run(harness, label) {
-    const { session, resourceType } = harness;
-    const { create } = resourceType;
-    const resource = need(await harness.create(label));
-    const { response } = resource.created;
-    const { pathname, search } = need(locationOf(resource.created));
-    const there = await session.read(`${session.footprint.below(pathname)}${search}`);
-    const row = resourceIn(there);
-    const isOther = isSuccess(there) && response.status !== 202 && resource.id !== undefined && idOf(row) !== undefined;
-    const id = String(resource.id);
-    const isNamed = id.length >= minTellingId && there.response.text.includes(id);
-    // An item is at a path of its own.
-    const isList =
-      resourceType.read !== undefined &&
-      create.method === 'POST' &&
-      pathname === new URL(resource.created.request.url).pathname;
-    const isIt = (!isOther || harness.isOf(resource, row) || isNamed) && !(isList && response.status === 201);
-    if (isIt && ![400, 404, 410].includes(there.response.status)) return [];
-    const declared = create.responses.find((one) => one.status === String(response.status));
-    const node = declared?.headers.find(({ name }) => name.toLowerCase() === 'location')?.node;
-    const facts = {
-      expected: `${response.headers.location} returns ${text(resource.id)}`,
-      actual: responseText(there),
-      node,
-    };
-    return [differ('location', create, '', { ...facts, exchanges: [resource.created, there] })];
-  },
-};
+/** `Location` leads to the created resource, or to the status of its creation. */
+export async function* location(harness: ResourceHarness, label: string): Differences {
+  const { session, resourceType } = harness;
+  const { create } = resourceType;
+  const resource = need(await harness.create(label));
+  const { request, response } = resource.created;
+  const { pathname, search } = need(locationOf(resource.created));
+  const there = await session.read(`${session.footprint.below(pathname)}${search}`);
+  const row = resourceIn(there);
+  const isOther = isSuccess(there) && response.status !== 202 && resource.id !== undefined && idOf(row) !== undefined;
+  const id = String(resource.id);
+  const isNamed = id.length >= minTellingId && there.response.text.includes(id);
+  // An item is at a path of its own.
+  const isHere = create.method === 'POST' && pathname === new URL(request.url).pathname;
+  const isList = resourceType.read !== undefined && isHere && response.status === 201;
+  const isIt = (!isOther || harness.isOf(resource, row) || isNamed) && !isList;
+  if (isIt && ![400, 404, 410].includes(there.response.status)) return;
+  const declared = create.responses.find((one) => one.status === String(response.status));
+  const node = declared?.headers.find(({ name }) => name.toLowerCase() === 'location')?.node;
+  const expected = `${response.headers.location} returns ${text(resource.id)}`;
+  const exchanges = [resource.created, there];
+  yield differ('location', create, '', { expected, actual: responseText(there), node, exchanges });
+}
 
-export const putStatus: CreateCheck = {
-  name: 'put status',
-  describe: 'PUT returns 201 if it creates, and not if it replaces (RFC 9110, 9.3.4).',
-  applies: ({ resourceType: { create } }) => create.method === 'PUT' && declares(create, 201) && declares(create, 200),
-  async run(harness, label) {
-    const { create } = harness.resourceType;
-    const { call, created } = need(await harness.create(label));
-    const again = await harness.session.send(call);
-    const found = (
-      [
-        [created, 201],
-        [again, 200],
-      ] as const
-    ).filter(([{ response }, status]) => response.status !== status && [200, 201].includes(response.status));
-    return found.map(([exchange, status]) => {
+/** PUT returns 201 if it creates, and not if it replaces (RFC 9110, 9.3.4). */
+export async function* putStatus(harness: ResourceHarness, label: string): Differences {
+  const { create } = harness.resourceType;
+  if (create.method !== 'PUT' || !declares(create, 201) || !declares(create, 200)) return;
+  const { call, created } = need(await harness.create(label));
+  const again = await harness.session.send(call);
+  for (const [exchange, status, about] of [[created, 201, 'created'] as const, [again, 200, 'replaced'] as const])
+    if (exchange.response.status !== status && [200, 201].includes(exchange.response.status)) {
       const facts = { expected: String(status), actual: responseText(exchange), exchanges: [exchange] };
-      return differ('put-status', create, status === 201 ? 'created' : 'replaced', facts);
-    });
-  },
-};
+      yield differ('put-status', create, about, facts);
+    }
+}
 
-/** The idempotency key parameter of an operation. */
 function keyOf({ method, parameters }: Operation): Parameter | undefined {
   const isKey = ({ in: place, name }: Parameter) => place === 'header' && /^(?:x-)?idempotency-?key$/i.test(name);
   return method === 'GET' ? undefined : parameters.find(isKey);
 }
 
-export const idempotency: CreateCheck = {
-  name: 'key',
-  describe: 'A repeated request with the same key returns the first resource.',
-  applies: ({ resourceType: { create } }) =>
-    keyOf(create) !== undefined && extensionOf(create.node).idempotent !== false,
-  async run(harness, label) {
-    const { create } = harness.resourceType;
-    const { session } = harness;
-    const parameter = need(keyOf(create));
-    // Random, because servers remember keys of earlier runs.
-    const keys = [randomUUID(), randomUUID().replaceAll('-', ''), `k${randomUUID().slice(0, 8)}`];
-    const key = need(keys.find((one) => session.validators.accepts(parameter.schema, one, 'request')));
-    // Finds out what the request can still refer to.
-    needs((await harness.create(`${label} before`)) !== undefined);
-    const [call, otherCall] = [need(await harness.callTo(label)), await harness.callTo(`${label} other`, 'varied')];
-    const send = (one: Call) => session.send({ ...one, headers: { ...one.headers, [parameter.name]: key } });
-    const first = await send(call);
-    if (!isSuccess(first)) return undefined;
-    const replay = await send(call);
-    const ids = [first, replay].map((exchange) => idOf(resourceIn(exchange)));
-    const [one, other] = ids;
-    const { status } = replay.response;
-    const isRejected = status >= 400 && status < 500 && ![401, 403, 425, 429].includes(status);
-    const isOther = isSuccess(replay) && ids.every((id) => id !== undefined) && String(one) !== String(other);
-    if (!isRejected && !isOther) {
-      const isTold =
-        [409, 422].some((code) => declares(create, code)) && !isDeepStrictEqual(call.body, otherCall?.body);
-      const reused = otherCall && isTold ? await send(otherCall) : undefined;
-      if (reused === undefined || !isSuccess(reused)) return [];
-      const facts = { actual: responseText(reused), node: parameter.node, exchanges: [first, reused] };
-      return [differ('key-reused', create, '', facts)];
-    }
+/** A repeated request with the same key returns the first resource. */
+export async function* idempotency(harness: ResourceHarness, label: string): Differences {
+  const { create } = harness.resourceType;
+  const { session } = harness;
+  const parameter = keyOf(create);
+  if (parameter === undefined || extensionOf(create.node).idempotent === false) return;
+  // Random, because servers remember keys of earlier runs.
+  const keys = [randomUUID(), randomUUID().replaceAll('-', ''), `k${randomUUID().slice(0, 8)}`];
+  const key = need(keys.find((one) => session.validators.accepts(parameter.schema, one, 'request')));
+  // Finds out what the request can still refer to.
+  needs((await harness.create(`${label} before`)) !== undefined);
+  const [call, otherCall] = [need(await harness.callTo(label)), await harness.callTo(`${label} other`, 'varied')];
+  const send = (one: Call) => session.send({ ...one, headers: { ...one.headers, [parameter.name]: key } });
+  const first = await send(call);
+  needs(isSuccess(first));
+  const replay = await send(call);
+  const [one, other] = [first, replay].map((exchange) => idOf(resourceIn(exchange)));
+  const { status } = replay.response;
+  const { node } = parameter;
+  const isRejected = status >= 400 && status < 500 && ![401, 403, 425, 429].includes(status);
+  const isOther = isSuccess(replay) && one !== undefined && other !== undefined && String(one) !== String(other);
+  if (isRejected || isOther) {
     const actual = `${first.response.status} ${text(one)}, then ${status} ${text(other)}`;
-    const facts = { actual, node: parameter.node, exchanges: [first, replay] };
-    return [differ(isRejected ? 'key-rejected' : 'key-another', create, '', facts)];
-  },
-};
+    const check = isRejected ? 'key-rejected' : 'key-another';
+    return yield differ(check, create, '', { actual, node, exchanges: [first, replay] });
+  }
+  const isTold = [409, 422].some((code) => declares(create, code)) && !isDeepStrictEqual(call.body, otherCall?.body);
+  const reused = otherCall && isTold ? await send(otherCall) : undefined;
+  if (reused && isSuccess(reused))
+    yield differ('key-reused', create, '', { actual: responseText(reused), node, exchanges: [first, reused] });
+}
 
-/** The properties that the contract declares as unique. */
 function uniqueNames({ document }: ResourceHarness, operation: Operation): string[] {
   const view = View.ofRequest(document, operation);
   return view.names.filter((name) => isDeclaredUnique(view.member(name)));
@@ -252,34 +203,28 @@ function uniqueNames({ document }: ResourceHarness, operation: Operation): strin
 
 export const isDeclaredUnique = (view: View) => view.has('x-unique') || view.states('unique', true);
 
-export const unique: CreateCheck = {
-  name: 'unique',
-  describe: 'A unique value of one resource is rejected for another one, in create and update requests.',
-  applies: (harness) => uniqueNames(harness, harness.resourceType.create).length > 0,
-  async run(harness, label) {
-    const { create, updates } = harness.resourceType;
-    const first = await harness.createAndRead(label);
-    const other = await harness.createAndRead(`${label} other`);
-    const found: Difference[] = [];
-    for (const operation of new Set([create, ...updates]))
-      for (const name of uniqueNames(harness, operation)) {
-        const used = first.resource.sent[name];
-        const send = () => sendAgain(harness, operation, other, { [name]: used }, `${label} ${name}`);
-        const [resource, exchange] = (isScalar(used) && (await ifSeen(send))) || [];
-        if (resource === undefined || exchange === undefined || !isSuccess(exchange)) continue;
-        // A request to create may return the first resource. If the value is the ID, 201 shows that it did not.
-        const isOther = String(resource.id) !== String(first.resource.id) || exchange.response.status === 201;
-        const shown = isOther ? await harness.shown(resource) : undefined;
-        if (shown === undefined || !isSame(used, shown.row[name], { name })) continue;
-        const expected = `an error, because another resource has ${text(used)}`;
-        const { node } = View.ofRequest(harness.document, operation).member(name);
-        const exchanges = [first.exchange, exchange, shown.exchange];
-        const facts = { expected, actual: responseText(exchange), node, exchanges };
-        found.push(differ('unique-ignored', operation, name, facts));
-      }
-    return found;
-  },
-};
+/** A unique value of one resource is rejected for another one, in create and update requests. */
+export async function* unique(harness: ResourceHarness, label: string): Differences {
+  const { create, updates } = harness.resourceType;
+  if (uniqueNames(harness, create).length === 0) return;
+  const first = await harness.createAndRead(label);
+  const other = await harness.createAndRead(`${label} other`);
+  for (const operation of new Set([create, ...updates]))
+    for (const name of uniqueNames(harness, operation)) {
+      const used = first.resource.sent[name];
+      const send = () => sendAgain(harness, operation, other, { [name]: used }, `${label} ${name}`);
+      const [resource, exchange] = (isScalar(used) && (await ifSent(send))) || [];
+      if (resource === undefined || exchange === undefined || !isSuccess(exchange)) continue;
+      // A request to create may return the first resource. If the value is the ID, 201 shows that it did not.
+      const isOther = String(resource.id) !== String(first.resource.id) || exchange.response.status === 201;
+      const shown = isOther ? await harness.shown(resource) : undefined;
+      if (shown === undefined || !isSame(used, shown.row[name], { name })) continue;
+      const expected = `an error, because another resource has ${text(used)}`;
+      const { node } = View.ofRequest(harness.document, operation).member(name);
+      const exchanges = [first.exchange, exchange, shown.exchange];
+      yield differ('unique-ignored', operation, name, { expected, actual: responseText(exchange), node, exchanges });
+    }
+}
 
 /** Creates or updates another resource with values of the first one. */
 async function sendAgain(

@@ -9,7 +9,6 @@ import type { Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
 import { isSame } from './compare.ts';
 
-/** Maximum number of requests that add one property. */
 const maxAdditions = 12;
 
 /** A create call with as many optional properties and list entries as the server accepts. */

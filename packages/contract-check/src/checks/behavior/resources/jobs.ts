@@ -2,8 +2,9 @@ import type { Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
+import { jsonText } from '../../../json.ts';
 import type { View } from '../../../schema/view.ts';
-import { type BehaviorCheck, type Difference, differ, need, needs, text } from '../observe.ts';
+import { type Differences, differ, need, needs, text } from '../../observe.ts';
 import { phaseOf } from './compare.ts';
 import type { ResourceHarness, Shown } from './resource.ts';
 import { declares } from './resource-types.ts';
@@ -24,112 +25,72 @@ const handled = /^(?:processed|completed|handled|finished)(?:[-_]?(?:count|rows|
 const totals = /^total(?:[-_]?(?:count|rows|items|records))?$/i;
 const shares = /^(?:progress|percent(?:age)?|percent[-_]?complete)$/i;
 
-export const jobStates: BehaviorCheck<ResourceHarness> = {
-  name: 'jobs',
-  describe: 'A job ends, stays as it ended, and says the same of itself by its state, times, counts and result.',
-  applies: ({ resourceType: { create, read } }) => read !== undefined && declares(create, 202),
-  async run(harness, label) {
-    const read = need(harness.resourceType.read);
-    const resource = need(await harness.create(label));
-    needs(resource.created.response.status === 202);
-    const found: Difference[] = [];
-    const differs = (check: CheckName, by: Operation, about: string, texts: [string, string], ...of: Exchange[]) => {
-      const [expected, actual] = texts;
-      found.push(differ(check, by, about, { expected, actual, exchanges: of }));
-    };
-    const seen: Shown[] = [];
-    const look = async () => {
-      const shown = await harness.shown(resource);
-      if (shown !== undefined) seen.push(shown);
-      return shown;
-    };
-    const first = need(await look());
-    needs(phaseOf(first.row) !== undefined);
-    const results = resultsOf(harness, read);
-    const early = isOpen(first) ? await harness.readEach(results, resource) : [];
-    const between = early.length > 0 ? need(await look()) : first;
-    for (const { operation, exchange } of early)
-      if (isSuccess(exchange) && isOpen(between))
-        differs(
-          'job-result',
-          operation,
-          'before',
-          ['409 before the job is done', responseText(exchange)],
-          between.exchange,
-          exchange,
-        );
-    const end = performance.now() + maxJobMs;
-    while (isOpen(need(seen.at(-1))) && performance.now() < end && !harness.session.isOver) {
-      await harness.settled(resource, 20);
-      await look();
+/** A job ends, stays as it ended, and says the same of itself by its state, times, counts and result. */
+export async function* jobStates(harness: ResourceHarness, label: string): Differences {
+  const { create, read } = harness.resourceType;
+  if (read === undefined || !declares(create, 202)) return;
+  const resource = need(await harness.create(label));
+  needs(resource.created.response.status === 202);
+  const differs = (check: CheckName, by: Operation, about: string, texts: [string, string], ...of: Exchange[]) =>
+    differ(check, by, about, { expected: texts[0], actual: texts[1], exchanges: of });
+  const seen: Shown[] = [];
+  const look = async () => {
+    const shown = await harness.shown(resource);
+    if (shown !== undefined) seen.push(shown);
+    return shown;
+  };
+  const first = need(await look());
+  needs(phaseOf(first.row) !== undefined);
+  // Its result is read below it, and is impossible before it is done.
+  const results = harness.session.operations.filter(
+    (one) =>
+      one.method === 'GET' &&
+      one.path.startsWith(`${read.path}/`) &&
+      [409, 425].some((status) => declares(one, status)),
+  );
+  const early = isOpen(first) ? await harness.readEach(results, resource) : [];
+  const between = early.length > 0 ? need(await look()) : first;
+  for (const { operation, exchange } of early)
+    if (isSuccess(exchange) && isOpen(between)) {
+      const texts: [string, string] = ['409 before the job is done', responseText(exchange)];
+      yield differs('job-result', operation, 'before', texts, between.exchange, exchange);
     }
-    const last = need(seen.at(-1));
-    if (isOpen(last)) {
-      const isStill = JSON.stringify(seen.at(-1)?.row) === JSON.stringify(seen[Math.floor(seen.length / 3)]?.row);
-      if (isStill)
-        differs(
-          'job-status',
-          read,
-          'end',
-          ['a job that ends, or advances', `nothing changes in ${maxJobMs / 1000} s`],
-          last.exchange,
-        );
-      return found;
-    }
-    for (let count = 0; count < laterReads; count += 1) await look();
-    for (const shown of seen)
-      for (const [about, ...texts] of contradictionsIn(shown, last))
-        differs('job-status', read, about, texts, shown.exchange);
-    for (const [index, shown] of seen.entries()) {
-      const before = seen[index - 1];
-      if (before !== undefined && rank(shown) < rank(before))
-        differs(
-          'job-status',
-          read,
-          'order',
-          [`after ${phaseOf(before.row)}, no ${phaseOf(shown.row)}`, text(shown.row)],
-          before.exchange,
-          shown.exchange,
-        );
-    }
-    if (phaseOf(last.row) !== 'done') return found;
-    for (const { operation, exchange } of await harness.readEach(results, resource)) {
-      const count = sizeOf(exchange);
-      const total = Object.entries(last.row).find(([name]) => totals.test(name))?.[1];
-      if ([404, 409, 425].includes(exchange.response.status))
-        differs(
-          'job-result',
-          operation,
-          'after',
-          ['the result of the job', responseText(exchange)],
-          last.exchange,
-          exchange,
-        );
-      else if (isSuccess(exchange) && typeof total === 'number' && count !== undefined && count !== total)
-        differs('job-result', operation, 'rows', [`${total} rows`, `${count} rows`], last.exchange, exchange);
-    }
-    return found;
-  },
-};
+  const end = performance.now() + maxJobMs;
+  while (isOpen(need(seen.at(-1))) && performance.now() < end && !harness.session.isOver) {
+    await harness.settled(resource, 20);
+    await look();
+  }
+  const last = need(seen.at(-1));
+  if (isOpen(last)) {
+    const texts: [string, string] = ['a job that ends, or advances', `nothing changes in ${maxJobMs / 1000} s`];
+    const isStill = jsonText(last.row) === jsonText(seen[Math.floor(seen.length / 3)]?.row);
+    if (isStill) yield differs('job-status', read, 'end', texts, last.exchange);
+    return;
+  }
+  for (let count = 0; count < laterReads; count += 1) await look();
+  for (const [index, shown] of seen.entries()) {
+    for (const [about, ...texts] of contradictionsIn(shown, last))
+      yield differs('job-status', read, about, texts, shown.exchange);
+    const before = seen[index - 1];
+    if (before === undefined || rank(shown) >= rank(before)) continue;
+    const texts: [string, string] = [`after ${phaseOf(before.row)}, no ${phaseOf(shown.row)}`, text(shown.row)];
+    yield differs('job-status', read, 'order', texts, before.exchange, shown.exchange);
+  }
+  if (phaseOf(last.row) !== 'done') return;
+  const total = Object.entries(last.row).find(([name]) => totals.test(name))?.[1];
+  for (const { operation, exchange } of await harness.readEach(results, resource)) {
+    const rows = exchange.response.json?.value;
+    const texts: [string, string] = ['the result of the job', responseText(exchange)];
+    if ([404, 409, 425].includes(exchange.response.status))
+      yield differs('job-result', operation, 'after', texts, last.exchange, exchange);
+    else if (isSuccess(exchange) && typeof total === 'number' && Array.isArray(rows) && rows.length !== total)
+      yield differs('job-result', operation, 'rows', [`${total} rows`, `${rows.length} rows`], last.exchange, exchange);
+  }
+}
 
 const isOpen = ({ row }: Pick<Shown, 'row'>) => ['waiting', 'running'].includes(phaseOf(row) ?? '');
 const rank = ({ row }: Pick<Shown, 'row'>) =>
   ['waiting', 'running', 'done', 'failed'].indexOf(phaseOf(row) ?? 'done') % 3;
-
-function sizeOf({ response }: Exchange): number | undefined {
-  const body = response.json?.value;
-  return Array.isArray(body) ? body.length : undefined;
-}
-
-/** The operations that read the result of a job: below it, and impossible before it is done. */
-function resultsOf({ session }: ResourceHarness, read: Operation): Operation[] {
-  return session.operations.filter(
-    (one) =>
-      one.method === 'GET' &&
-      one.path.startsWith(`${read.path}/`) &&
-      [404, 409, 425].some((status) => status !== 404 && declares(one, status)),
-  );
-}
 
 /** What a job says of itself that cannot be true together. @param last the job at its end. */
 function* contradictionsIn(
@@ -158,9 +119,8 @@ function* contradictionsIn(
   const most = view.member(share).parts.find(({ maximum }) => typeof maximum === 'number')?.maximum;
   if (isDone && typeof row[share] === 'number' && most !== undefined && row[share] !== most)
     yield says(share, text(most));
-  if (typeof row[count] === 'number' && typeof row[total] === 'number') {
-    if (row[count] > row[total]) yield [count, `at most ${row[total]}`, text(row[count])];
-    const isWhole = !Object.keys(row).some((name) => /fail|error|skip|reject/i.test(name));
-    if (isDone && isWhole && row[count] !== row[total]) yield [total, `${row[count]}, as processed`, text(row[total])];
-  }
+  if (typeof row[count] !== 'number' || typeof row[total] !== 'number') return;
+  if (row[count] > row[total]) yield [count, `at most ${row[total]}`, text(row[count])];
+  const isWhole = !Object.keys(row).some((name) => /fail|error|skip|reject/i.test(name));
+  if (isDone && isWhole && row[count] !== row[total]) yield [total, `${row[count]}, as processed`, text(row[total])];
 }

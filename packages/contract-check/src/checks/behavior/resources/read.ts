@@ -4,21 +4,19 @@ import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isOwnId, itemOf, kindOfPath, rowsOf } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
-import type { CheckContext } from '../../check.ts';
+import { type CheckContext, type Difference, type Differences, differ, need, needs, valued } from '../../observe.ts';
 import { readCollection } from '../lists/listing.ts';
-import { type BehaviorCheck, type Difference, differ, need, needs, valued } from '../observe.ts';
 import { isFleeting, isNothing, isSame, isScalar, isServerOwned, isSteady, ownId, resourceIn } from './compare.ts';
 import { isRead, listsOf } from './resource-types.ts';
 
 /** A read by ID, and a list of the same resources. */
-export interface Reading {
+interface Reading {
   readonly context: CheckContext;
   readonly read: Operation;
   readonly name: string;
   readonly list: Operation;
 }
 
-/** Pairs reads by ID with lists of the same resources. */
 export function readingsOf(context: CheckContext): Reading[] {
   const { document, operations } = context.session;
   return operations.flatMap((read) => {
@@ -30,72 +28,66 @@ export function readingsOf(context: CheckContext): Reading[] {
   });
 }
 
-/** Maximum number of additional rows to read. */
 const maxExtraReads = 8;
 
 const idIn = (row: JsonObject, name: string) => row[name] ?? ownId(row);
 
-/** The number of properties with a value. */
 const fullness = (row: JsonObject) =>
   Object.values(row).filter((value) => !isNothing(value) && value !== 0 && value !== false).length;
 
-export const agreement: BehaviorCheck<Reading> = {
-  name: 'agree',
-  describe: 'A row of a list agrees with the read of it, and the read returns the requested resource consistently.',
-  async run(reading, label) {
-    const { context, read, name, list } = reading;
-    const { session, requests } = context;
-    const known = need(requests.of(read)).call;
-    const rows = (await readCollection(context, list))?.rows ?? [];
-    const send = (row: JsonObject) => session.send({ ...known, path: { ...known.path, [name]: idIn(row, name) } });
-    // Rows with the most values reveal the most. The second observation uses other rows if possible.
-    const [fullest, second] = rows.toSorted((one, other) => fullness(other) - fullness(one));
-    const chosen = label.endsWith('two') ? [second ?? fullest, rows.at(-1)] : [fullest, rows[0]];
-    const seen: { readonly row: JsonObject; readonly reads: readonly [Exchange, Exchange] }[] = [];
-    for (const row of new Set(chosen)) {
-      if (row === undefined || idIn(row, name) === undefined || session.isOver) continue;
-      const reads = [await send(row), await send(row)] as const;
-      if (isSuccess(reads[0]) && isObject(reads[0].response.json?.value)) seen.push({ row, reads });
-    }
-    needs(seen.length > 0);
-    // Some properties occur only in some resources. Their responses are checked as usual.
-    const others = label.endsWith('one') ? rows.filter((one) => !chosen.includes(one)).slice(0, maxExtraReads) : [];
-    for (const row of others) await send(row);
-    const later = (await readCollection(context, list))?.rows ?? [];
-    return seen.flatMap(({ row, reads }) => {
-      const now = later.find((one) => idIn(one, name) === idIn(row, name));
-      return now === undefined ? [] : differences(reading, [row, now], reads);
-    });
-  },
-};
+/** A row of a list agrees with the read of it, and the read returns the requested resource consistently. */
+export async function* agreement(reading: Reading, label: string): Differences {
+  const { context, read, name, list } = reading;
+  const { session, requests } = context;
+  const known = need(requests.of(read)).call;
+  const rows = (await readCollection(context, list))?.rows ?? [];
+  const send = (row: JsonObject) => session.send({ ...known, path: { ...known.path, [name]: idIn(row, name) } });
+  // Rows with the most values reveal the most. The second observation uses other rows if possible.
+  const [fullest, second] = rows.toSorted((one, other) => fullness(other) - fullness(one));
+  const chosen = label.endsWith('two') ? [second ?? fullest, rows.at(-1)] : [fullest, rows[0]];
+  const seen: { readonly row: JsonObject; readonly reads: readonly [Exchange, Exchange] }[] = [];
+  for (const row of new Set(chosen)) {
+    if (row === undefined || idIn(row, name) === undefined || session.isOver) continue;
+    const reads = [await send(row), await send(row)] as const;
+    if (isSuccess(reads[0]) && isObject(reads[0].response.json?.value)) seen.push({ row, reads });
+  }
+  needs(seen.length > 0);
+  // Some properties occur only in some resources. Their responses are checked as usual.
+  const others = label.endsWith('one') ? rows.filter((one) => !chosen.includes(one)).slice(0, maxExtraReads) : [];
+  for (const row of others) await send(row);
+  const later = (await readCollection(context, list))?.rows ?? [];
+  for (const { row, reads } of seen) {
+    const now = later.find((one) => idIn(one, name) === idIn(row, name));
+    if (now !== undefined) yield* differences(reading, [row, now], reads);
+  }
+}
 
 /** Compares what a list has of a resource with what a read returns. Values that change by themselves do not count. */
-function differences(
+function* differences(
   { context, read, name, list }: Reading,
   [row, later]: readonly [JsonObject, JsonObject],
   reads: readonly [Exchange, Exchange],
-): Difference[] {
+): Generator<Difference, void, undefined> {
   const { document } = context.session;
   const [shown, again] = [resourceIn(reads[0]), resourceIn(reads[1])];
   const view = View.ofResponse(document, read);
   const differs = (check: CheckName, about: string, expected: unknown, actual: unknown) => {
     const { node } = view.member(about);
-    return [differ(check, read, about, { ...valued(about, expected, actual), node, exchanges: reads })];
+    return differ(check, read, about, { ...valued(about, expected, actual), node, exchanges: reads });
   };
   const key = row[name] === undefined ? Object.keys(row).find(isOwnId) : name;
   if (key !== undefined && isScalar(shown[key]) && String(shown[key]) !== String(row[key]))
-    return differs('read-another', key, row[key], shown[key]);
+    return yield differs('read-another', key, row[key], shown[key]);
   const ofRow = View.of(document, rowsOf(document, list)?.schema);
-  const shared = view.names.filter((one) => !ofRow.member(one).isEmpty && !isFleeting.test(one));
-  return shared.flatMap((one) => {
-    const [listed, first, second] = [row[one], shown[one], again[one]];
-    if (isScalar(first) && first !== second)
-      return typeof first === 'string' && isSteady(one) && !isServerOwned(one)
-        ? differs('read-unsteady', one, first, second)
-        : [];
+  for (const one of view.names.filter((own) => !ofRow.member(own).isEmpty && !isFleeting.test(own))) {
+    const [inList, first, second] = [row[one], shown[one], again[one]];
+    const isMoving = isScalar(first) && first !== second;
+    if (isMoving && typeof first === 'string' && isSteady(one) && !isServerOwned(one))
+      yield differs('read-unsteady', one, first, second);
     // Rows are usually abbreviated, not reads.
-    const isShorter = Array.isArray(listed) && Array.isArray(first) && first.length < listed.length;
-    const isOther = isScalar(listed) && isScalar(first) && !isSame(listed, first, { name: one });
-    return (isOther || isShorter) && isSame(listed, later[one]) ? differs('read-disagrees', one, listed, first) : [];
-  });
+    const isShorter = Array.isArray(inList) && Array.isArray(first) && first.length < inList.length;
+    const isOther = isScalar(inList) && isScalar(first) && !isSame(inList, first, { name: one });
+    if (!isMoving && (isOther || isShorter) && isSame(inList, later[one]))
+      yield differs('read-disagrees', one, inList, first);
+  }
 }

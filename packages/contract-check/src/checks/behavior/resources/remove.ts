@@ -1,94 +1,91 @@
 import { extensionOf, lastSegment, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
-import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { jsonText } from '../../../json.ts';
 import { withUnknownId } from '../../../run/ids.ts';
+import { type Differences, differ, need, needs, text } from '../../observe.ts';
 import { Listing } from '../lists/listing.ts';
-import { type BehaviorCheck, type Difference, differ, need, text } from '../observe.ts';
 import { isGone, resourceIn } from './compare.ts';
 import type { ResourceHarness } from './resource.ts';
 import { conditionOf, declares } from './resource-types.ts';
 
-export const removed: BehaviorCheck<ResourceHarness> = {
-  name: 'delete',
-  describe: 'A deleted resource is gone or marked as deleted. With the ETag of another version, a delete is rejected.',
-  applies: ({ resourceType: { remove, read } }) => remove !== undefined && read !== undefined,
-  async run(harness, label) {
-    const { list, ...type } = harness.resourceType;
-    const [remove, read] = [need(type.remove), need(type.read)];
-    const { resource, exchange } = await harness.createAndRead(label);
-    const before = list && (await harness.list(list));
-    const condition = declares(remove, 412) ? conditionOf(remove) : undefined;
-    const stale = condition && (await harness.remove(resource, { 'if-match': '"of-no-version"' }));
-    if (stale !== undefined && isSuccess(stale)) {
-      const facts = { actual: responseText(stale), node: condition?.node, exchanges: [exchange, stale] };
-      return [differ('if-match-ignored', remove, 'If-Match', facts)];
-    }
-    const belonging = await missedBelow(harness, read, label);
-    const { etag } = exchange.response.headers;
-    const response = await harness.remove(resource, conditionOf(remove) && etag ? { 'if-match': etag } : {});
-    if (response.response.status === 412)
-      return [
-        differ('if-match-rejected', remove, 'current', {
-          actual: responseText(response),
-          exchanges: [exchange, response],
-        }),
-      ];
-    if (!isSuccess(response) || response.response.status === 202) return undefined;
-    const after = need(await harness.read(resource));
-    const differs = (check: CheckName, by: Operation, expected: string, node?: object): Difference[] => {
-      const facts = { expected, actual: responseText(after), node, exchanges: [response, after] };
-      return [differ(check, by, by === remove ? '' : remove.id, facts)];
+/** A deleted resource is gone or marked as deleted. With the ETag of another version, a delete is rejected. */
+export async function* removed(harness: ResourceHarness, label: string): Differences {
+  const { list, remove, read } = harness.resourceType;
+  if (remove === undefined || read === undefined) return;
+  const { resource, exchange } = await harness.createAndRead(label);
+  const before = list && (await harness.list(list));
+  const condition = declares(remove, 412) ? conditionOf(remove) : undefined;
+  const stale = condition && (await harness.remove(resource, { 'if-match': '"of-no-version"' }));
+  if (stale !== undefined && isSuccess(stale)) {
+    const facts = { actual: responseText(stale), node: condition?.node, exchanges: [exchange, stale] };
+    return yield differ('if-match-ignored', remove, 'If-Match', facts);
+  }
+  const belonging = await missedBelow(harness, read, label);
+  const { etag } = exchange.response.headers;
+  const response = await harness.remove(resource, conditionOf(remove) && etag ? { 'if-match': etag } : {});
+  if (response.response.status === 412) {
+    const facts = { actual: responseText(response), exchanges: [exchange, response] };
+    return yield differ('if-match-rejected', remove, 'current', facts);
+  }
+  needs(isSuccess(response) && response.response.status !== 202);
+  const after = need(await harness.read(resource));
+  // The response to a repeated delete is checked like any other response.
+  await harness.remove(resource);
+  if (isGone(after) && typeof resource.id === 'string' && resource.id.length > 7)
+    harness.session.pool.forget(resource.id);
+  const { softDelete } = extensionOf(remove.node);
+  const isSameBody = jsonText(exchange.response.json) === jsonText(after.response.json);
+  const filter = read.parameters.find(isOfDeleted);
+  const facts = { actual: responseText(after), exchanges: [response, after] };
+  if (isSuccess(after) && (softDelete === false || isSameBody))
+    return yield differ('delete-lost', remove, '', {
+      ...facts,
+      expected: '404 or 410, or a resource that is marked as deleted',
+    });
+  if (isSuccess(after) && filter !== undefined && filter.schema.default !== true)
+    return yield differ('deleted-shown', read, remove.id, {
+      ...facts,
+      expected: `404 without ${filter.name}`,
+      node: filter.node,
+    });
+  if (!isGone(after)) return;
+  if (filter !== undefined && !/archived/i.test(filter.name)) {
+    const hidden = (about: string, actual: string, there: Exchange) => {
+      const { node } = filter;
+      return differ('deleted-hidden', read, about, {
+        ...{ expected: `the resource with ${about}`, actual, node },
+        exchanges: [response, there],
+      });
     };
-    // The response to a repeated delete is checked like any other response.
-    await harness.remove(resource);
-    if (isGone(after) && typeof resource.id === 'string' && resource.id.length > 7)
-      harness.session.pool.forget(resource.id);
-    const { softDelete } = extensionOf(remove.node);
-    const isSameBody = jsonText(exchange.response.json) === jsonText(after.response.json);
-    const filter = read.parameters.find(isOfDeleted);
-    if (isSuccess(after) && (softDelete === false || isSameBody))
-      return differs('delete-lost', remove, '404 or 410, or a resource that is marked as deleted');
-    if (isSuccess(after) && filter !== undefined && filter.schema.default !== true)
-      return differs('deleted-shown', read, `404 without ${filter.name}`, filter.node);
-    if (!isGone(after)) return [];
-    const isOwnFilter = filter !== undefined && !/archived/i.test(filter.name);
-    const shown = isOwnFilter && (await harness.read(resource, {}, 'caller', { [filter.name]: true }));
-    const hidden = (about: string, actual: string, exchange: Exchange) => {
-      const facts = {
-        expected: `the resource with ${about}`,
-        actual,
-        node: filter?.node,
-        exchanges: [response, exchange],
-      };
-      return [differ('deleted-hidden', read, about, facts)];
-    };
-    if (shown && isGone(shown)) return hidden(`${filter?.name}=true`, responseText(shown), shown);
-    const marked = shown ? resourceIn(shown) : undefined;
-    const time = Object.keys(marked ?? {}).find((name) => /^(?:deleted|removed)[-_]?(?:at|on)$/i.test(name));
-    if (shown && time !== undefined && marked?.[time] === null) return hidden(time, `${time}: null`, shown);
+    const shown = need(await harness.read(resource, {}, 'caller', { [filter.name]: true }));
+    if (isGone(shown)) return yield hidden(`${filter.name}=true`, responseText(shown), shown);
+    const marked = resourceIn(shown);
+    const time = Object.keys(marked).find((name) => /^(?:deleted|removed)[-_]?(?:at|on)$/i.test(name));
+    if (time !== undefined && marked[time] === null) return yield hidden(time, `${time}: null`, shown);
     const listing = list && Listing.of(harness.context, list, resource.call.path);
-    const slot = isOwnFilter ? listing?.slots.find(({ name }) => name === filter.name) : undefined;
+    const slot = listing?.slots.find(({ name }) => name === filter.name);
     const rows = slot && (await listing?.walk([...listing.widest, [slot, true]]));
-    if (rows?.isComplete && !rows.rows.some((row) => harness.isOf(resource, row)) && list !== undefined) {
-      const facts = { actual: `none with ${filter?.name}=true`, exchanges: [response, rows.exchange] };
-      return [differ('list-hides', list, filter?.name ?? '', facts)];
+    const isMissing = rows?.isComplete && !rows.rows.some((row) => harness.isOf(resource, row));
+    if (isMissing && list !== undefined) {
+      const actual = `none with ${filter.name}=true`;
+      return yield differ('list-hides', list, filter.name, { actual, exchanges: [response, rows.exchange] });
     }
-    for (const { operation, exchange: there } of await harness.readEach(belonging, resource))
-      if (isSuccess(there))
-        return [
-          differ('delete-below', operation, '', { actual: responseText(there), exchanges: [response, after, there] }),
-        ];
-    if (softDelete === true) return differs('deleted-hidden', read, 'a resource that is marked as deleted');
-    const now = list && before && (await harness.list(list));
-    const [previous, is] = [before, now].map((all) => all?.rows.find((row) => harness.isOf(resource, row)));
-    // A row marked as deleted may remain, unless such rows must be requested with a parameter.
-    const isRequested = list?.parameters.some((one) => isOfDeleted(one) && one.schema.default !== true);
-    if (!list || !previous || !is || !(isRequested || jsonText(previous) === jsonText(is))) return [];
-    return [differ('delete-listed', list, remove.id, { actual: text(is), exchanges: [response, now?.exchange] })];
-  },
-};
+  }
+  for (const { operation, exchange: there } of await harness.readEach(belonging, resource))
+    if (isSuccess(there)) {
+      const found = { actual: responseText(there), exchanges: [response, after, there] };
+      return yield differ('delete-below', operation, '', found);
+    }
+  if (softDelete === true)
+    return yield differ('deleted-hidden', read, remove.id, { ...facts, expected: 'a resource marked as deleted' });
+  const now = list && before && (await harness.list(list));
+  const [previous, is] = [before, now].map((all) => all?.rows.find((row) => harness.isOf(resource, row)));
+  // A row marked as deleted may remain, unless such rows must be requested with a parameter.
+  const isRequested = list?.parameters.some((one) => isOfDeleted(one) && one.schema.default !== true);
+  if (list && previous && is && (isRequested || jsonText(previous) === jsonText(is)))
+    yield differ('delete-listed', list, remove.id, { actual: text(is), exchanges: [response, now?.exchange] });
+}
 
 /** Operations that read what belongs to a resource, and return 404 below a resource that does not exist. */
 async function missedBelow(
@@ -106,7 +103,6 @@ async function missedBelow(
   return found.filter(({ path }) => !/history|version|revision|audit|event|log/i.test(lastSegment(path)));
 }
 
-/** Whether a parameter includes deleted resources. */
 function isOfDeleted({ in: place, name, schema }: Parameter): boolean {
   const isNamed = /^(?:include|with|show|and)[-_]?(?:deleted|removed|trashed|archived)$/i.test(name);
   return place === 'query' && isNamed && [schema.type].flat().includes('boolean');

@@ -7,7 +7,6 @@ import { responseSchema, View } from '../../../schema/view.ts';
 /** A type of resource that can be created, and its other operations. */
 export interface ResourceType {
   readonly kind: string;
-  /** The path of the collection. */
   readonly collection: string;
   readonly create: Operation;
   readonly read: Operation | undefined;
@@ -95,7 +94,6 @@ function isOfItem({ method, path, ...operation }: Operation, collectionOfAll: st
   return !collectionOfAll.includes('{') && !collection.includes('{') && kindOfPath(collection) === kind;
 }
 
-/** Whether an operation reads one resource. */
 export function isRead(document: OpenApiDocument, operation: Operation): boolean {
   return operation.method === 'GET' && declaredKind(operation, 'reads') !== false && !hasRows(document, operation);
 }
@@ -135,7 +133,6 @@ export function declares({ responses }: Operation, status: number): boolean {
   return responses.some((response) => response.status === String(status));
 }
 
-/** The parameter for `If-Match`. */
 export function conditionOf({ parameters }: Operation): Parameter | undefined {
   return parameters.find((one) => one.in === 'header' && /^if-match$/i.test(one.name));
 }

@@ -11,9 +11,8 @@ import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
 import { atEveryDepth, type Freshness, renewed } from '../../../run/renewal.ts';
 import type { Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
-import type { CheckContext } from '../../check.ts';
+import { type CheckContext, need } from '../../observe.ts';
 import { type FullList, readCollection } from '../lists/listing.ts';
-import { need } from '../observe.ts';
 import { innerView, isScalar, ownId, phaseOf, resourceIn } from './compare.ts';
 import { enriched, otherValues, withoutOptional } from './enrich.ts';
 import { conditionOf, declares, type ResourceType } from './resource-types.ts';
@@ -22,16 +21,13 @@ export interface Resource {
   readonly call: Call;
   readonly created: Exchange;
   readonly sent: JsonObject;
-  /** The body of the create response. */
   readonly body: JsonObject;
-  /** The path parameters of the resource. */
   readonly path: Readonly<Record<string, unknown>>;
   readonly id: unknown;
   /** The values of all places that can have its ID, most likely first. */
   readonly ids: readonly unknown[];
 }
 
-/** A resource as the server returns it. */
 export interface Shown {
   readonly row: JsonObject;
   readonly exchange: Exchange;
@@ -77,7 +73,6 @@ export class ResourceHarness {
     return this.session.document;
   }
 
-  /** Whether an operation allows a body. */
   accepts(operation: Operation, body: unknown): boolean {
     return this.session.validators.accepts(requestSchema(operation) ?? {}, body, 'request');
   }
@@ -270,7 +265,6 @@ export class ResourceHarness {
   }
 }
 
-/** The path parameters of an operation on a resource; undefined if one is unknown. */
 function pathOf({ path, parameters }: Operation, resource: Resource): Record<string, unknown> | undefined {
   const last = lastParameter(path);
   const entries = parameters
@@ -286,7 +280,6 @@ function referringAs(body: unknown, other: unknown): unknown {
   return mapped(body, (value, name) => (kindOfReference(name) === undefined ? value : (references.get(name) ?? value)));
 }
 
-/** The path parameters in the `Location` header. */
 export function locationIn({ path, extension }: Operation, created: Exchange): Record<string, string> | undefined {
   // The server's URL may have a path, too.
   const own = locationOf(created)

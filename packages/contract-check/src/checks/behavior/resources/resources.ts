@@ -1,11 +1,9 @@
 import { eachOperation } from '../../../run/parallel.ts';
-import type { CheckContext } from '../../check.ts';
-import { type BehaviorCheck, runChecks } from '../observe.ts';
-import { bulked, bulksOf, itemsApart } from './bulk.ts';
-import { bulkRemovalsOf, removedInBulk } from './bulk-removal.ts';
+import { type BehaviorCheck, type CheckContext, runChecks } from '../../observe.ts';
+import { bulked, bulkRemovalsOf, bulksOf, itemsApart, removedInBulk } from './bulk.ts';
 import { bystanders } from './bystanders.ts';
 import { conditionForms, createdTag, readTags, updateTags } from './conditions.ts';
-import { defaults, echo, idempotency, listed, location, putStatus, unique } from './create.ts';
+import { idempotency, listed, location, putStatus, stored, unique } from './create.ts';
 import { guardedFields, separated } from './isolation.ts';
 import { jobStates } from './jobs.ts';
 import { operationChecks } from './operations.ts';
@@ -50,11 +48,11 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
   if ((await harness.start()) === undefined) return;
   // A call that creates nothing may return properties with the same names and other meanings.
   if (harness.isReadable || hasCertainRead || known.exchange.response.status === 201)
-    await runChecks(session, [...echo, ...defaults], harness, [create]);
+    await runChecks(session, stored, harness, [create]);
   for (const call of (await requests.branches(create)).slice(0, 4)) {
     const branch = new ResourceHarness(context, resourceType, { ...known, call });
     if ((await branch.start()) !== undefined && (branch.isReadable || hasCertainRead))
-      await runChecks(session, [...echo, ...defaults], branch, [create]);
+      await runChecks(session, stored, branch, [create]);
   }
   await runChecks(session, [location, listed, ofParent, putStatus, idempotency, createdTag], harness, [create]);
   for (const update of updates.slice(0, 3))

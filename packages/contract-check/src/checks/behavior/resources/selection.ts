@@ -3,138 +3,93 @@ import { shapeOf } from '../../../document/shape.ts';
 import { type Call, type Exchange, isSuccess } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isOwnId, lastParameter, rowsIn, rowsOf } from '../../../run/names.ts';
+import { ifSent } from '../../../run/parallel.ts';
 import { View } from '../../../schema/view.ts';
-import type { CheckContext } from '../../check.ts';
-import { type BehaviorCheck, type Difference, differ, ifSeen, needs } from '../observe.ts';
+import { type CheckContext, type Differences, differ, needs } from '../../observe.ts';
 import { resourceIn } from './compare.ts';
 
-/** A single operation with a successful call. */
 export interface Subject {
   readonly context: CheckContext;
   readonly operation: Operation;
   readonly known: Call;
 }
 
-export type OperationCheck = BehaviorCheck<Subject>;
-
 /** Parameters that name the properties to return, instead of all or in addition. */
 const projecting = /^(?:fields?|select|columns|attributes|properties)$/i;
 const including = /^(?:includes?|expand|embed|populate|with)$/i;
 
-export const selection = (parameter: Parameter): OperationCheck => ({
-  name: `selection ${parameter.name}`,
-  describe: 'A parameter that names properties decides which are returned: every one that it names.',
-  applies: ({ operation: { isReading } }) =>
-    isReading && parameter.in === 'query' && (projecting.test(parameter.name) || including.test(parameter.name)),
-  async run(subject) {
-    const selecting = new Selecting(subject, parameter);
-    return projecting.test(parameter.name) ? selecting.projected() : selecting.included();
-  },
-});
-
-/** What a response has with some words in the parameter. */
 interface Look {
   readonly exchange: Exchange;
   readonly rows: readonly JsonObject[];
   has(word: string): boolean;
 }
 
-class Selecting {
-  readonly #subject: Subject;
-  readonly #parameter: Parameter;
-  readonly #view: View;
-  /** The words of the parameter, if they are listed. */
-  readonly #words: readonly string[] | undefined;
-  readonly #isList: boolean;
-  #path: Call['path'];
-
-  constructor(subject: Subject, parameter: Parameter) {
-    const { document } = subject.context.session;
-    const shape = shapeOf(document, parameter.schema);
-    const rows = rowsOf(document, subject.operation);
-    this.#subject = subject;
-    this.#parameter = parameter;
-    this.#isList = shape.types.has('array');
-    this.#words = (this.#isList ? shapeOf(document, ...(shape.items ?? [])) : shape).enum?.map(String);
-    this.#view = rows === undefined ? View.ofResponse(document, subject.operation) : View.of(document, rows.schema);
-    this.#path = subject.known.path;
-  }
-
+/** A parameter that names properties decides which are returned: every one that it names. */
+export async function* selection({ context, operation, known }: Subject, parameter: Parameter): Differences {
+  const { session } = context;
+  const { document } = session;
+  const { name, node, schema } = parameter;
+  const isProjecting = projecting.test(name);
+  needs(operation.isReading && parameter.in === 'query' && (isProjecting || including.test(name)));
+  const shape = shapeOf(document, schema);
+  const isList = shape.types.has('array');
+  const listed = (isList ? shapeOf(document, ...(shape.items ?? [])) : shape).enum?.map(String);
+  const rows = rowsOf(document, operation);
+  const view = rows === undefined ? View.ofResponse(document, operation) : View.of(document, rows.schema);
   /** The properties that may be left out. */
-  get #optional(): string[] {
-    return this.#view.names.filter((one) => !isOwnId(one) && !this.#view.requires(one));
-  }
-
-  async projected(): Promise<Difference[]> {
-    const plain = await this.#look([]);
-    const possible = (this.#words ?? this.#optional).filter((one) => this.#view.names.includes(one) && !isOwnId(one));
-    const words = possible.filter(plain.has).slice(-2);
-    needs(words.length === 2);
-    const narrow = await this.#look(words);
-    const lost = words.filter((word) => !narrow.has(word));
-    const kept = this.#optional.filter((one) => plain.has(one) && !words.includes(one));
-    if (lost.length > 0) return [this.#differs(words, `without ${lost.join(', ')}`, plain, narrow)];
-    const isIgnored = kept.length > 0 && kept.every(narrow.has);
-    return isIgnored ? [this.#differs(words, `with ${kept.join(', ')}`, plain, narrow)] : [];
-  }
-
-  async included(): Promise<Difference[]> {
-    const words = this.#optional.filter((one) => this.#words?.includes(one)).slice(0, 4);
-    needs(words.length > 0);
-    const plain = await this.#referring(words);
-    const found: Difference[] = [];
-    const shown: string[] = [];
-    for (const word of words) {
-      const wide = await this.#look([word]);
-      const isPossible = wide.rows.length > 0 && this.#view.member(word).isList;
-      if (wide.has(word)) shown.push(word);
-      else if (isPossible || refersTo(wide, word)) found.push(this.#differs([word], `no ${word}`, plain, wide));
-      if (wide.has(word) && plain.has(word) && this.#parameter.schema.default === undefined)
-        found.push(this.#differs([word], `${word} without it, too`, plain, wide));
-    }
-    if (shown.length < 2) return found;
-    const all = await this.#look(shown);
-    const lost = shown.filter((word) => !all.has(word));
-    return lost.length === 0 ? found : [...found, this.#differs(shown, `without ${lost.join(', ')}`, plain, all)];
-  }
-
-  /** A response about something that refers to what words name: of what refers to nothing, nothing can be included. */
-  async #referring(words: readonly string[]): Promise<Look> {
-    const { context, operation } = this.#subject;
-    const { session } = context;
-    const name = lastParameter(operation.path) ?? '';
-    const isList = rowsOf(session.document, operation) !== undefined;
-    const others = isList ? [] : session.pool.forParameter(operation, name, false).likely.slice(0, 6);
-    let plain = await this.#look([]);
-    for (const id of others) {
-      if (words.some((word) => refersTo(plain, word))) break;
-      this.#path = { ...this.#path, [name]: id };
-      plain = (await ifSeen(() => this.#look([]))) ?? plain;
-    }
-    return plain;
-  }
-
-  async #look(words: readonly string[]): Promise<Look> {
-    const { context, operation, known } = this.#subject;
-    const { session } = context;
-    const { name, schema } = this.#parameter;
+  const optional = view.names.filter((one) => !isOwnId(one) && !view.requires(one));
+  let { path } = known;
+  const look = async (words: readonly string[]): Promise<Look> => {
     const { [name]: _before, ...others } = known.query;
-    const value = this.#isList ? words : words.join(',');
+    const value = isList ? words : words.join(',');
     needs(words.length === 0 || session.validators.accepts(schema, value, 'request'));
     const query = words.length === 0 ? others : { ...others, [name]: value };
-    const exchange = await session.send({ ...known, path: this.#path, query });
+    const exchange = await session.send({ ...known, path, query });
     needs(isSuccess(exchange));
-    const list = rowsOf(session.document, operation);
-    const rows = (list === undefined ? [resourceIn(exchange)] : rowsIn(exchange, list)) ?? [];
-    return { exchange, rows, has: (word) => rows.some((row) => (row[word] ?? undefined) !== undefined) };
+    const found = (rows === undefined ? [resourceIn(exchange)] : rowsIn(exchange, rows)) ?? [];
+    return { exchange, rows: found, has: (word) => found.some((row) => (row[word] ?? undefined) !== undefined) };
+  };
+  let plain = await look([]);
+  const differs = (words: readonly string[], actual: string, { exchange }: Look) =>
+    differ('selection-ignored', operation, name, {
+      ...{ expected: `${name}=${words.join(',')} decides`, actual, node },
+      exchanges: [plain.exchange, exchange],
+    });
+  const without = (words: readonly string[]) => `without ${words.join(', ')}`;
+  if (isProjecting) {
+    const possible = (listed ?? optional).filter((one) => view.names.includes(one) && !isOwnId(one));
+    const words = possible.filter(plain.has).slice(-2);
+    needs(words.length === 2);
+    const narrow = await look(words);
+    const lost = words.filter((word) => !narrow.has(word));
+    const kept = optional.filter((one) => plain.has(one) && !words.includes(one));
+    if (lost.length > 0) yield differs(words, without(lost), narrow);
+    else if (kept.length > 0 && kept.every(narrow.has)) yield differs(words, `with ${kept.join(', ')}`, narrow);
+    return;
   }
-
-  #differs(words: readonly string[], actual: string, plain: Look, { exchange }: Look): Difference {
-    const { name, node } = this.#parameter;
-    const expected = `${name}=${words.join(',')} decides`;
-    const facts = { expected, actual, node, exchanges: [plain.exchange, exchange] };
-    return differ('selection-ignored', this.#subject.operation, name, facts);
+  const words = optional.filter((one) => listed?.includes(one)).slice(0, 4);
+  needs(words.length > 0);
+  // Of what refers to nothing, nothing can be included.
+  const last = lastParameter(operation.path) ?? '';
+  const others = rows === undefined ? session.pool.forParameter(operation, last, false).likely.slice(0, 6) : [];
+  for (const id of others) {
+    if (words.some((word) => refersTo(plain, word))) break;
+    path = { ...path, [last]: id };
+    plain = (await ifSent(() => look([]))) ?? plain;
   }
+  const shown: string[] = [];
+  for (const word of words) {
+    const wide = await look([word]);
+    const isPossible = wide.rows.length > 0 && view.member(word).isList;
+    if (wide.has(word)) shown.push(word);
+    else if (isPossible || refersTo(wide, word)) yield differs([word], `no ${word}`, wide);
+    if (wide.has(word) && plain.has(word) && schema.default === undefined)
+      yield differs([word], `${word} without it, too`, wide);
+  }
+  if (shown.length < 2) return;
+  const all = await look(shown);
+  const lost = shown.filter((word) => !all.has(word));
+  if (lost.length > 0) yield differs(shown, without(lost), all);
 }
 
 const refersTo = ({ rows }: Look, word: string) =>

@@ -2,17 +2,16 @@ import { lastSegment, type Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { isKey, isObject, jsonText, parsedJson } from '../../../json.ts';
+import { isKey, jsonText, parsedJson } from '../../../json.ts';
 import { keyOfName } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
+import { type Difference, type Differences, differ, need, valued } from '../../observe.ts';
 import { exactly, lacking } from '../../scopes.ts';
-import { type BehaviorCheck, type Difference, differ, need, valued } from '../observe.ts';
 import { isNothing, isSame, isScalar, isServerOwned, otherThanRead, ownId, resourceIn } from './compare.ts';
 import { etagOf, staleTag } from './conditions.ts';
-import { listedAfter } from './listed.ts';
-import { type Move, machineOf } from './machine.ts';
 import type { Created, ResourceHarness } from './resource.ts';
 import { conditionOf, declares } from './resource-types.ts';
+import { listedAfter, type Move, machineOf } from './states.ts';
 import { isWritable, keptTimes, Updating } from './update.ts';
 
 /** Limits of one walk through the states of a resource. */
@@ -21,13 +20,11 @@ const maxStates = 10;
 /** How long a state that changes by itself is waited for, in milliseconds. */
 const maxWaitMs = 3000;
 
-export const transitions: BehaviorCheck<ResourceHarness> = {
-  name: 'transitions',
-  describe:
-    'Each action is possible in the declared states only, leads to its state, and its effect is read and listed.',
-  applies: (harness) => harness.resourceType.read !== undefined && machineOf(harness).moves.length > 0,
-  run: (harness, label) => new Walk(harness, label).differences(),
-};
+/** Each action is possible in the declared states only, leads to its state, and its effect is read and listed. */
+export async function* transitions(harness: ResourceHarness, label: string): Differences {
+  if (harness.resourceType.read !== undefined && machineOf(harness).moves.length > 0)
+    yield* new Walk(harness, label).differences();
+}
 
 /** How a state is reached: by moves, and by waiting for what changes by itself. */
 type Path = readonly (Move | 'wait')[];
@@ -39,7 +36,6 @@ class Walk {
   readonly #name: string | undefined;
   readonly #moves: readonly Move[];
   readonly #paths = new Map<string, Path>();
-  readonly #found: Difference[] = [];
   /** Operations of which roles and preconditions were checked. */
   readonly #guarded = new Set<Operation>();
   /** The properties that show what an action was sent, by the action. */
@@ -47,7 +43,8 @@ class Walk {
   #attempts = 0;
   /** The requests that brought the current resource into its state. */
   #trail: Exchange[] = [];
-  #isDone = false;
+  /** The resource, while it is in the state of the visit. */
+  #current: Created | undefined;
 
   constructor(harness: ResourceHarness, label: string) {
     this.#harness = harness;
@@ -59,37 +56,39 @@ class Walk {
     return this.#name === undefined ? '' : String(row[this.#name]);
   }
 
-  async differences(): Promise<Difference[] | undefined> {
+  async *differences(): Differences {
     const first = await this.#harness.createAndRead(this.#label);
-    this.#checkFirst(first);
+    const by = first.resource.created;
+    const isJob = by.response.status === 202;
+    const start = this.#start();
+    if (!isJob && start !== undefined && this.#stateOf(first) !== start) {
+      const facts = { expected: start, actual: this.#stateOf(first), exchanges: [by] };
+      yield differ('create-state', this.#harness.resourceType.create, this.#name ?? '', facts);
+    }
     this.#paths.set(this.#stateOf(first), []);
-    const isJob = first.resource.created.response.status === 202;
     const last = isJob ? await this.#waited(first) : first;
     if (!this.#paths.has(this.#stateOf(last))) this.#paths.set(this.#stateOf(last), ['wait']);
     // A map that grows is iterated to its end.
-    for (const [state, path] of this.#paths) if (this.#paths.size <= maxStates) await this.#visit(state, path);
-    return this.#isDone || this.#found.length > 0 ? this.#found : undefined;
+    for (const [state, path] of this.#paths) if (this.#paths.size <= maxStates) yield* this.#visit(state, path);
   }
 
-  /** A new resource is in the only state that no move leads to, if the contract declares all moves. */
-  #checkFirst(first: Created): void {
-    const isDeclared = this.#moves.every(({ from, operation }) => from !== undefined && operation !== undefined);
+  /** The only state that no move leads to, if the contract declares all moves: that of a new resource. */
+  #start(): string | undefined {
     const from = new Set(this.#moves.flatMap((move) => move.from ?? []));
     const [start, ...others] = [...from].filter((state) => !this.#moves.some(({ to }) => to === state));
-    const { create } = this.#harness.resourceType;
-    if (!isDeclared || start === undefined || others.length > 0 || this.#stateOf(first) === start) return;
-    if (first.resource.created.response.status === 202) return;
-    this.#differ('create-state', create, this.#name ?? '', [start, this.#stateOf(first)], first.resource.created);
+    return others.length === 0 && this.#moves.every((move) => move.from !== undefined) ? start : undefined;
   }
 
+  /** A difference that the requests of the trail and another one show. */
   #differ(
     check: CheckName,
     by: Operation,
     about: string,
-    [expected, actual]: [string, string],
-    ...exchanges: Exchange[]
+    expected: string,
+    last: Exchange,
+    actual = responseText(last),
   ) {
-    this.#found.push(differ(check, by, about, { expected, actual, exchanges }));
+    return differ(check, by, about, { expected, actual, exchanges: [...this.#trail, last] });
   }
 
   /** A resource in a state, if the way there still leads there. */
@@ -109,184 +108,159 @@ class Walk {
     return last === undefined ? current : { ...current, ...last };
   }
 
-  async #visit(state: string, path: Path): Promise<void> {
-    let current: Created | undefined;
+  async *#visit(state: string, path: Path): Differences {
+    this.#current = undefined;
     // To set the state that it is in changes nothing.
     for (const move of this.#moves.filter(({ isSetting, to }) => isSetting !== true || to !== state)) {
       if (this.#harness.session.isOver || this.#attempts > maxAttempts) return;
       this.#attempts += 1;
-      current ??= await this.#reached(state, path);
-      if (current === undefined) return;
-      current = await this.#attempt(move, current);
+      this.#current ??= await this.#reached(state, path);
+      if (this.#current === undefined) return;
+      yield* this.#attempt(move, this.#current);
     }
   }
 
-  /** @returns the resource, if it is in the same state after the move. */
-  async #attempt(move: Move, before: Created): Promise<Created | undefined> {
-    const { operation, from } = move;
+  /** Tries a move, and keeps the resource if it is in the same state afterwards. */
+  async *#attempt(move: Move, before: Created): Differences {
+    const { operation, from, to } = move;
+    const { resourceType } = this.#harness;
     const state = this.#stateOf(before);
-    const isPossible = from?.includes(state);
-    const isNew = isPossible === true && !this.#guarded.has(operation);
-    const own = isNew ? await this.#guard(move, before) : undefined;
-    if (own === 'broken') return undefined;
-    const response = own ?? (await this.#send(move, before));
     const about = `in ${state || 'any state'}`;
+    const isPossible = from?.includes(state);
+    this.#current = undefined;
+    let own: Exchange | undefined;
+    if (isPossible === true && !this.#guarded.has(operation)) {
+      const guarded = await this.#guard(move, before);
+      if (guarded.found !== undefined) yield guarded.found;
+      if (guarded.isBroken) return;
+      own = guarded.response;
+    }
+    const response = own ?? (await this.#send(move, before));
     if (!isSuccess(response)) {
       const now = await this.#harness.shown(before.resource);
-      const isSteady = now !== undefined && this.#stateOf(now) === state;
-      if (isSteady && isPossible === true && [409, 422].includes(response.response.status))
-        this.#differ(
-          'transition-rejected',
-          operation,
-          about,
-          ['success', responseText(response)],
-          ...this.#trail,
-          response,
-        );
-      return isSteady ? { ...before, ...now } : undefined;
+      if (now === undefined || this.#stateOf(now) !== state) return;
+      this.#current = { ...before, ...now };
+      if (isPossible === true && [409, 422].includes(response.response.status))
+        yield this.#differ('transition-rejected', operation, about, 'success', response);
+      return;
     }
-    const isEnd = operation.method === 'DELETE' && operation === this.#harness.resourceType.remove;
+    const isEnd = operation.method === 'DELETE' && operation === resourceType.remove;
     const after = isEnd || response.response.status === 202 ? undefined : await this.#harness.shown(before.resource);
-    const isAgain = state === move.to && from === undefined && declares(operation, 409) && changes(before, after);
-    if (isPossible === false || isAgain) {
-      const expected =
-        from === undefined ? '409, because it was done before' : `409; it is possible in ${from.join(', ')}`;
-      this.#differ(
-        'transition-accepted',
-        operation,
-        about,
-        [expected, responseText(response)],
-        ...this.#trail,
-        response,
-      );
-    }
-    if (after === undefined) return undefined;
+    const isAgain = state === to && from === undefined && declares(operation, 409) && changes(before, after);
+    const expected =
+      from === undefined ? '409, because it was done before' : `409; it is possible in ${from.join(', ')}`;
+    if (isPossible === false || isAgain)
+      yield this.#differ('transition-accepted', operation, about, expected, response);
+    if (after === undefined) return;
     const next = this.#stateOf(after);
-    this.#isDone = true;
-    if (move.isSetting === true && isPossible === true && next !== move.to)
-      this.#differ('update-lost', operation, about, [`the state ${move.to}`, next], ...this.#trail, response);
-    if (isPossible !== false && this.#harness.resourceType.actions.includes(operation))
-      this.#found.push(...this.#effects(move, before, { ...before, ...after }, response));
-    if (next === state) await this.#takenBack(operation, before);
-    if (next === state) return { ...before, ...after };
-    const isUnseen = !this.#paths.has(next);
-    if (isUnseen && isPossible !== false) this.#paths.set(next, [...(this.#paths.get(state) ?? []), move]);
-    if (isUnseen && this.#name !== undefined)
-      this.#found.push(...(await listedAfter(this.#harness, operation, before.resource, this.#name, [state, next])));
-    return undefined;
+    if (move.isSetting === true && isPossible === true && next !== to)
+      yield this.#differ('update-lost', operation, about, `the state ${to}`, response, next);
+    if (isPossible !== false && resourceType.actions.includes(operation))
+      yield* this.#effects(move, before, { ...before, ...after }, response);
+    if (next === state) {
+      yield* this.#takenBack(operation, before);
+      this.#current = { ...before, ...after };
+      return;
+    }
+    if (this.#paths.has(next)) return;
+    if (isPossible !== false) this.#paths.set(next, [...(this.#paths.get(state) ?? []), move]);
+    if (this.#name !== undefined)
+      yield* listedAfter(this.#harness, operation, before.resource, this.#name, [state, next]);
   }
 
-  async #send(move: Move, { resource, ...created }: Created, ...more: ChangeArguments): Promise<Exchange> {
-    const { operation } = move;
+  async #send({ operation, isSetting, to }: Move, before: Created, ...more: ChangeArguments): Promise<Exchange> {
     const isUpdate = this.#harness.resourceType.updates.includes(operation);
     const updating = new Updating(this.#harness, operation);
     const [change] =
-      move.isSetting === true
-        ? updating.bodiesWith({ resource, ...created }, this.#name ?? '', [move.to])
+      isSetting === true
+        ? updating.bodiesWith(before, this.#name ?? '', [to])
         : isUpdate
-          ? updating.changes({ resource, ...created }, `${this.#label} ${this.#attempts}`)
+          ? updating.changes(before, `${this.#label} ${this.#attempts}`)
           : [this.#harness.context.requests.of(operation)?.call.body];
-    return this.#harness.change(operation, resource, change, ...more);
+    return this.#harness.change(operation, before.resource, change, ...more);
   }
 
   /**
-   * Sends a move that must not succeed, with another ETag and without a required scope; `broken` if it did. Otherwise the
+   * Sends a move that must not succeed, with another ETag and without a required scope; broken if it did. Otherwise the
    * response to a user with exactly the required scopes, if that user is allowed.
    */
-  async #guard(move: Move, before: Created): Promise<Exchange | 'broken' | undefined> {
+  async #guard(move: Move, before: Created): Promise<{ isBroken?: boolean; found?: Difference; response?: Exchange }> {
     const { operation } = move;
     this.#guarded.add(operation);
     const { session } = this.#harness;
     if (conditionOf(operation) !== undefined && declares(operation, 412)) {
       const stale = await this.#send(move, before, { 'if-match': staleTag(etagOf(before)) });
-      const texts: [string, string] = ['412', responseText(stale)];
-      if (isSuccess(stale)) this.#differ('if-match-ignored', operation, 'stale', texts, ...this.#trail, stale);
-      if (isSuccess(stale)) return 'broken';
+      if (isSuccess(stale))
+        return { isBroken: true, found: this.#differ('if-match-ignored', operation, 'stale', '412', stale) };
     }
     for (const { who, identity } of lacking(session, operation)) {
       const response = await this.#send(move, before, {}, identity);
       const after = await this.#harness.shown(before.resource);
-      const isDone = isSuccess(response) || (after !== undefined && this.#stateOf(after) !== this.#stateOf(before));
-      if (!isDone) continue;
-      this.#differ('missing-permission', operation, who, ['403', responseText(response)], ...this.#trail, response);
-      return 'broken';
+      if (isSuccess(response) || (after !== undefined && this.#stateOf(after) !== this.#stateOf(before)))
+        return { isBroken: true, found: this.#differ('missing-permission', operation, who, '403', response) };
     }
     const identity = exactly(session, operation);
-    const own = identity && (await this.#send(move, before, {}, identity));
-    if (own === undefined || ![401, 403].includes(own.response.status)) return own;
-    this.#differ('permission-rejected', operation, '', ['success', responseText(own)], ...this.#trail, own);
-    return undefined;
+    const response = identity && (await this.#send(move, before, {}, identity));
+    if (response === undefined) return {};
+    if (![401, 403].includes(response.response.status)) return { response };
+    return { found: this.#differ('permission-rejected', operation, '', 'success', response) };
   }
 
   /** What an action changes, and what it must leave alone. */
-  #effects({ operation, to }: Move, before: Created, after: Created, by: Exchange): Difference[] {
-    const { harness } = { harness: this.#harness };
+  *#effects({ operation, to }: Move, before: Created, after: Created, by: Exchange) {
+    const harness = this.#harness;
     const { document, resourceType } = harness;
+    const { resource } = before;
     const exchanges = [before.exchange, by, after.exchange];
     const returned = { row: resourceIn(by), view: View.ofResponse(document, operation, by.response.status) };
-    const isOwn =
-      harness.isOf(before.resource, returned.row) &&
-      String(ownId(returned.row) ?? before.resource.id) === String(before.resource.id);
-    const found = isOwn ? otherThanRead('action-lost', operation, returned, after, [by, after.exchange]) : [];
-    const about = (name: string, expected: unknown, actual: unknown, check: CheckName = 'action-state') => {
+    const isOwn = String(ownId(returned.row) ?? resource.id) === String(resource.id);
+    if (isOwn && harness.isOf(resource, returned.row))
+      yield* otherThanRead('action-lost', operation, returned, after, [by, after.exchange]);
+    const differs = (name: string, expected: unknown, actual: unknown, check: CheckName = 'action-state') => {
       const { node } = after.view.member(name);
-      found.push(differ(check, operation, name, { ...valued(name, expected, actual), node, exchanges }));
+      return differ(check, operation, name, { ...valued(name, expected, actual), node, exchanges });
     };
     const state = this.#stateOf(after);
     const name = this.#name ?? '';
-    if (to !== undefined && state !== to && this.#stateOf(before) !== to) about(name, to, state);
+    if (to !== undefined && state !== to && this.#stateOf(before) !== to) yield differs(name, to, state);
     const time = after.view.names.find((one) => new RegExp(`^${state}[-_]?(?:at|on)$`, 'i').test(one));
-    if (time !== undefined && after.row[time] === null) about(time, 'a time', null);
+    if (time !== undefined && after.row[time] === null) yield differs(time, 'a time', null);
     const created = View.ofRequest(document, resourceType.create);
     const isKept = (one: string) =>
-      one !== name && (/^(?:id|created_?at)$/i.test(one) || (one in before.resource.sent && isWritable(created, one)));
+      one !== name && (/^(?:id|created_?at)$/i.test(one) || (one in resource.sent && isWritable(created, one)));
     // What an action is sent can change any property.
     for (const one of by.request.body === undefined ? Object.keys(before.row).filter(isKept) : []) {
       const [was, is] = [before.row[one], after.row[one]];
       if (isScalar(was) && (isServerOwned(one) ? was !== is : !isSame(was, is, { name: one })))
-        about(one, was, is, 'action-others');
+        yield differs(one, was, is, 'action-others');
     }
-    for (const { name: one, sent } of this.#shownIn(operation, by, after)) {
+    // `cancelReason` shows the `reason` of `cancel`.
+    for (const [key, sent] of Object.entries(Object(parsedJson(by.request.body)?.value))) {
+      const keys = [key, `${lastSegment(operation.path)} ${key}`].map(keyOfName);
+      const one = after.view.names.find((own) => keys.includes(keyOfName(own)) && !isServerOwned(own));
+      if (one === undefined || !isScalar(sent)) continue;
       if (isSame(sent, after.row[one], { name: one })) this.#kept.set(one, operation);
-      else about(one, sent, after.row[one], 'action-lost');
+      else yield differs(one, sent, after.row[one], 'action-lost');
     }
-    return [...found, ...keptTimes(harness, operation, before, after, exchanges)];
-  }
-
-  /** What an action was sent, and the properties that show it: `cancelReason` for the `reason` of `cancel`. */
-  #shownIn({ path }: Operation, { request }: Exchange, { view }: Created): { name: string; sent: unknown }[] {
-    const body = parsedJson(request.body)?.value;
-    return Object.entries(isObject(body) ? body : {}).flatMap(([key, sent]) => {
-      const keys = [key, `${lastSegment(path)} ${key}`].map(keyOfName);
-      const name = view.names.find((one) => keys.includes(keyOfName(one)) && !isServerOwned(one));
-      return name === undefined || !isScalar(sent) ? [] : [{ name, sent }];
-    });
+    yield* keptTimes(harness, operation, before, after, exchanges);
   }
 
   /** A DELETE at the path of an action takes back what the action set. */
-  async #takenBack({ path }: Operation, before: Created): Promise<void> {
+  async *#takenBack({ path }: Operation, before: Created): Differences {
     const undo = this.#harness.session.operations.find((one) => one.method === 'DELETE' && one.path === path);
     const set = [...this.#kept].filter(([, by]) => by.path === path).map(([name]) => name);
     if (undo === undefined || set.length === 0) return;
     const response = await this.#harness.change(undo, before.resource, undefined);
-    const after = isSuccess(response) ? await this.#harness.shown(before.resource) : undefined;
-    for (const name of after === undefined ? [] : set)
-      if (!isNothing(after?.row[name]) && isKey(after?.row[name]))
-        this.#differ(
-          'action-lost',
-          undo,
-          name,
-          [`${name}: null`, `${name}: ${after?.row[name]}`],
-          ...this.#trail,
-          response,
-        );
+    const row = isSuccess(response) ? (await this.#harness.shown(before.resource))?.row : undefined;
+    for (const name of set)
+      if (!isNothing(row?.[name]) && isKey(row?.[name]))
+        yield this.#differ('action-lost', undo, name, `${name}: null`, response, `${name}: ${row?.[name]}`);
   }
 }
 
 type ChangeArguments =
   Parameters<ResourceHarness['change']> extends [unknown, unknown, unknown, ...infer Rest] ? Rest : never;
 
-/** Whether a move changed what is read. */
 function changes({ row }: Created, after: Pick<Created, 'row'> | undefined): boolean {
   if (after === undefined) return false;
   return Object.keys(row).some((name) => isKey(row[name]) && jsonText(row[name]) !== jsonText(after.row[name]));

@@ -5,13 +5,12 @@ import { isObject, type JsonObject, jsonText, withoutMember } from '../../../jso
 import { isNoReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import { View } from '../../../schema/view.ts';
-import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
+import { type Difference, type Differences, differ, need, needs, text, valued } from '../../observe.ts';
 import { isNothing, isSame, isScalar, isServerOwned, notKept, resourceIn } from './compare.ts';
 import { otherValues } from './enrich.ts';
 import type { Created, Headers, Resource, ResourceHarness, Shown } from './resource.ts';
 import { keepsTheRest } from './resource-types.ts';
 
-/** Maximum number of properties to update separately. */
 const maxMembers = 20;
 
 export function isWritable(view: View, name: string): boolean {
@@ -24,7 +23,6 @@ export class Updating {
   readonly harness: ResourceHarness;
   readonly update: Operation;
   readonly view: View;
-  /** Whether it keeps omitted properties. */
   readonly isMerging: boolean;
 
   constructor(harness: ResourceHarness, update: Operation) {
@@ -46,7 +44,6 @@ export class Updating {
     return this.harness.change(this.update, resource, body, headers);
   }
 
-  /** Sends a body, and reads the resource if the update succeeds. */
   async apply(
     { resource }: Created,
     body: JsonObject,
@@ -126,55 +123,40 @@ function othersOf(session: Session, view: View, now: unknown, name: string, seed
 }
 
 /** The properties that a body changes. Only these reveal whether an update is applied. */
-export function changesIn(body: JsonObject, row: JsonObject): JsonObject {
+function changesIn(body: JsonObject, row: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(body).filter(([name, value]) => !isSame(row[name], value, { name }) || isObject(value)),
   );
 }
 
-type UpdateCheck = BehaviorCheck<Updating>;
-
-const hasBody = ({ view }: Updating) => !view.isEmpty;
-
-export const changed: UpdateCheck = {
-  name: 'change',
-  describe: 'An update is stored and returned, and changes only what was sent.',
-  applies: hasBody,
-  async run(updating, label) {
-    const { harness } = updating;
-    const created = await harness.createAndRead(label);
-    // With a second resource, an update of the wrong one shows.
-    await harness.create(`${label} other`);
-    const differences: Difference[] = [];
-    let before = created;
-    for (const body of updating.changes(created, label)) {
-      if (harness.session.isOver) break;
-      const { response, after } = await updating.apply(created, body);
-      if (after === undefined || response.response.status === 202) continue;
-      differences.push(...compared(updating, body, before, after, response));
-      before = { ...before, ...after };
-    }
-    if (before === created) return undefined;
-    const exchanges = [created.exchange, before.exchange];
-    return [...differences, ...keptTimes(harness, updating.update, created, before, exchanges)];
-  },
-};
-
-function compared(updating: Updating, body: JsonObject, before: Created, after: Shown, by: Exchange): Difference[] {
+/** An update is stored and returned, and changes only what was sent. */
+export async function* changed(updating: Updating, label: string): Differences {
   const { harness, update, view } = updating;
-  const { document } = harness;
-  const exchanges = [by, after.exchange];
-  const sent = { value: changesIn(body, before.row), view };
-  const isReturned = isObject(by.response.json?.value);
-  const returned = isReturned ? View.ofResponse(document, update, by.response.status) : View.of(document, undefined);
-  return [
-    ...notKept('update-lost', update, sent, after, exchanges),
-    ...notKept('update-echo', update, sent, { row: resourceIn(by), view: returned, isPartial: true }, exchanges),
-    ...othersIn(updating, body, before, after).map((name) => {
-      const facts = { ...valued(name, before.row[name], after.row[name]), node: view.member(name).node, exchanges };
-      return differ('update-others', update, name, facts);
-    }),
-  ];
+  if (view.isEmpty) return;
+  const created = await harness.createAndRead(label);
+  // With a second resource, an update of the wrong one shows.
+  await harness.create(`${label} other`);
+  let before = created;
+  for (const body of updating.changes(created, label)) {
+    if (harness.session.isOver) break;
+    const { response: by, after } = await updating.apply(created, body);
+    if (after === undefined || by.response.status === 202) continue;
+    const exchanges = [by, after.exchange];
+    const sent = { value: changesIn(body, before.row), view };
+    yield* notKept('update-lost', update, sent, after, exchanges);
+    const isReturned = isObject(by.response.json?.value);
+    const shown = isReturned
+      ? View.ofResponse(harness.document, update, by.response.status)
+      : View.of(harness.document);
+    yield* notKept('update-echo', update, sent, { row: resourceIn(by), view: shown, isPartial: true }, exchanges);
+    for (const name of othersIn(updating, body, before, after)) {
+      const { node } = view.member(name);
+      const facts = { ...valued(name, before.row[name], after.row[name]), node, exchanges };
+      yield differ('update-others', update, name, facts);
+    }
+    before = { ...before, ...after };
+  }
+  if (before !== created) yield* keptTimes(harness, update, created, before, [created.exchange, before.exchange]);
 }
 
 /** Properties that were not sent but changed, although only this update can have changed them. */
@@ -221,54 +203,48 @@ export function keptTimes(
   return [...found, differ('etag-stays', read, operation.method === 'POST' ? operation.id : 'update', facts)];
 }
 
-export const replaced: UpdateCheck = {
-  name: 'replace',
-  describe: 'PUT clears omitted properties (RFC 9110, 9.3.4).',
-  applies: (updating) => updating.update.method === 'PUT' && hasBody(updating) && !updating.isMerging,
-  async run(updating, label) {
-    const { harness, update, view } = updating;
-    const created = await harness.createAndRead(label);
-    const whole = updating.whole(created);
-    const optional = updating.writable.filter((name) => {
-      const value = whole[name];
-      const isShown = !isNothing(value) && isScalar(value) && isSame(value, created.row[name], { name });
-      return isShown && updating.accepts(withoutMember(whole, name));
-    });
-    const least = Object.fromEntries(Object.entries(whole).filter(([name]) => !optional.includes(name)));
-    if (optional.length === 0 || !updating.accepts(least)) return undefined;
-    const { response, ...shown } = await updating.apply(created, least);
-    const after = need(shown.after);
-    const isDefault = (name: string) =>
-      view
-        .member(name)
-        .parts.some((part) => 'default' in part && isSame(part.default, after.row[name], { name, isWord: true }));
-    const kept = optional.filter((name) => isSame(created.row[name], after.row[name], { name }) && !isDefault(name));
-    // If only some are kept, there may be a specific reason.
-    const [first = ''] = kept;
-    if (kept.length < optional.length) return [];
-    const actual = `it keeps ${kept.slice(0, 3).join(', ')}; ${first}: ${text(after.row[first])}`;
-    return [differ('replace-kept', update, '', { actual, exchanges: [created.exchange, response, after.exchange] })];
-  },
-};
+/** PUT clears omitted properties (RFC 9110, 9.3.4). */
+export async function* replaced(updating: Updating, label: string): Differences {
+  const { harness, update, view } = updating;
+  if (update.method !== 'PUT' || view.isEmpty || updating.isMerging) return;
+  const created = await harness.createAndRead(label);
+  const whole = updating.whole(created);
+  const optional = updating.writable.filter((name) => {
+    const value = whole[name];
+    const isShown = !isNothing(value) && isScalar(value) && isSame(value, created.row[name], { name });
+    return isShown && updating.accepts(withoutMember(whole, name));
+  });
+  const least = Object.fromEntries(Object.entries(whole).filter(([name]) => !optional.includes(name)));
+  needs(optional.length > 0 && updating.accepts(least));
+  const { response, ...shown } = await updating.apply(created, least);
+  const after = need(shown.after);
+  const isDefault = (name: string) =>
+    view
+      .member(name)
+      .parts.some((part) => 'default' in part && isSame(part.default, after.row[name], { name, isWord: true }));
+  const kept = optional.filter((name) => isSame(created.row[name], after.row[name], { name }) && !isDefault(name));
+  // If only some are kept, there may be a specific reason.
+  if (kept.length < optional.length) return;
+  const [first = ''] = kept;
+  const actual = `it keeps ${kept.slice(0, 3).join(', ')}; ${first}: ${text(after.row[first])}`;
+  yield differ('replace-kept', update, '', { actual, exchanges: [created.exchange, response, after.exchange] });
+}
 
-export const mergedDeep: UpdateCheck = {
-  name: 'merge',
-  describe: 'A merge patch keeps the members of an object that it omits (RFC 7396).',
-  applies: ({ update }) => update.body?.contents.some(({ declared }) => /merge-patch\+json/.test(declared)) === true,
-  async run(updating, label) {
-    const created = await updating.harness.createAndRead(label);
-    for (const name of updating.writable) {
-      const value = created.row[name];
-      const [[key, member] = ['', undefined], ...others] = isObject(value) ? Object.entries(value) : [];
-      const body = { [name]: { [key]: member } };
-      if (!isScalar(member) || others.length === 0 || !updating.accepts(body)) continue;
-      const { response, after } = await updating.apply(created, body);
-      const kept = after?.row[name];
-      const lost = others.filter(([other, own]) => !isNothing(own) && isObject(kept) && isNothing(kept[other]));
-      if (after === undefined || lost.length === 0) continue;
-      const facts = { ...valued(name, value, kept), exchanges: [created.exchange, response, after.exchange] };
-      return [differ('update-others', updating.update, name, facts)];
-    }
-    return [];
-  },
-};
+/** A merge patch keeps the members of an object that it omits (RFC 7396). */
+export async function* mergedDeep(updating: Updating, label: string): Differences {
+  const { update } = updating;
+  if (!update.body?.contents.some(({ declared }) => /merge-patch\+json/.test(declared))) return;
+  const created = await updating.harness.createAndRead(label);
+  for (const name of updating.writable) {
+    const value = created.row[name];
+    const [[key, member] = ['', undefined], ...others] = isObject(value) ? Object.entries(value) : [];
+    const body = { [name]: { [key]: member } };
+    if (!isScalar(member) || others.length === 0 || !updating.accepts(body)) continue;
+    const { response, after } = await updating.apply(created, body);
+    const kept = after?.row[name];
+    const lost = others.filter(([other, own]) => !isNothing(own) && isObject(kept) && isNothing(kept[other]));
+    if (after === undefined || lost.length === 0) continue;
+    const facts = { ...valued(name, value, kept), exchanges: [created.exchange, response, after.exchange] };
+    return yield differ('update-others', update, name, facts);
+  }
+}

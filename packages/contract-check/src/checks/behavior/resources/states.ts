@@ -1,0 +1,120 @@
+import { extensionOf, lastSegment, type Operation } from '../../../document/operation.ts';
+import type { CheckName } from '../../../finding/rules.ts';
+import { isObject } from '../../../json.ts';
+import { wordsOf } from '../../../run/names.ts';
+import { View } from '../../../schema/view.ts';
+import { type Differences, differ, valued } from '../../observe.ts';
+import { type FullList, Listing, type Settings } from '../lists/listing.ts';
+import type { Resource, ResourceHarness } from './resource.ts';
+
+/** An operation on a resource that depends on its state, or changes it. */
+export interface Move {
+  readonly operation: Operation;
+  /** The states in which it is possible, if the contract declares them. */
+  readonly from: readonly string[] | undefined;
+  /** The state that it leads to, as declared, or as its name says. */
+  readonly to: string | undefined;
+  /** Whether it is an update that sets the state. */
+  readonly isSetting?: boolean;
+}
+
+const textsIn = (value: unknown) => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : undefined);
+
+const irregular: Readonly<Record<string, string>> = { pay: 'paid', send: 'sent', hold: 'held', withdraw: 'withdrawn' };
+
+/** The state that a verb names: `cancelled` for `cancel`, if only one does. */
+function stateNamed(verb: string, states: readonly string[]): string | undefined {
+  const letters = (word: string) => word.toLowerCase().replaceAll(/[^a-z]/g, '');
+  const named = states.find((one) => one.toLowerCase() === irregular[verb.toLowerCase()]);
+  const stem = letters(verb).replace(/e$/, '');
+  const [state, ...others] = states.filter((one) => letters(one).startsWith(stem));
+  return named ?? (stem.length > 3 && others.length === 0 ? state : undefined);
+}
+
+/** The property that has the state of a resource, its states, and what moves a resource between them. */
+export function machineOf({ session, document, resourceType }: ResourceHarness): {
+  readonly name: string | undefined;
+  readonly moves: readonly Move[];
+} {
+  const { read, actions, updates, remove, create } = resourceType;
+  const view = View.ofResponse(document, read);
+  const below = session.operations.filter(
+    (one) => one !== create && read !== undefined && one.path.startsWith(`${read.path}/`) && !actions.includes(one),
+  );
+  const declared = ({ node }: Operation) => textsIn(extensionOf(node).from);
+  const others = [...updates, remove, ...below].filter((one) => one !== undefined && declared(one) !== undefined);
+  const operations = [...actions, ...others].filter((one) => one !== undefined);
+  const named = operations.flatMap((one) => [...(declared(one) ?? []), extensionOf(one.node).to ?? []].flat());
+  /** The states to which an update may change each state. */
+  const changesOf = (one: string) =>
+    view
+      .member(one)
+      .parts.map((part) => extensionOf(part).transitions)
+      .find(isObject);
+  const statesOf = (name: string) => view.member(name).words.filter((word) => typeof word === 'string');
+  const inferred = view.names.find(
+    (one) =>
+      statesOf(one).length > 1 &&
+      named.every((word) => statesOf(one).includes(String(word))) &&
+      (named.length > 0 || /status|state|phase|stage/i.test(one)),
+  );
+  const name = view.names.find((one) => changesOf(one) !== undefined) ?? inferred;
+  const states = name === undefined ? [] : statesOf(name);
+  const moves = operations.map((operation): Move => {
+    const { to } = extensionOf(operation.node);
+    const inName = actions.includes(operation) ? stateNamed(lastSegment(operation.path), states) : undefined;
+    return { operation, from: declared(operation), to: typeof to === 'string' ? to : inName };
+  });
+  const changes = name === undefined ? undefined : changesOf(name);
+  const setters = updates.filter((one) => !View.ofRequest(document, one).member(name ?? '').isEmpty);
+  const settings = (changes === undefined ? [] : setters).flatMap((operation) =>
+    states.map((to): Move => {
+      const from = states.filter((state) => textsIn(changes?.[state])?.includes(to));
+      return { operation, from, to, isSetting: true };
+    }),
+  );
+  return { name, moves: [...moves, ...settings] };
+}
+
+/** States in which lists often leave out a resource, although no parameter says so. */
+const oftenHidden = /archiv|delet|remov|cancel|inactiv|disabl|clos|expir|void|trash|draft|hidden/i;
+
+/** How lists show a resource whose state changed: in its new state, and not in the one before. */
+export async function* listedAfter(
+  harness: ResourceHarness,
+  by: Operation,
+  resource: Resource,
+  name: string,
+  [before, now]: readonly [string, string],
+): Differences {
+  const { list } = harness.resourceType;
+  const listing = list && Listing.of(harness.context, list, resource.call.path);
+  if (list === undefined || listing === undefined) return;
+  const read = async (settings: Settings) => {
+    const all = await listing.walk([...listing.widest, ...settings]);
+    return all && { all, row: all.rows.find((row) => harness.isOf(resource, row)) };
+  };
+  const differs = (check: CheckName, about: string, texts: ReturnType<typeof valued>, { exchanges }: FullList) =>
+    differ(check, list, `${about} after ${by.id}`, { ...texts, exchanges });
+  const present = valued('rows', `one that is ${now}`, 'none');
+  const absent = valued('rows', `none that is ${now}`, 'one');
+  const filter = listing.slots.find(({ place, words, shape }) => {
+    return place === 'query' && words.join('') === wordsOf(name).join('') && shape.enum?.includes(now) === true;
+  });
+  if (filter !== undefined) {
+    const [own, other] = [await read([[filter, now]]), await read([[filter, before]])];
+    if (own?.row === undefined && own?.all.isComplete) yield differs('list-hides', filter.name, present, own.all);
+    if (other?.row !== undefined) yield differs('list-leaks', filter.name, absent, other.all);
+  }
+  const hiding = listing.slots.find(({ words: [verb = '', ...rest], shape }) => {
+    const isNamed = /^(?:include|with|show|and)$/.test(verb) && rest.join('') === now.toLowerCase();
+    return isNamed && shape.types.has('boolean');
+  });
+  const [plain, whole] = [await read([]), hiding && (await read([[hiding, true]]))];
+  if (plain?.row !== undefined && plain.row[name] !== undefined && plain.row[name] !== now)
+    yield differs('read-disagrees', name, valued(name, now, plain.row[name]), plain.all);
+  if (hiding !== undefined && plain?.row !== undefined) yield differs('list-leaks', hiding.name, absent, plain.all);
+  const expected = hiding !== undefined || oftenHidden.test(now) ? whole : plain;
+  if (expected !== undefined && expected.row === undefined && expected.all.isComplete)
+    yield differs('list-hides', hiding?.name ?? '', present, expected.all);
+}
