@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { check } from '../src/check.ts';
 import { run } from '../src/main.ts';
+import { isEveryDriftTested } from './sample.ts';
 import type { Alter, Reply } from './servers/kit/serve.ts';
 import { startThings, Things } from './things.ts';
 
@@ -42,11 +43,20 @@ function withText(reply: Reply, escaped: string): Reply {
   return { status: reply.status, headers: { ...reply.headers, ...headers }, body: Buffer.from(body ?? '') };
 }
 
+/** Each text is returned by a server of its own at night; by day, one server returns them in turn. */
+const servers: readonly (readonly [name: string, texts: readonly string[]])[] = isEveryDriftTested
+  ? Object.entries(hostile).map(([name, escaped]) => [name, [escaped]])
+  : [['all of them', Object.values(hostile)]];
+
 describe.concurrent('a server that returns hostile texts as IDs, names and headers', () => {
-  it.each(Object.entries(hostile))('does not end a run: %s', async (name, escaped) => {
-    const { url, close } = await startThings(new Things(), spec, async (request, next) =>
-      withText(await next(request), escaped),
-    );
+  it.each(servers)('does not end a run: %s', async (name, texts) => {
+    let count = 0;
+    const sent = new Set<string>();
+    const { url, close } = await startThings(new Things(), spec, async (request, next) => {
+      const escaped = texts[count++ % texts.length] ?? '';
+      sent.add(escaped);
+      return withText(await next(request), escaped);
+    });
     const file = join(folder, `${name}.json`);
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const errors = text(stderr);
@@ -60,6 +70,7 @@ describe.concurrent('a server that returns hostile texts as IDs, names and heade
     stderr.end();
     await close();
     const report = JSON.parse(await readFile(file, 'utf8'));
+    expect(sent.size).toBe(texts.length);
     expect(await errors).not.toContain('bug');
     expect({ code, stopped: report.stopped }).toEqual({ code: 1, stopped: null });
     expect(report.notices.join()).not.toContain('bug');

@@ -1,11 +1,8 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
-import { operationsOf } from '../document/operation.ts';
 import type { JsonObject } from '../json.ts';
 import { lengthOf } from './texts.ts';
 import { Validators } from './validators.ts';
@@ -66,29 +63,6 @@ test.each(table.map((row, index) => [index, ...row] as const))(
     for (const { value } of bounds) expect(small.validators.accepts(schema, value, 'request')).toBe(true);
   },
 );
-
-const ours = await OpenApiDocument.load(fileURLToPath(new URL('../../../../openapi/openapi.yaml', import.meta.url)));
-const validators = Validators.of(ours);
-const values = new Values(ours, validators);
-const requests = operationsOf(ours).flatMap((operation) => [
-  ...(operation.body?.contents ?? []).map(({ schema = {} }) => ({ id: operation.id, schema })),
-  ...operation.parameters.map(({ name, schema }) => ({ id: `${operation.id} ${name}`, schema })),
-]);
-
-test('every bound of a large contract is accepted, and so is its neighbour', () => {
-  fc.assert(
-    fc.property(fc.constantFrom(...requests), fc.nat(), ({ id, schema }, seed) => {
-      const sample = values.sample(schema, 'request', 'some', seed);
-      for (const { value, neighbour, note, place } of boundsOf(values, schema, sample?.value)) {
-        expect(validators.accepts(schema, value, 'request'), `${id} ${note}`).toBe(true);
-        if (neighbour !== undefined)
-          expect(validators.accepts(schema, neighbour, 'request'), `${id} ${note}`).toBe(true);
-        expect(place, `${id} ${note}`).toBeDefined();
-      }
-    }),
-    { numRuns: 30 },
-  );
-});
 
 test('the length of a text is measured in code points', async () => {
   const { document, validators: referee, schema } = await load({ a: { type: 'string', maxLength: 50 } });

@@ -1,11 +1,8 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
-import { operationsOf } from '../document/operation.ts';
 import type { JsonObject } from '../json.ts';
 import { Validators } from './validators.ts';
 import { Values } from './values.ts';
@@ -109,54 +106,6 @@ test.each(table.map((row, index) => [index, ...row] as const))(
     for (const value of broken) expect(values).toContainEqual(value);
   },
 );
-
-/** Checks of keywords that are independent of the validator. */
-const independent: Record<string, (part: unknown, bound: number) => boolean> = {
-  minLength: (part, bound) => [...String(part)].length >= bound,
-  maxLength: (part, bound) => [...String(part)].length <= bound,
-  minimum: (part, bound) => Number(part) >= bound,
-  maximum: (part, bound) => Number(part) <= bound,
-  minItems: (part, bound) => (part as unknown[]).length >= bound,
-  maxItems: (part, bound) => (part as unknown[]).length <= bound,
-  minProperties: (part, bound) => Object.keys(Object(part)).length >= bound,
-  maxProperties: (part, bound) => Object.keys(Object(part)).length <= bound,
-};
-
-function at(value: unknown, pointer: string): unknown {
-  return pointer
-    .split('/')
-    .slice(1)
-    .reduce<unknown>((node, segment) => Object(node)[segment.replaceAll('~1', '/').replaceAll('~0', '~')], value);
-}
-
-const ours = await OpenApiDocument.load(fileURLToPath(new URL('../../../../openapi/openapi.yaml', import.meta.url)));
-const validators = Validators.of(ours);
-const generated = new Values(ours, validators);
-const requests = operationsOf(ours).flatMap((operation) => [
-  ...(operation.body?.contents ?? []).map(({ schema = {} }) => ({ id: operation.id, schema })),
-  ...operation.parameters.map(({ name, schema }) => ({ id: `${operation.id} ${name}`, schema })),
-]);
-
-test('every violation of a large contract is rejected, at its pointer, with a place', () => {
-  fc.assert(
-    fc.property(fc.constantFrom(...requests), fc.nat(), ({ id, schema }, seed) => {
-      const sample = generated.sample(schema, 'request', 'some', seed);
-      const breaks = breaksOf(generated, schema, sample?.value);
-      expect(breaks.length, id).toBeGreaterThan(0);
-      for (const { keyword, pointer, place, value, note } of breaks) {
-        expect(validators.accepts(schema, value, 'request'), `${id} ${note}`).toBe(false);
-        expect(place, note).toBeDefined();
-        const bound = validators.breaches(schema, value, 'request').find((breach) => breach.keyword === keyword);
-        const number = Number(/(\d+)/.exec(bound?.message ?? '')?.[1]);
-        const holds = independent[keyword];
-        if (holds !== undefined && bound?.pointer === pointer && Number.isFinite(number)) {
-          expect(holds(at(value, pointer), number), `${id} ${note}`).toBe(false);
-        }
-      }
-    }),
-    { numRuns: 40 },
-  );
-});
 
 test('absent parts and all branches are violated, too', async () => {
   const {

@@ -1,13 +1,11 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
-import { operationsOf } from '../document/operation.ts';
 import { shapeOf } from '../document/shape.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import type { JsonObject } from '../json.ts';
 import { multiple, rangeOf } from './numbers.ts';
 import { branchesOf } from './spots.ts';
 import { lengthOf, stretch } from './texts.ts';
@@ -24,57 +22,6 @@ async function load(schemas: Record<string, unknown>) {
   const schema = (name: string) => document.resolve({ $ref: `#/components/schemas/${name}` }) as JsonObject;
   return { document, validators, values: new Values(document, validators), schema };
 }
-
-const ours = await OpenApiDocument.load(fileURLToPath(new URL('../../../../openapi/openapi.yaml', import.meta.url)));
-const validators = Validators.of(ours);
-const values = new Values(ours, validators);
-const shown = new Set<JsonObject>();
-const bodies = operationsOf(ours)
-  .flatMap((operation) => [
-    ...(operation.body?.contents ?? []).map(({ schema = {} }) => [operation.id, schema, 'request'] as const),
-    ...operation.responses.flatMap((response) =>
-      response.contents.map(({ schema = {} }) => [`${operation.id} ${response.status}`, schema, 'response'] as const),
-    ),
-  ])
-  .filter(([, schema]) => !shown.has(ours.object(schema)) && shown.add(ours.object(schema)).size > 0);
-
-test('every body of a large contract has a value of every extent, the same for the same seed', () => {
-  for (const [id, schema, direction] of bodies) {
-    for (const extent of extents) {
-      const sample = values.sample(schema, direction, extent, 7);
-      expect(sample, `${id} ${extent}`).toBeDefined();
-      expect(validators.breaches(schema, sample?.value, direction), id).toEqual([]);
-    }
-  }
-  const [, schema = {}, direction = 'request'] = bodies[0] ?? [];
-  expect(values.sample(schema, direction, 'some', 3)).toEqual(values.sample(schema, direction, 'some', 3));
-});
-
-test('a generated value is nearly always valid, whatever the seed', () => {
-  const requests = bodies.filter(([, , direction]) => direction === 'request');
-  fc.assert(
-    fc.property(fc.constantFrom(...requests), fc.integer(), ([id, schema], seed) => {
-      const value = values.generate([schema], 'some', seed);
-      // What `not` says is checked only by the validator, also within a value.
-      const breaches = validators.breaches(schema, value, 'request').filter(({ keyword }) => keyword !== 'not');
-      expect(breaches, id).toEqual([]);
-    }),
-    { numRuns: 200 },
-  );
-});
-
-test('a fresh value is valid, and its texts differ', () => {
-  for (const [id, schema, direction] of bodies.filter(([, , one]) => one === 'request')) {
-    const sample = values.sample(schema, direction, 'most', 5);
-    const fresh = values.fresh(schema, sample?.value, 6);
-    expect(validators.breaches(schema, fresh, direction), id).toEqual([]);
-  }
-  const client = bodies.find(([id]) => id === 'onboardClient')?.[1] ?? {};
-  const value = values.sample(client, 'request', 'least', 1)?.value;
-  const fresh = values.fresh(client, value, 2);
-  expect(isObject(fresh) && isObject(value) && fresh.name !== value.name).toBe(true);
-  expect(values.fresh(client, value, 2, (_, key) => key !== 'name')).toEqual(value);
-});
 
 const keywords: Record<string, JsonObject> = {
   integer: { type: 'integer', minimum: 3, maximum: 3 },
