@@ -202,6 +202,7 @@ function testConfig(): Service['config'] {
     compressResponses: false,
     payments: { processor: 'sandbox' },
     // Tests that run the job replace it.
+    identityProvider: undefined,
     mail: { url: 'smtp://127.0.0.1:1', sandboxUrl: 'smtp://127.0.0.1:1', from: 'books@firm.example' },
   };
 }

@@ -16,6 +16,8 @@ export interface NewKey {
   readonly roles: readonly string[];
   /** The `staffRef` of the staff member that the API user is of. Without it, that of an existing one stays. */
   readonly staff?: string | undefined;
+  /** Who a person is at its identity provider. The API user with it is this person, also under another name. */
+  readonly identity?: string;
   /** How long the key is valid. */
   readonly days: number;
   readonly description: string | undefined;
@@ -38,7 +40,7 @@ export async function createKey(
   tenant: Tenant,
   newKey: NewKey,
   origin: KeyOrigin,
-): Promise<{ id: string; key: string; expiresAt: string }> {
+): Promise<{ id: string; key: string; expiresAt: string; signingKey: string }> {
   const known = schemaOf('Role').enum ?? [];
   const unknown = newKey.roles.filter((role) => !known.includes(role));
   if (unknown.length > 0) throw new Error(`Unknown role: ${unknown.join(', ')}. Known roles: ${known.join(', ')}.`);
@@ -70,40 +72,56 @@ export async function createKey(
   });
   const times = { from: new Date(createdAt), until: expiresAt };
   const key = await tokens.signApiKey({ jti: id, tenant: tenant.name, sub: apiUserId }, times);
-  return { id, key, expiresAt: expiresAt.toISOString() };
+  return { id, key, expiresAt: expiresAt.toISOString(), signingKey };
 }
 
 interface ApiUser {
   readonly id: string;
+  readonly name: string;
   readonly roles: readonly string[];
   readonly active: boolean;
   readonly staffId: string | null;
+  readonly identity: string | null;
 }
 
-/** Creates the API user with the name, or updates its roles and its staff member if they differ. @returns the ID */
+const columns = sql`id, name, roles, active, staff_id as "staffId", identity`;
+
+/**
+ * Creates the API user with the name, or of the person, or updates its roles and its staff member if they differ.
+ *
+ * @returns the ID
+ * @throws Rejection `CONFLICT` if somebody else has the name of the person
+ */
 export async function ensureApiUser(
   transaction: Transaction,
   tenant: Tenant,
-  { user: name, roles, staff }: Pick<NewKey, 'user' | 'roles' | 'staff'>,
+  { user: name, roles, staff, identity }: Pick<NewKey, 'user' | 'roles' | 'staff' | 'identity'>,
   origin = byOperator,
 ): Promise<string> {
   const staffId = staff === undefined ? null : await staffNamed(transaction, tenant, staff);
-  const before = await transaction.first<ApiUser>(sql`
-    select id, roles, active, staff_id as "staffId" from api_user where tenant_id = ${tenant.id} and name = ${name} for update`);
+  const named = await transaction.first<ApiUser>(sql`
+    select ${columns} from api_user where tenant_id = ${tenant.id} and name = ${name} for update`);
+  if (identity !== undefined && named !== undefined && named.identity !== identity)
+    throw new Rejection('CONFLICT', `Another API user of the tenant is called ${name}.`);
+  const before =
+    identity === undefined
+      ? named
+      : await transaction.first<ApiUser>(sql`
+          select ${columns} from api_user where tenant_id = ${tenant.id} and identity = ${identity} for update`);
   const after = await transaction.first<ApiUser>(sql`
-    insert into api_user (tenant_id, id, name, roles, staff_id)
-    values (${tenant.id}, ${uuidv7()}, ${name}, ${roles}, ${staffId}::uuid)
-    on conflict (tenant_id, name) do update set roles = excluded.roles, active = true,
-      staff_id = coalesce(excluded.staff_id, api_user.staff_id)
-    returning id, roles, active, staff_id as "staffId"`);
+    insert into api_user (tenant_id, id, name, roles, staff_id, identity)
+    values (${tenant.id}, ${uuidv7()}, ${name}, ${roles}, ${staffId}::uuid, ${identity ?? null})
+    on conflict (tenant_id, ${identity === undefined ? sql`name` : sql`identity`}) do update
+      set name = excluded.name, roles = excluded.roles, active = true, staff_id = coalesce(excluded.staff_id, api_user.staff_id)
+    returning ${columns}`);
   if (after === undefined) throw new Error('The API user was not created.');
   if (JSON.stringify(before) !== JSON.stringify(after)) {
     await audit(transaction, tenant, origin, {
       entityType: 'ApiUser',
       entityId: after.id,
       kind: before === undefined ? 'CREATE' : 'UPDATE',
-      before: before ?? null,
-      after: { name, ...after },
+      before: before === undefined ? null : { ...before },
+      after: { ...after },
     });
   }
   return after.id;

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { cleanEnv, email, host, makeValidator, num, port, str, url } from 'envalid';
 import proxyAddr from 'proxy-addr';
 import { millisecondsOf } from '../contract/durations.ts';
+import type { IdentityProviderSettings } from '../platform/auth/identity-provider.ts';
 import type { MailSettings } from '../platform/mail/mail-server.ts';
 import type { PaymentSettings } from '../platform/payments/open-processor.ts';
 import { type Config, localUrl } from '../platform/process/config.ts';
@@ -57,6 +58,14 @@ const mailAddress = makeValidator<string>((text) => {
   // No message repeats it, because it contains a password.
   if (text === '' || (/^smtps?:\/\/[^/?#]/.test(text) && URL.canParse(text))) return text;
   throw new Error('an address such as smtps://user:password@host:465, or smtp: for STARTTLS');
+});
+
+/** Tokens that another machine could read or change on their way would let anybody sign in. */
+const issuer = makeValidator<string>((text) => {
+  if (text === '' || /^https:/.test(text) || /^http:\/\/(localhost|127\.0\.0\.1)[:/]/.test(`${text}/`)) {
+    if (text === '' || URL.canParse(text)) return text;
+  }
+  throw new Error('an address such as https://accounts.example.com, as the provider writes it');
 });
 
 /** A path, or a slash at the end, would never match what browsers send. */
@@ -131,6 +140,12 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       SMTP_URL: mailAddress({ default: '' }),
       SANDBOX_SMTP_URL: mailAddress({ default: '' }),
       MAIL_FROM: email({ default: '' }),
+      OIDC_ISSUER: issuer({ default: '' }),
+      OIDC_CLIENT_ID: str({ default: '' }),
+      OIDC_CLIENT_SECRET: str({ default: '' }),
+      OIDC_SCOPE: str({ default: 'openid profile email' }),
+      OIDC_TENANT_CLAIM: str({ default: 'tenant' }),
+      OIDC_ROLES_CLAIM: str({ default: 'roles' }),
       STRIPE_SECRET_KEY: str({ default: '' }),
       STRIPE_WEBHOOK_SECRET: str({ default: '' }),
     },
@@ -176,6 +191,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     corsOrigins: read.CORS_ORIGINS,
     compressResponses: read.COMPRESS_RESPONSES === 'on',
     payments: paymentSettings(read),
+    identityProvider: identityProvider(read),
     mail: mailSettings(read.SMTP_URL, read.SANDBOX_SMTP_URL, read.MAIL_FROM),
   };
 }
@@ -214,6 +230,27 @@ function paymentSettings(read: {
       'PAYMENT_PROCESSOR is stripe: set STRIPE_WEBHOOK_SECRET to the signing secret of the webhook endpoint, which begins with whsec_.',
     );
   return { processor, secretKey, webhookSecret };
+}
+
+function identityProvider(read: {
+  OIDC_ISSUER: string;
+  OIDC_CLIENT_ID: string;
+  OIDC_CLIENT_SECRET: string;
+  OIDC_SCOPE: string;
+  OIDC_TENANT_CLAIM: string;
+  OIDC_ROLES_CLAIM: string;
+}): IdentityProviderSettings | undefined {
+  if (read.OIDC_ISSUER === '') return undefined;
+  if (read.OIDC_CLIENT_ID === '')
+    throw new Error('OIDC_CLIENT_ID is missing. It is required with OIDC_ISSUER: the ID of this service there.');
+  return {
+    issuer: read.OIDC_ISSUER,
+    clientId: read.OIDC_CLIENT_ID,
+    clientSecret: read.OIDC_CLIENT_SECRET === '' ? undefined : read.OIDC_CLIENT_SECRET,
+    scope: read.OIDC_SCOPE,
+    tenantClaim: read.OIDC_TENANT_CLAIM,
+    rolesClaim: read.OIDC_ROLES_CLAIM,
+  };
 }
 
 function mailSettings(url: string, sandboxUrl: string, from: string): MailSettings | undefined {

@@ -1,6 +1,6 @@
 import type { Rejection } from '../../contract/rejection.ts';
 import type { Vault } from '../../platform/auth/vault.ts';
-import { html } from '../../wire/html.ts';
+import { type HtmlContent, html } from '../../wire/html.ts';
 import type { PageResult } from '../../wire/result.ts';
 import { alert, type Frame, framed, plainPage } from './layout.ts';
 import { consoleRole, newSignInForm, sessionCookie } from './session.ts';
@@ -12,9 +12,12 @@ export class ConsoleResults {
   readonly base: string;
   readonly #isSecure: boolean;
   readonly #vault: Vault;
+  readonly #issuer: string | undefined;
 
-  constructor(publicUrl: string, vault: Vault) {
+  /** @param issuer the identity provider at which people sign in, if there is one */
+  constructor(publicUrl: string, vault: Vault, issuer: string | undefined) {
     this.#vault = vault;
+    this.#issuer = issuer;
     this.base = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/console`;
     this.#isSecure = publicUrl.startsWith('https:');
   }
@@ -28,6 +31,30 @@ export class ConsoleResults {
     return withHeaders(this.redirect(''), { 'Set-Cookie': sessionCookie(this.base, this.#isSecure, session) });
   }
 
+  /** A page that loads the next one: after a redirect from another site, browsers would not send the cookie. */
+  personSignedIn(session: string): PageResult {
+    const page = plainPage('Signed in', html`<p><a href="${this.base}">Go to the console</a></p>`);
+    return withHeaders(shown(page), {
+      'Set-Cookie': sessionCookie(this.base, this.#isSecure, session),
+      Refresh: `0; url=${this.base}`,
+    });
+  }
+
+  /** A cookie that only sign-in gets, also after another site has sent the browser there. */
+  cookieAcrossSites(name: string, value: string, seconds: number): string {
+    return `${name}=${value}; Path=${this.base}/sign-in; Max-Age=${seconds}; HttpOnly; SameSite=Lax${this.#isSecure ? '; Secure' : ''}`;
+  }
+
+  /** Asks a person of several tenants which one it wants. */
+  tenantPage(names: readonly string[]): PageResult {
+    const links = names.map(
+      (name) => html`<li><a href="${this.base}/sign-in/provider?tenant=${encodeURIComponent(name)}">${name}</a></li>`,
+    );
+    return shown(
+      plainPage('Choose a firm', html`<p>Your account belongs to several firms.</p><ul class="links">${links}</ul>`),
+    );
+  }
+
   /** Ends the session. */
   signedOut(result: PageResult): PageResult {
     return withHeaders(result, { 'Set-Cookie': sessionCookie(this.base, this.#isSecure) });
@@ -37,7 +64,7 @@ export class ConsoleResults {
     const { key, cookie } = newSignInForm(this.#vault, this.base, this.#isSecure);
     const text = plainPage(
       'Sign in',
-      html`<p class="lead">See what happens in your tenant: requests, deliveries, keys and data.</p>${error !== undefined && alert('bad', html`<p>${error}</p>`)}
+      html`<p class="lead">See how the firm stands, find anything by its name, and do the work of the month.</p>${error !== undefined && alert('bad', html`<p>${error}</p>`)}${this.#issuer !== undefined && html`<p><a class="button" href="${this.base}/sign-in/provider">Sign in with your account at ${new URL(this.#issuer).host}</a></p>`}
 <form method="post" action="${this.base}/sign-in"><input type="hidden" name="formKey" value="${key}"><label for="apiKey">API key <span class="hint">of an API user with the role ${consoleRole}</span></label>
 <input type="password" id="apiKey" name="apiKey" required autocomplete="off" autofocus>
 <div class="row"><button>Sign in</button></div></form>
@@ -47,7 +74,11 @@ export class ConsoleResults {
   }
 
   withoutRole(): PageResult {
-    const body = html`<p>The console requires an API key of an API user with the role <code>${consoleRole}</code>.</p><p><a href="${this.base}">Sign in with another key</a></p>`;
+    return this.notAllowed(html`The console requires the role <code>${consoleRole}</code>, which you do not have.`);
+  }
+
+  notAllowed(reason: HtmlContent): PageResult {
+    const body = html`<p>${reason}</p><p><a href="${this.base}">Sign in as somebody else</a></p>`;
     return shown(plainPage('Not allowed', body), 403);
   }
 

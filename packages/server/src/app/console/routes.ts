@@ -2,6 +2,7 @@ import { hasRole } from '@financial-automation/spec/roles';
 import { checkAccess } from '../../admission/access.ts';
 import type { Service } from '../../entity/service.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
+import { IdentityProvider } from '../../platform/auth/identity-provider.ts';
 import { faultOf } from '../../wire/body.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import { readFields } from '../../wire/form.ts';
@@ -16,6 +17,7 @@ import { endSession } from './ended-sessions.ts';
 import { createdKeyPage, keysPage, revoke } from './key-pages.ts';
 import type { Frame } from './layout.ts';
 import { overviewPage } from './overview-page.ts';
+import { finishPersonSignIn, startPersonSignIn } from './person-sign-in.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
 import { ConsoleResults, shown } from './results.ts';
 import { actOnRow, actOnRows, commandRow, fileUrl, formPage, rowPage, saveForm } from './row-page.ts';
@@ -103,7 +105,9 @@ const changes: readonly (readonly [pattern: RegExp, change: Change])[] = [
 
 /** Pages on which a firm's administrator sees what happens in its tenant, with the rights that the API gives to the same key. */
 export function consoleRoutes(service: Service): readonly Route[] {
-  const results = new ConsoleResults(service.config.publicUrl, service.vault);
+  const { publicUrl, identityProvider: settings } = service.config;
+  const results = new ConsoleResults(publicUrl, service.vault, settings?.issuer);
+  const provider = settings && new IdentityProvider(settings);
   return [
     {
       name: 'console',
@@ -112,14 +116,19 @@ export function consoleRoutes(service: Service): readonly Route[] {
       methods: ['GET', 'HEAD', 'POST'],
       headers: privatePageHeaders(contentPolicy),
       isSameOrigin: true,
-      handle: (exchange) => handle(service, results, exchange),
+      handle: (exchange) => handle(service, results, provider, exchange),
       rejected: (problem, exchange) => results.failed(problem, exchange.id),
     },
   ];
 }
 
 /** The steps of a request for a page, or of a form, in order. */
-async function handle(service: Service, results: ConsoleResults, exchange: Exchange): Promise<PageResult> {
+async function handle(
+  service: Service,
+  results: ConsoleResults,
+  provider: IdentityProvider | undefined,
+  exchange: Exchange,
+): Promise<PageResult> {
   const { config, vault } = service;
   const path = decoded(exchange.path ?? '')
     .replace(/^\/console\/?/, '/')
@@ -127,6 +136,10 @@ async function handle(service: Service, results: ConsoleResults, exchange: Excha
   const isForm = exchange.method === 'POST';
   if (isForm && !isOwnOrigin(exchange, config.publicUrl)) return results.foreignForm();
   if (isForm && path === '/sign-in') return signIn(service, results, exchange);
+  if (provider !== undefined && path === '/sign-in/provider')
+    return startPersonSignIn(service, results, provider, exchange);
+  if (provider !== undefined && path === '/sign-in/return')
+    return finishPersonSignIn(service, results, provider, exchange);
   const session = readSession(vault, exchange.header('cookie'));
   const known = session && (await callerOf(service, session));
   if (session === undefined || known === undefined) return isForm ? results.redirect('') : results.signInPage(401);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { IdentityProviderSettings } from '../auth/identity-provider.ts';
 import type { MailSettings } from '../mail/mail-server.ts';
 import type { PaymentSettings } from '../payments/open-processor.ts';
 import type { S3Settings } from '../storage/s3-storage.ts';
@@ -57,6 +58,8 @@ export interface Config {
   readonly payments: PaymentSettings | undefined;
   /** Undefined if the service sends no mails. */
   readonly mail: MailSettings | undefined;
+  /** Where people sign in to the console; undefined if they only can with an API key. */
+  readonly identityProvider: IdentityProviderSettings | undefined;
 }
 
 /** The URL at which this machine reaches a server that listens on an address. */

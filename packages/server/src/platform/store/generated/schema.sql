@@ -41,10 +41,12 @@ create table api_user (
   staff_id uuid,
   active boolean default true not null,
   created_at timestamp(3) with time zone default now() not null,
+  identity text collate "C",
   constraint api_user_name_unique UNIQUE (tenant_id, name),
   constraint api_user_pkey PRIMARY KEY (tenant_id, id),
   constraint api_user_staff_id_reference FOREIGN KEY (tenant_id, staff_id) REFERENCES staff(tenant_id, id)
 );
+CREATE UNIQUE INDEX api_user_identity_unique ON api_user USING btree (tenant_id, identity);
 alter table api_user enable row level security, force row level security;
 create policy tenant_isolation on api_user for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on api_user to financial_automation_service;
