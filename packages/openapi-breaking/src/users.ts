@@ -20,7 +20,7 @@ export function usersOf(bundle: Bundle, pointer: string): readonly User[] {
   }
   if (root !== 'components' || name === 'securitySchemes') return everyone.map(({ user }) => user);
   const component = `#/components/${name}/${part}`;
-  return everyone.filter(({ parts }) => reaches(bundle, parts, component)).map(({ user }) => user);
+  return everyone.filter(({ components }) => components.has(component)).map(({ user }) => user);
 }
 
 /**
@@ -42,32 +42,38 @@ interface Place {
   readonly path: string;
   readonly key: string;
   readonly user: User;
-  /** The operation, and what its path defines for all operations. */
-  readonly parts: unknown;
+  /** The components that references lead to, from the operation and what its path defines for all operations. */
+  readonly components: ReadonlySet<string>;
 }
 
-function places(bundle: Bundle): Place[] {
+/** A gate asks for the users of each break. */
+const known = new WeakMap<Bundle, readonly Place[]>();
+
+function places(bundle: Bundle): readonly Place[] {
+  const places = known.get(bundle) ?? findPlaces(bundle);
+  known.set(bundle, places);
+  return places;
+}
+
+function findPlaces(bundle: Bundle): readonly Place[] {
+  const direct = new Map<string, readonly string[]>();
+  const referencesOf = (component: string) => {
+    const references = direct.get(component) ?? referencesIn(valueAt(bundle, component));
+    direct.set(component, references);
+    return references;
+  };
   return operationsOf(bundle).map(({ root, path, key, item, operation }) => {
     const method = root === 'paths' ? key.toUpperCase() : 'webhook';
     const id = typeof operation.operationId === 'string' ? operation.operationId : `${method} ${path}`;
-    return { root, path, key, user: { id, method, path }, parts: [operation, item.parameters] };
+    const components = new Set(referencesIn([operation, item.parameters]));
+    // A set also iterates over what is added meanwhile.
+    for (const component of components) for (const reference of referencesOf(component)) components.add(reference);
+    return { root, path, key, user: { id, method, path }, components };
   });
 }
 
-/** Whether references lead from a part of a bundle to a component. */
-function reaches(bundle: Bundle, from: unknown, component: string): boolean {
-  const seen = new Set<string>();
-  const waiting: unknown[] = [from];
-  while (waiting.length > 0) {
-    const value = waiting.pop();
-    if (typeof value !== 'object' || value === null) continue;
-    const reference = '$ref' in value && typeof value.$ref === 'string' ? value.$ref : undefined;
-    if (reference === component) return true;
-    if (reference !== undefined && !seen.has(reference)) {
-      seen.add(reference);
-      waiting.push(valueAt(bundle, reference));
-    }
-    waiting.push(...Object.values(value));
-  }
-  return false;
+function referencesIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const here = '$ref' in value && typeof value.$ref === 'string' ? [value.$ref] : [];
+  return [...here, ...Object.values(value).flatMap(referencesIn)];
 }
