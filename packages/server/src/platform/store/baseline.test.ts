@@ -9,14 +9,12 @@ import { migrate, pendingMigrations, readMigrations } from './migrate.ts';
 import { ensureServiceRole } from './role.ts';
 
 const migrations = await readMigrations();
-const [baseline] = migrations;
-if (baseline === undefined) throw new Error('There is no baseline.');
 const file = (path: string) => new URL(path, import.meta.url);
+const described = await readFile(file('generated/schema.sql'), 'utf8');
 
 test('schema.sql describes a database with all migrations', async () => {
   const pool = await emptyDatabase();
   await migrate(pool, migrations);
-  const described = await readFile(file('generated/schema.sql'), 'utf8');
   expect(
     differences(described, await describeSchema(pool)),
     'Run "pnpm exec node packages/server/scripts/schema.ts".',
@@ -24,9 +22,7 @@ test('schema.sql describes a database with all migrations', async () => {
 });
 
 test('a database from before the baseline is rejected without one of its migrations, adopted with all, and then has its schema', async () => {
-  const [fresh, before] = [await emptyDatabase(), await databaseBeforeBaseline()];
-  await migrate(fresh, new Map([baseline]));
-  expect(differences(await describeSchema(before), await describeSchema(fresh))).not.toEqual([]);
+  const before = await databaseBeforeBaseline();
   expect(await pendingMigrations(before, migrations)).toEqual([...migrations.keys()]);
   const rename = (from: string, to: string) =>
     before.query('update schema_expansion set name = $2 where name = $1', [from, to]);
@@ -35,13 +31,12 @@ test('a database from before the baseline is rejected without one of its migrati
     /lacks 0445_record_batches\. Export its tenants with that version, and import them into a new database\.$/,
   );
   await rename('other', '0445_record_batches');
-  await migrate(before, new Map([baseline]));
-  expect(differences(await describeSchema(before), await describeSchema(fresh))).toEqual([]);
-  // The version before does not notice it, and can start again.
-  const { rows } = await before.query('select max(name) as name from schema_expansion');
-  expect(rows).toEqual([{ name: baseline[0] }]);
   await migrate(before, migrations);
+  expect(differences(described, await describeSchema(before))).toEqual([]);
   expect(await pendingMigrations(before, migrations)).toEqual([]);
+  // The version before does not notice it, and can start again.
+  const { rows } = await before.query(`select name from schema_expansion where name like '%\\_baseline'`);
+  expect(rows).toEqual([{ name: [...migrations.keys()][0] }]);
 });
 
 /**
