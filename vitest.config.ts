@@ -63,11 +63,6 @@ export default defineConfig({
             'openapi/rules/**/*.test.ts',
           ],
           exclude: [...shared.exclude, '**/*.postgres{,.nightly}.test.ts'],
-          typecheck: {
-            enabled: true,
-            include: ['packages/client/test/**/*.test-d.ts'],
-            tsconfig: 'packages/client/test/tsconfig.json',
-          },
           globalSetup: 'packages/server/test/pglite-setup.ts',
         },
       },
