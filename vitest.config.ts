@@ -70,7 +70,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'postgres',
-          include: [databaseTests, 'packages/{examples,mcp}/**/*.test.ts', 'scripts/reference/**/*.test.ts'],
+          include: [databaseTests, 'packages/{bridge,examples,mcp}/**/*.test.ts', 'scripts/reference/**/*.test.ts'],
           exclude: [...shared.exclude, unitTests, '**/*.pglite{,.nightly}.test.ts'],
           globalSetup: 'packages/server/test/postgres-setup.ts',
         },

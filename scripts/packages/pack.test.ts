@@ -13,9 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-it('a release publishes the client, the two tools for contracts and the MCP server', async () => {
+it('a release publishes the bridge, the client, the two tools for contracts and the MCP server', async () => {
   const names = (await publicPackages()).map(({ name }) => basename(name));
-  expect(names).toEqual(['client', 'contract-check', 'mcp', 'openapi-breaking']);
+  expect(names).toEqual(['bridge', 'client', 'contract-check', 'mcp', 'openapi-breaking']);
 });
 
 it('the packed MCP server runs with only the dependencies that it declares', async () => {

@@ -1,0 +1,54 @@
+#!/usr/bin/env node
+/** `fa-bridge`. Exits with 1 if something of a file could not be done, with 2 if the command could not run. */
+import { Command, CommanderError } from 'commander';
+import { isProblem, ProblemError } from '../../client/src/index.ts';
+import { addImport } from './commands/import-command.ts';
+import { BridgeError } from './errors.ts';
+
+const program = new Command('fa-bridge')
+  .description(
+    'Moves files of other systems and of banks into the Financial Automation API, and figures and documents out of it.',
+  )
+  .addHelpText(
+    'after',
+    `
+Environment variables:
+  API_URL     URL of the service, such as https://api.financial-automation.example
+  API_TENANT  name of your tenant
+  API_KEY     API key of your tenant`,
+  )
+  .exitOverride()
+  .showHelpAfterError('Add --help for all options.');
+const stop = new AbortController();
+const onInterrupt = () => stop.abort(new BridgeError('Interrupted.'));
+process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt);
+
+addImport(program, stop.signal);
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
+  else {
+    console.error(`\n${reasonOf(error)}`);
+    process.exitCode = 2;
+  }
+} finally {
+  process.off('SIGINT', onInterrupt).off('SIGTERM', onInterrupt);
+}
+
+function reasonOf(error: unknown): string {
+  const again = 'Run the same command again: what is stored already stays as it is, and nothing is stored twice.';
+  if (error instanceof BridgeError) return stop.signal.aborted ? `${error.message} ${again}` : error.message;
+  if (error instanceof ProblemError) {
+    const { problem } = error;
+    if (isProblem(problem, 'UNAUTHENTICATED')) return `The service rejects the API key. ${problem.detail}`;
+    if (isProblem(problem, 'FORBIDDEN')) return `The API key lacks a role. ${problem.detail}`;
+    return `${problem.detail ?? problem.title} (${problem.code}, request ${problem.requestId}) ${again}`;
+  }
+  if (
+    (error instanceof TypeError && error.message === 'fetch failed') ||
+    (error instanceof DOMException && error.name === 'TimeoutError')
+  )
+    return `The service at ${process.env.API_URL} cannot be reached: ${error.message}. ${again}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
