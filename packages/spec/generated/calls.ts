@@ -54,6 +54,8 @@ export const calls = {
   listContactsByClient: ["GET","/gql/v1/contacts/by_client/{clientId}",true,"offset"],
   /** Create, update, link and unlink contacts */
   upsertContacts: ["POST","/api/v1/contacts/upsert","key",null],
+  /** Export the personal data of a contact or staff member */
+  getPersonalData: ["GET","/api/v1/people/{id}/personal-data",true,"cursor"],
   /** List jobs */
   listJobs: ["POST","/gql/v1/jobs",true,"offset"],
   /** Get a job */

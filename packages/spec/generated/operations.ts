@@ -1001,6 +1001,42 @@ export const operations = {
       503
     ]
   },
+  "getPersonalData": {
+    "method": "GET",
+    "path": "/api/v1/people/{id}/personal-data",
+    "tag": "contacts",
+    "summary": "Export the personal data of a contact or staff member",
+    "roles": [
+      "API_ADMIN"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "lines": null,
+    "paging": "cursor",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      404,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
   "listJobs": {
     "method": "POST",
     "path": "/gql/v1/jobs",

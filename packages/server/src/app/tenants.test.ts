@@ -6,8 +6,8 @@ import { type TestCaller, testService } from '../../test/service.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import { clientGroup } from '../modules/clients/client-group.ts';
 import { clientType } from '../modules/reference/reference-data.ts';
-import { tenantTables } from '../operator/copies/tenant-tables.ts';
 import { asOperator, createTenant } from '../operator/tenants.ts';
+import { tenantTables } from '../platform/store/tenant-tables.ts';
 
 const { service, store, signIn, addTenant } = await testService();
 

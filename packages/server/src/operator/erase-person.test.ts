@@ -4,9 +4,10 @@ import { expect, test } from 'vitest';
 import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
 import { schemaOf } from '../contract/contract.ts';
+import { replacements } from '../modules/contacts/index.ts';
+import { tenantTables } from '../platform/store/tenant-tables.ts';
 import { checkBooks } from './books.ts';
-import { tenantTables } from './copies/index.ts';
-import { erasePerson, replacements } from './erase-person.ts';
+import { erasePerson } from './erase-person.ts';
 import { checkRows } from './rows.ts';
 
 const caller = await testService();
@@ -27,6 +28,29 @@ async function tablesWith(text: string): Promise<string[]> {
     return found;
   });
 }
+
+interface Item {
+  readonly source: string;
+  readonly rowId: string;
+  readonly field: string;
+  readonly value: string;
+}
+
+/** All pages of `getPersonalData`. */
+async function exported(id: string, pageSize: number): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const path = `/api/v1/people/${id}/personal-data?pageSize=${pageSize}${cursor && `&cursor=${cursor}`}`;
+    const { status, body }: { status: number; body: { data: Item[]; hasMore: boolean; nextCursor: string | null } } =
+      await caller.call('GET', path);
+    expect([status, body.data.length <= pageSize, body.hasMore]).toEqual([200, true, body.nextCursor !== null]);
+    items.push(...body.data);
+    cursor = body.nextCursor;
+  }
+  return items;
+}
+
+const tableOf = (source: string) => source.replace(/(?<=.)[A-Z]/g, '_$&').toLowerCase();
 
 test('person erase › a contact is in no row, event, audit row or stored response any more, and the books are the same', async () => {
   const attributes = {
@@ -68,12 +92,22 @@ test('person erase › a contact is in no row, event, audit row or stored respon
   ];
   const before = await Promise.all(texts.map(tablesWith));
   expect(before.every((tables) => tables.includes('audit_log') && tables.includes('recorded_event'))).toBe(true);
+  // An export has each of them, wherever it is, and nothing else of it can be erased.
+  const items = await exported(id, 1000);
+  for (const [index, text] of texts.entries()) {
+    const sources = items.flatMap(({ source, value }) => (value.includes(text) ? [tableOf(source)] : []));
+    expect([text, [...new Set(sources)].toSorted()]).toEqual([text, before[index]?.toSorted()]);
+  }
+  expect(await exported(id, 7)).toEqual(items);
   const erasure = await erasePerson(operator, { tenant: 'firm', type: 'Contact', ref: 'philomena' });
   expect(erasure).toMatchObject({ id, customRecords: 0, files: 0 });
   expect(erasure.rows).toMatchObject({ audit_log: expect.any(Number), recorded_event: expect.any(Number) });
   for (const text of texts) expect([text, await tablesWith(text)]).toEqual([text, []]);
   const { body } = await caller.call<Record<string, unknown>>('GET', `/gql/v1/contact/${id}`);
   expect(body).toMatchObject({ ...replacements.Contact, pmsRef: expect.any(String) });
+  const erased = new Set(items.filter(({ source }) => !/[A-Z]/.test(source)).map(({ source }) => source));
+  expect(Object.keys(erasure.rows)).toEqual(expect.arrayContaining([...erased]));
+  expect(await exported(id, 1000)).toEqual([]);
   // It can be repeated, and is recorded without what was erased.
   expect(await erasePerson(operator, { tenant: 'firm', type: 'Contact', ref: id })).toMatchObject({ id });
   const acts = await store.system((transaction) =>
@@ -105,6 +139,34 @@ test('person erase › a staff member with work keeps hours and amounts, and oth
   await expect(erasePerson(operator, { tenant: 'firm', type: 'Staff', ref: 'none' })).rejects.toThrow(
     /^The tenant firm has no Staff/,
   );
+});
+
+test('getPersonalData › has files that the person uploaded and custom records, and is for the administrator', async () => {
+  const { id } = await records.make(
+    'Contact',
+    { firstName: 'Aurelio', lastName: 'Vantongeren', email: 'aurelio@uploads.example' },
+    'aurelio',
+  );
+  expect(await records.define('Visit', [{ name: 'note', type: 'STRING', rank: 10 }])).toMatchObject({ status: 201 });
+  await records.make('Visit', { note: 'Lunch with Aurelio Vantongeren' }, 'lunch');
+  await store.write(tenant.id, (transaction) =>
+    transaction.all(sql`update file set uploaded_by_type = 'CONTACT', uploaded_by_id = ${id}
+      where tenant_id = ${tenant.id} and id = (select min(id::text)::uuid from file)`),
+  );
+  const items = await exported(id, 100);
+  expect(items).toContainEqual(
+    expect.objectContaining({
+      source: 'custom_record',
+      field: 'attributes/note',
+      value: 'Lunch with Aurelio Vantongeren',
+    }),
+  );
+  expect(items).toContainEqual(expect.objectContaining({ source: 'file', field: 'file_name' }));
+  const other = await caller.signIn({ roles: ['CNTCT_R', 'STAFF_R', 'RECORD_R', 'FILE_R'] });
+  const path = `/api/v1/people/${id}/personal-data`;
+  expect(await other.call('GET', path)).toMatchObject({ status: 403 });
+  const absent = path.replace(id, '0199a1c2-0c02-7c01-8a4f-5d2e9b60ffff');
+  expect(await caller.call('GET', absent)).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
 });
 
 test('person erase › no property of a person is forgotten', () => {

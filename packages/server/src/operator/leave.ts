@@ -5,7 +5,7 @@ import { UniqueViolation } from '../platform/store/errors.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/session.ts';
 import type { Store } from '../platform/store/store.ts';
-import { tenantTables } from './copies/index.ts';
+import { tenantTables } from '../platform/store/tenant-tables.ts';
 import { storeOfTenant } from './databases/index.ts';
 import { removeCopy } from './moves/index.ts';
 import { noTenant, type Operator } from './operator.ts';

@@ -2,6 +2,7 @@ import { byId, pageOf, searchOf } from '../../query/handlers.ts';
 import { contact } from './contact.ts';
 import { contactClient } from './contact-client.ts';
 import { contactInfo } from './contact-info.ts';
+import { getPersonalData } from './getPersonalData.ts';
 import { listContactsByClient } from './listContactsByClient.ts';
 import { onboardClient } from './onboardClient.ts';
 import { upsertContacts } from './upsertContacts.ts';
@@ -15,9 +16,19 @@ export const contacts = {
   listContacts: pageOf(contact),
   searchContacts: searchOf(contact),
   getContact: byId(contact),
+  getPersonalData,
   listContactsByClient,
   upsertContacts,
 };
 export { contact } from './contact.ts';
 export { contactClient } from './contact-client.ts';
 export { contactInfo } from './contact-info.ts';
+export {
+  customRecords,
+  erasedEmail,
+  keyValues,
+  Person,
+  replacements,
+  type SearchedTable,
+  searchedTables,
+} from './personal-data.ts';

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { plannedForValues } from '../../platform/store/session.ts';
 import type { Transaction } from '../../platform/store/store.ts';
-import type { CopiedColumn, TenantTable } from './tenant-tables.ts';
+import type { CopiedColumn, TenantTable } from '../../platform/store/tenant-tables.ts';
 
 /** The row as JSON text, and the columns that were left out of it, in hexadecimal. */
 export interface CopiedRow {

@@ -3,12 +3,12 @@ import { ContentMissing } from '../../platform/storage/storage.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import type { Transaction } from '../../platform/store/session.ts';
 import type { OfTenant } from '../../platform/store/store.ts';
+import { newestMigration, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { storeOfTenant } from '../databases/index.ts';
 import { noTenant, type Operator } from '../operator.ts';
 import { readCopiedRows } from './copied-rows.ts';
 import { contentLine, endLine, FileDigest, headerLine, rowLine } from './file-format.ts';
 import { encryptedColumns, FileKey } from './file-key.ts';
-import { newestMigration, tenantColumns, tenantTables } from './tenant-tables.ts';
 import { type FileTarget, openTarget } from './write-file.ts';
 
 export interface ExportRequest {

@@ -13,6 +13,7 @@ import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { serviceRole } from '../../platform/store/role.ts';
 import type { Transaction } from '../../platform/store/session.ts';
 import type { Store } from '../../platform/store/store.ts';
+import { newestMigration, type TenantTable, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { eventsRecorded, partitionsDue } from '../../platform/store/trace.ts';
 import { booksOf } from '../books.ts';
 import { inCell } from '../databases/index.ts';
@@ -22,7 +23,6 @@ import type { ContentPart, FileEnd, FileHeader, FileRow } from './file-format.ts
 import { FileKey } from './file-key.ts';
 import { holdImport, removeImport, reserveImport } from './interrupted-imports.ts';
 import { type OpenFile, openFile, verifyFile } from './read-file.ts';
-import { newestMigration, type TenantTable, tenantColumns, tenantTables } from './tenant-tables.ts';
 
 export interface ImportRequest {
   /** An absolute path. */

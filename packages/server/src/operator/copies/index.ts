@@ -10,5 +10,4 @@ export {
 export { type ExportRequest, type ExportSummary, exportTenant } from './export-tenant.ts';
 export { type ImportRequest, type ImportSummary, importTenant } from './import-tenant.ts';
 export { removeInterruptedImports } from './interrupted-imports.ts';
-export { newestMigration, type TenantTable, tenantColumns, tenantTables } from './tenant-tables.ts';
 export { standardOutput } from './write-file.ts';

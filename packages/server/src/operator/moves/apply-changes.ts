@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { UniqueViolation } from '../../platform/store/errors.ts';
 import type { Transaction } from '../../platform/store/session.ts';
-import type { TenantTable } from '../copies/index.ts';
+import type { TenantTable } from '../../platform/store/tenant-tables.ts';
 import {
   deleteRowsByKey,
   insertCopiedRows,

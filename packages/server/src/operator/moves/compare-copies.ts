@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { plannedForValues, type Transaction } from '../../platform/store/session.ts';
-import type { TenantTable } from '../copies/index.ts';
+import type { TenantTable } from '../../platform/store/tenant-tables.ts';
 import { type RowKey, readRowsByKey } from '../copies/index.ts';
 
 type Reader = Pick<Transaction, 'all'>;

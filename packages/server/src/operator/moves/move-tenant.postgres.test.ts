@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { threeDatabases, upsert, verify } from '../../../test/moves.ts';
-import { tenantTables } from '../copies/tenant-tables.ts';
+import { tenantTables } from '../../platform/store/tenant-tables.ts';
 import { cancelMove, removeOldCopies } from './end-move.ts';
 import { moveTenant } from './move-tenant.ts';
 

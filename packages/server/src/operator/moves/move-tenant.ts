@@ -9,9 +9,9 @@ import { ForeignKeyViolation, UniqueViolation } from '../../platform/store/error
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import type { Transaction } from '../../platform/store/session.ts';
 import type { Store } from '../../platform/store/store.ts';
+import { newestMigration, type TenantTable, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { eventsRecorded, partitionsDue } from '../../platform/store/trace.ts';
 import type { RowKey } from '../copies/index.ts';
-import { newestMigration, type TenantTable, tenantColumns, tenantTables } from '../copies/index.ts';
 import { noTenant, type Operator } from '../operator.ts';
 import { applyChanges, type ChangedRows, copyRows, replaceAllRows } from './apply-changes.ts';
 import { areSameRows, differentTables } from './compare-copies.ts';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { actAsMover } from '../../platform/store/databases/index.ts';
 import { plannedForValues, type Transaction } from '../../platform/store/session.ts';
 import type { Store } from '../../platform/store/store.ts';
-import { tenantTables } from '../copies/index.ts';
+import { tenantTables } from '../../platform/store/tenant-tables.ts';
 
 /** Removes all rows of a tenant from a database that it is not in, in the transaction. */
 export async function removeRows(transaction: Transaction, tenantId: number, isHome: boolean): Promise<void> {

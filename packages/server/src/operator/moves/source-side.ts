@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Transaction } from '../../platform/store/session.ts';
 import type { Store } from '../../platform/store/store.ts';
-import { newestMigration } from '../copies/index.ts';
+import { newestMigration } from '../../platform/store/tenant-tables.ts';
 
 export interface MovedTenant {
   readonly name: string;

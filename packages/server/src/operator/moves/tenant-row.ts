@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../../platform/store/session.ts';
-import { tenantColumns } from '../copies/index.ts';
+import { tenantColumns } from '../../platform/store/tenant-tables.ts';
 
 /** The row of a tenant itself, by the names of its columns. */
 export type TenantRow = Readonly<Record<string, unknown>> & { readonly active: boolean };

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { DatabaseUnavailable } from '../../platform/store/errors.ts';
 import type { Store } from '../../platform/store/store.ts';
-import { type TenantTable, tenantColumns } from '../copies/index.ts';
+import { type TenantTable, tenantColumns } from '../../platform/store/tenant-tables.ts';
 
 /** How long others can wait behind a change of a table, in milliseconds, and how often it is tried. */
 const patience = { timeout: 500, attempts: 40, pause: 250 };

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { plannedForValues } from '../../platform/store/session.ts';
-import type { Transaction } from '../../platform/store/store.ts';
+import { plannedForValues } from './session.ts';
+import type { Transaction } from './store.ts';
 
 /** A column whose values are copied. */
 export interface CopiedColumn {
