@@ -31,7 +31,7 @@ async function tablesWith(text: string): Promise<string[]> {
 
 interface Item {
   readonly source: string;
-  readonly rowId: string;
+  readonly row: string;
   readonly field: string;
   readonly value: string;
 }
@@ -40,7 +40,7 @@ interface Item {
 async function exported(id: string, pageSize: number): Promise<Item[]> {
   const items: Item[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const path = `/api/v1/people/${id}/personal-data?pageSize=${pageSize}${cursor && `&cursor=${cursor}`}`;
+    const path: string = `/api/v1/people/${id}/personal-data?pageSize=${pageSize}${cursor && `&cursor=${cursor}`}`;
     const { status, body }: { status: number; body: { data: Item[]; hasMore: boolean; nextCursor: string | null } } =
       await caller.call('GET', path);
     expect([status, body.data.length <= pageSize, body.hasMore]).toEqual([200, true, body.nextCursor !== null]);

@@ -94,11 +94,11 @@ class PersonalDataPage {
   }
 }
 
-function itemsOf(source: string, rowId: string, find: (note: (field: string, value: unknown) => void) => void): Item[] {
+function itemsOf(source: string, row: string, find: (note: (field: string, value: unknown) => void) => void): Item[] {
   const found = new Map<string, Item>();
   find((field, value) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    found.set(field, { source, rowId, field, value: text });
+    found.set(field, { source, row, field, value: text });
   });
   return [...found.values()];
 }
