@@ -127,6 +127,7 @@ describe('find_operations', () => {
       'searchContacts',
       'getContact',
       'listContactsByClient',
+      'getPersonalData',
       'listFiles',
       'getFile',
     ]);

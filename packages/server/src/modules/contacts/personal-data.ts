@@ -127,14 +127,14 @@ export class Person {
    * Returns the next rows of a table that can mention the person, of at most `limit` rows of the tenant.
    *
    * @param after the key of the last row before them; undefined to start
-   * @returns the key of the last row that was searched; undefined after the last row of all
+   * @returns the number of rows that were searched, and the key of the last one; undefined after the last row of all
    */
   async searchRows(
     session: Pick<Session, 'all' | 'first'>,
     table: SearchedTable,
     after: string | undefined,
     { limit, isForUpdate = false }: { limit: number; isForUpdate?: boolean },
-  ): Promise<{ readonly rows: readonly FoundRow[]; readonly last: string | undefined }> {
+  ): Promise<{ readonly rows: readonly FoundRow[]; readonly searched: number; readonly last: string | undefined }> {
     const { name, key, columns } = table;
     const keys = sql.join(key.map((column) => sql.ref(column)));
     const keyText = sql`json_build_array(${keys})::text`;
@@ -143,11 +143,13 @@ export class Person {
         ? sql``
         : sql`and (${keys}) ${sql.raw(comparison)} (${sql.join(keyValues(table, sql`${position}::text`))})`;
     const searched = sql`${sql.table(name)} where tenant_id = ${this.#tenantId} ${beyond(after, '>')}`;
-    const last = await session.first<{ key: string }>(
-      plannedForValues(
-        sql`select ${keyText} as key from ${searched} order by ${keys} offset ${sql.lit(limit - 1)} limit 1`,
-      ),
+    const chunk = await session.first<{ key: string; searched: number }>(
+      plannedForValues(sql`
+        select ${keyText} as key, place::integer as searched
+        from (select ${key.length === 0 ? sql`1` : keys}, row_number() over (order by ${keys}) as place from ${searched} order by ${keys} limit ${sql.lit(limit)}) rows
+        order by place desc limit 1`),
     );
+    if (chunk === undefined) return { rows: [], searched: 0, last: undefined };
     const has = (column: string) => columns.some((one) => one.name === column);
     const shown = (column: string) => (has(column) ? sql.ref(column) : sql`null::text`);
     const mentions = [
@@ -159,10 +161,14 @@ export class Person {
       plannedForValues(sql`
         select ${keyText} as key, ${shown('entity_type')} as "entityType", ${shown('entity_id')} as "entityId", ${shown('uploaded_by_id')} as "uploadedById",
           (select row_to_json(r)::text from (select ${sql.join([...table.texts, ...table.documents].map((column) => sql.ref(column)))}) r) as "values"
-        from ${searched} ${beyond(last?.key, '<=')} and (${sql.join(mentions, sql` or `)})
+        from ${searched} ${beyond(chunk.key, '<=')} and (${sql.join(mentions, sql` or `)})
         order by ${keys} ${isForUpdate ? sql`for update` : sql``}`),
     );
-    return { rows: rows.map((row) => ({ ...row, values: JSON.parse(row.values) })), last: last?.key };
+    return {
+      rows: rows.map((row) => ({ ...row, values: JSON.parse(row.values) })),
+      searched: chunk.searched,
+      last: chunk.searched < limit ? undefined : chunk.key,
+    };
   }
 
   /** Returns the columns of a row in which something identifies the person, without it. */
