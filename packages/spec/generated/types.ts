@@ -775,6 +775,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/people/{id}/personal-data": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export the personal data of a contact or staff member
+         * @description Returns each stored value that identifies a contact or a staff member, and where it is stored: names, addresses, telephone numbers, email addresses and
+         *     `metadata` in the rows of the person, in their earlier versions, in events, stored responses, mails and texts of other rows, and in custom records, and the names
+         *     of the files that the person uploaded. Your firm can respond to a request for access or data portability with it (GDPR, articles 15 and 20).
+         *
+         *     - It is what the erasure of a person by your firm's operator replaces, and what it leaves to the firm: custom records and files.
+         *     - Rows that refer to the person by ID, such as time entries, are not repeated: search them, for example with `staffId`. `getFile` returns the content of files.
+         *     - Rows of other persons, clients and offices with the same address or telephone number are not searched.
+         *     - A page can have fewer values than `pageSize`, or none, while `hasMore` is true: continue with `nextCursor`. A page is read as of the time of its call.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `API_ADMIN` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        get: operations["getPersonalData"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/jobs": {
         parameters: {
             query?: never;
@@ -11031,6 +11065,32 @@ export interface components {
             succeeded: components["schemas"]["UpsertedContact"][];
             /** @description Failed entries. Nothing of them is stored. */
             failed: components["schemas"]["ContactFailure"][];
+        };
+        /**
+         * Personal data item
+         * @description Stored value that identifies a person, and where it is stored.
+         */
+        PersonalDataItem: {
+            /** @description Type of the row of the person (`Contact`, `ContactInfo`, `Staff`), or the table of another row, such as `audit_log` or `recorded_event`. */
+            source: string;
+            /** @description ID of the row; the parts of a key that has several are separated by `/`. */
+            row: string;
+            /** @description Field of the row, with the path in it, such as `before/email`. */
+            field: string;
+            /** @description The value. A text that mentions the person is returned in whole; objects are JSON. */
+            value: string;
+        };
+        /**
+         * Personal data page
+         * @description One page of the stored values that identify a person.
+         */
+        PersonalDataPage: {
+            /** @description Values, those of the rows of the person first. */
+            data: components["schemas"]["PersonalDataItem"][];
+            /** @description Whether there are more values after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
         };
         /**
          * Nullable money
@@ -42708,6 +42768,11 @@ export interface components {
          */
         ClientId: string;
         /**
+         * @description ID of the contact or staff member.
+         * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
+         */
+        PersonId: string;
+        /**
          * @description ID of the staff member.
          * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
          */
@@ -44554,6 +44619,61 @@ export interface operations {
             409: components["responses"]["IdempotencyConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getPersonalData: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of rows to return. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
+                cursor?: components["parameters"]["CursorQuery"];
+            };
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path: {
+                /**
+                 * @description ID of the contact or staff member.
+                 * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["PersonId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the values. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonalDataPage"];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
