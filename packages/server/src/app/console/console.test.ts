@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../../../../../scripts/test/browser.ts';
 import { violationsIn } from '../../../../../scripts/test/violations.ts';
 import { deliveringService } from '../../../test/delivery.ts';
+import { filesOf } from '../../../test/modules/files.ts';
 import { payingFirm } from '../../../test/modules/pay.ts';
 import { isNightly } from '../../../test/nightly.ts';
 import { nightlyTest } from '../../../test/nightly-test.ts';
@@ -255,6 +256,34 @@ describe('pages', () => {
     expect(await admin.get('/statements/x')).toMatchObject({ status: 400 });
   });
 
+  test('show the document of an invoice beside it, and frame nothing else', async () => {
+    const { id } = await newClient({ name: 'Framed & Co' });
+    const invoiceId = await invoiceOf(id, '77.00');
+    const { id: documentId } = await filesOf(server)();
+    await store.write(tenant.id, (transaction) =>
+      transaction.all(
+        sql`update invoice set pdf_file_id = ${documentId} where tenant_id = ${tenant.id} and id = ${invoiceId}`,
+      ),
+    );
+    const path = `/files/${documentId}/document`;
+    const admin = await visitor();
+    const page = await admin.get(`/data/Invoice/${invoiceId}`);
+    expect(page.text).toContain(`<iframe src="/console${path}"`);
+    expect(page.headers['content-security-policy']).toContain("frame-src 'self'");
+    expect((await admin.get(`/data/Client/${id}`)).headers['content-security-policy']).not.toContain('frame-src');
+    const document = await admin.get(path);
+    expect(document.text).toMatch(/^%PDF/);
+    expect(document.headers).toMatchObject({
+      'content-type': 'application/pdf',
+      'content-disposition': 'inline',
+      'content-security-policy': "frame-ancestors 'self'",
+      'x-content-type-options': 'nosniff',
+    });
+    expect(await new Visitor().get(path)).toMatchObject({ status: 401 });
+    const upload = await filesOf(server)({ fileName: 'page.html', mimeType: 'text/html' });
+    expect(await admin.get(`/files/${upload.id}/document`)).toMatchObject({ status: 409 });
+  });
+
   test('find rows of every kind by a part of a name or number, in any case', async () => {
     const { id } = await newClient({ name: 'Quill 100% & Reed' });
     await newClient({ name: 'Quill 1000 Ltd' });
@@ -285,6 +314,7 @@ describe('pages', () => {
       'Settle the rest',
       'Send',
       'For integrators',
+      'Events',
     ]);
     const fields = { version: '1', voidReason: 'Wrong client' };
     const rehearsal = await admin.submit(path, `${path}/VOIDED`, fields);
@@ -654,6 +684,7 @@ describe.each(shown)('in a browser, on a %s', (name, viewport) => {
     await page.locator(`a[href="/console/data/Invoice/${invoiceId}"]`).click();
     await page.getByRole('heading', { name: 'Ledger entries' }).waitFor();
     expect(await page.getByRole('region', { name: 'Ledger entries' }).textContent()).toContain('Receivable');
+    await page.locator('summary').filter({ hasText: 'Events' }).click();
     expect(await page.getByRole('region', { name: 'Events' }).textContent()).toContain('Create');
     await check(page, 'row');
     await page.getByText('Write off', { exact: true }).click();

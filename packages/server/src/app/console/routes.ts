@@ -8,7 +8,7 @@ import type { Exchange } from '../../wire/exchange.ts';
 import { readFields } from '../../wire/form.ts';
 import { isOwnOrigin } from '../../wire/own-origin.ts';
 import { privatePageHeaders } from '../../wire/page-style.ts';
-import type { PageResult } from '../../wire/result.ts';
+import type { BytesResult, PageResult } from '../../wire/result.ts';
 import type { Route } from '../../wire/route.ts';
 import { toRejection } from '../failure.ts';
 import { closePage } from './close-page.ts';
@@ -20,7 +20,7 @@ import { overviewPage } from './overview-page.ts';
 import { finishPersonSignIn, startPersonSignIn } from './person-sign-in.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
 import { ConsoleResults, shown } from './results.ts';
-import { actOnRow, actOnRows, commandRow, fileUrl, formPage, rowPage, saveForm } from './row-page.ts';
+import { actOnRow, actOnRows, commandRow, fileUrl, formPage, rowPage, saveForm, shownDocument } from './row-page.ts';
 import { searchPage } from './search-page.ts';
 import { type ConsoleSession, consoleRole, formKeyOf, isFormKey, readSession } from './session.ts';
 import { callerOf, signIn } from './sign-in.ts';
@@ -37,7 +37,7 @@ import {
 import { advanceClock, clockPage, limitsPage, settingsPage } from './tenant-pages.ts';
 import { type ConsoleVisit, operationOf } from './visit.ts';
 
-type Show = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | PageResult> | string;
+type Show = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | PageResult | BytesResult> | string;
 /** @returns where the browser goes next, below the console, or a page that asks for more; undefined if there is no such form. */
 type Change = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | { readonly page: string } | undefined>;
 
@@ -61,6 +61,7 @@ const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
     /^\/files\/([^/]+)$/,
     async (visit, id = '') => ({ ...shown('', 303), headers: { Location: await fileUrl(visit, id) } }),
   ],
+  [/^\/files\/([^/]+)\/document$/, shownDocument],
   [/^\/close$/, closePage],
   [/^\/keys$/, keysPage],
   [/^\/limits$/, limitsPage],
@@ -128,7 +129,7 @@ async function handle(
   results: ConsoleResults,
   provider: IdentityProvider | undefined,
   exchange: Exchange,
-): Promise<PageResult> {
+): Promise<PageResult | BytesResult> {
   const { config, vault } = service;
   const path = decoded(exchange.path ?? '')
     .replace(/^\/console\/?/, '/')
@@ -181,7 +182,7 @@ function frameOf(
 }
 
 /** @returns undefined if the console has no such page */
-async function page(visit: ConsoleVisit, path: string): Promise<PageResult | undefined> {
+async function page(visit: ConsoleVisit, path: string): Promise<PageResult | BytesResult | undefined> {
   for (const [pattern, show] of pages) {
     const [match, ...parameters] = pattern.exec(path) ?? [];
     if (match === undefined) continue;

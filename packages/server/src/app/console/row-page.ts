@@ -2,28 +2,23 @@ import { hasRole } from '@financial-automation/spec/roles';
 import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { eventsOfRow } from '../../modules/events/index.ts';
+import { contentOf } from '../../modules/files/index.ts';
+import { contentResult } from '../../wire/content.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
+import type { BytesResult, PageResult } from '../../wire/result.ts';
 import { act, actionForms, actOnSelected } from './action-pages.ts';
 import { type VersionedRow, writerOf } from './actions.ts';
-import { type DataList, dataLists, referencesTo } from './catalog.ts';
+import { columnsOf, type DataList, dataLists, referencesTo } from './catalog.ts';
 import { listNamed, listUrl, nextPage, rowTable, technical } from './data-pages.ts';
 import { editPage, saveRow } from './edit-page.ts';
 import { listInput, type RowConditions } from './filter.ts';
-import { when } from './formats.ts';
+import { money, when } from './formats.ts';
 import { alert, type Frame, framed, table } from './layout.ts';
 import { namesIn } from './names.ts';
+import { shown, withHeaders } from './results.ts';
 import { command, commandForms } from './row-commands.ts';
-import {
-  currencyOf,
-  embeddedLists,
-  embeddedTable,
-  fields,
-  flatRow,
-  isMoney,
-  type ShownRow,
-  shownValue,
-  type View,
-} from './values.ts';
+import { framingPolicy } from './style.ts';
+import { currencyOf, embeddedLists, embeddedTable, fields, flatRow, isMoney, type ShownRow } from './values.ts';
 import { type ConsoleVisit, call, callOperation, contextIn, operationOf, rowsIn } from './visit.ts';
 import { fieldInWords, newInWords, typeInWords, valueInWords } from './words.ts';
 
@@ -33,52 +28,80 @@ const maxEvents = 20;
 const maxEntries = 50;
 /** Rows of each other list on the page of a row. */
 const maxRelated = 5;
-const maxBalances = 6;
 
 /** One row: its fields and lists, what refers to it, and its events. */
-export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<string> {
+export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<PageResult> {
   const list = await listNamed(visit, type);
   const row = await readRow(visit, list, id);
   const { frame } = visit;
   const events = await eventsOfRow(contextIn(visit, operationOf('listEvents')), type, id, maxEvents);
   const view = { frame, names: await namesIn(visit, [row], list.properties) };
   const embedded = embeddedLists(row, list.properties);
-  const isOwn = ([name]: [string, unknown]) => !technical.has(name) && !embedded.includes(name);
+  const figures = figuresOf(row, list.properties);
+  const isOwn = ([name]: [string, unknown]) =>
+    !technical.has(name) &&
+    !embedded.includes(name) &&
+    !embedded.includes(name.replace(/Count$/, '')) &&
+    !isMoney(list.properties.get(name)) &&
+    name !== documentField;
   const inEntries = (keep: (entry: [string, unknown]) => boolean) =>
     Object.fromEntries(Object.entries(row).filter(keep));
   const one = typeInWords(type);
   const label = row[list.label ?? 'systemRef'] ?? row.systemRef;
-  return framed(frame, {
+  const pdf = row[documentField];
+  const text = framed(frame, {
     title: `${dataLists.has(type) ? one : list.title}: ${String(label ?? id)}`,
     part: '/data',
     lead: html`<a href="${frame.base}/data/${type}">${list.title}</a>`,
     notice: visit.query.get('done') === 'yes' && alert('good', html`<p>Done.</p>`),
-    body: html`${balances(view, row, list.properties)}${links(visit, list, row)}${actionForms(visit, list, row, await commandForms(visit, list, row))}<section class="card"><h2>${one}</h2>${fields(view, inEntries(isOwn), list.properties, currencyOf(row))}
+    body: html`${balances(row, figures)}${links(visit, list, row)}${actionForms(visit, list, row, await commandForms(visit, list, row))}<div${typeof pdf === 'string' && html` class="beside"`}><div><section class="card"><h2>${one}</h2>${fields(view, inEntries(isOwn), list.properties, currencyOf(row))}
 <details><summary>For integrators</summary>${fields(
       view,
       inEntries(([name]) => technical.has(name)),
       list.properties,
     )}</details></section>
-${embedded.map((name) => html`<section class="card"><h2>${fieldInWords(name)}</h2>${embeddedTable(view, row, name, list.properties.get(name))}</section>`)}
+${embedded.map((name) => html`<section class="card"><h2>${fieldInWords(name)}</h2>${embeddedTable(view, row, name, list.properties.get(name))}</section>`)}</div>${typeof pdf === 'string' && html`<iframe src="${frame.base}/files/${pdf}/document" title="Document" loading="lazy"></iframe>`}</div>
 ${await relatedLists(visit, type, id)}
-<section class="card"><h2>Events</h2>${shownEvents(frame, events)}</section>`,
+<section class="card"><details><summary>Events</summary>${shownEvents(frame, events)}</details></section>`,
   });
+  return typeof pdf === 'string' ? withHeaders(shown(text), { 'Content-Security-Policy': framingPolicy }) : shown(text);
 }
 
-/** The amounts of a row that are not zero, as figures. */
-function balances(view: View, row: ShownRow, properties: ReadonlyMap<string, Schema>): HtmlContent {
-  const amounts = [...properties].flatMap(([name, schema]) =>
-    isMoney(schema) && typeof row[name] === 'string' && /[1-9]/.test(row[name])
-      ? [[name, schema, row[name]] as const]
+/** The field with the document that the service has written of a row. */
+const documentField = 'pdfFileId';
+
+/** A PDF document, to be shown beside the row that it is of. Content of any other type is only downloaded. */
+export async function shownDocument(visit: ConsoleVisit, id: string): Promise<BytesResult> {
+  const { exchange, service, tenant } = visit;
+  const row = await call(visit, 'getFile', { path: { id }, query: { includeDownloadUrl: 'true' } });
+  if (row.mimeType !== 'application/pdf') throw new Rejection('INVALID_STATE', 'This document can only be downloaded.');
+  const { headers, ...result } = await contentResult(contentOf(service, tenant, row), exchange);
+  return {
+    ...result,
+    headers: {
+      ...headers,
+      'Content-Disposition': 'inline',
+      // Viewers of browsers are pages of their own, which other policies keep from showing it.
+      'Content-Security-Policy': `frame-ancestors 'self'`,
+      'X-Frame-Options': 'SAMEORIGIN',
+    },
+  };
+}
+
+/** The amounts of a row that are not zero, and those that people compare. */
+function figuresOf(row: ShownRow, properties: ReadonlyMap<string, Schema>): string[] {
+  const compared = columnsOf(properties);
+  return [...properties].flatMap(([name, schema]) =>
+    isMoney(schema) && typeof row[name] === 'string' && (/[1-9]/.test(row[name]) || compared.includes(name))
+      ? [name]
       : [],
   );
-  if (amounts.length === 0) return false;
-  return html`<div class="cards balances">${amounts
-    .slice(0, maxBalances)
-    .map(
-      ([name, schema, amount]) =>
-        html`<section class="card"><h2>${fieldInWords(name)}</h2><p class="figure">${shownValue(view, amount, schema, currencyOf(row))}</p></section>`,
-    )}</div>`;
+}
+
+function balances(row: ShownRow, names: readonly string[]): HtmlContent {
+  if (names.length === 0) return false;
+  const currency = currencyOf(row);
+  return html`<dl class="cards balances">${names.map((name) => html`<div class="card"><dt>${fieldInWords(name)}</dt><dd class="figure">${money(String(row[name]), currency)}</dd></div>`)}</dl>`;
 }
 
 /** Where a row is changed and others that refer to it are created; its documents, and of a client its statement. */
@@ -164,10 +187,15 @@ export async function actOnRows(visit: ConsoleVisit, type: string, to: string) {
   return 'page' in result ? result : `/data/${type}?done=yes`;
 }
 
+/** Whether rows of a list are shown on the page of one that they belong to: those that people work with, and the entries of a document. */
+function isShown({ type, properties }: DataList, of: string): boolean {
+  return type === 'LedgerEntry' ? of !== 'Client' : properties.has('status') && type !== 'BilledLine';
+}
+
 /** The latest rows that refer to a row, by list, those with a state first; the others as links. */
 async function relatedLists(visit: ConsoleVisit, type: string, id: string): Promise<HtmlContent> {
   const { base } = visit.frame;
-  const shown: HtmlContent[] = [];
+  const related: HtmlContent[] = [];
   const others: HtmlContent[] = [];
   const hasNoState = ({ list }: { readonly list: DataList }) =>
     list.properties.has('status') && list.type !== 'BilledLine' ? 0 : 1;
@@ -177,19 +205,19 @@ async function relatedLists(visit: ConsoleVisit, type: string, id: string): Prom
     const where = conditionOn(id);
     const link = html`<a href="${listUrl(base, list, { where })}">`;
     const isOwn = /^(\w+)Ids?$/.exec(field)?.[1]?.toLowerCase() === type.toLowerCase();
-    if (!isOwn || !hasRole(visit.caller.roles, list.operation.roles)) {
-      others.push(html`<li>${link}${list.title}, by ${fieldInWords(field).toLowerCase()}</a></li>`);
+    if (!isOwn || !isShown(list, type) || !hasRole(visit.caller.roles, list.operation.roles)) {
+      others.push(html`<li>${link}${list.title}${!isOwn && `, by ${fieldInWords(field).toLowerCase()}`}</a></li>`);
       continue;
     }
-    const limit = list.type === 'LedgerEntry' && type !== 'Client' ? maxEntries : maxRelated;
+    const limit = list.type === 'LedgerEntry' ? maxEntries : maxRelated;
     const body = await callOperation(visit, list.operation, listInput(list, where, undefined, limit));
     const rows = rowsIn(body).map(flatRow);
     if (rows.length === 0) continue;
-    shown.push(
+    related.push(
       html`<section class="card"><h2>${list.title}</h2>${await rowTable(visit, list, rows, undefined, field)}${nextPage(body) !== undefined && html`<p>${link}All ${list.title.toLowerCase()}</a></p>`}</section>`,
     );
   }
-  return html`${shown}${others.length > 0 && html`<section class="card"><h2>Other lists</h2><ul class="links">${others}</ul></section>`}`;
+  return html`${related}${others.length > 0 && html`<section class="card"><h2>Other lists</h2><ul class="links">${others}</ul></section>`}`;
 }
 
 function shownEvents(frame: Frame, events: Awaited<ReturnType<typeof eventsOfRow>>): HtmlContent {

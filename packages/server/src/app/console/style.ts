@@ -30,7 +30,7 @@ p{margin:.5rem 0;overflow-wrap:anywhere}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:1rem}
 .cards .card{margin:0}
 .links-row{margin:0 0 1rem}
-.balances{margin-bottom:1rem}
+.balances{margin:0 0 1rem}.cards dt{font-weight:600;color:inherit}.cards dd.figure{margin-bottom:0;font-size:1.375rem}
 .after{margin-top:1rem}
 .figure{font-size:1.75rem;font-weight:600;line-height:1.2;margin:.25rem 0;font-variant-numeric:tabular-nums}
 .scroll{overflow-x:auto;margin:0 -1.5rem;padding:0 1.5rem}
@@ -91,9 +91,10 @@ h1+*{margin-top:1rem}
 .legend{display:flex;gap:1rem;font-size:.8125rem;margin:0 0 .25rem}
 .key::before{content:"";display:inline-block;width:.75rem;height:.75rem;border-radius:.125rem;margin-right:.375rem;background:var(--accent)}
 .key.second::before{background:var(--field)}
+.beside>iframe{display:none}
 .links{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(13rem,1fr));gap:.25rem 1rem}
 .links a{display:block;padding:.375rem 0}
-@media (min-width:75rem){.card>dl{grid-template-columns:repeat(2,minmax(8rem,12rem) minmax(0,1fr))}}
+@media (min-width:75rem){.card>dl{grid-template-columns:repeat(2,minmax(8rem,12rem) minmax(0,1fr))}.beside{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,30rem);gap:1rem;align-items:start}.beside>iframe{display:block;position:sticky;top:1rem;width:100%;height:min(90vh,46rem);border:1px solid var(--line);border-radius:.75rem}.beside .card>dl{grid-template-columns:minmax(8rem,12rem) minmax(0,1fr)}}
 @media (max-width:48rem){.shell{display:block}nav{overflow-x:auto;background:var(--card);border-bottom:1px solid var(--line)}nav ul{display:flex;padding:.5rem 1rem;width:max-content}
 nav a{white-space:nowrap;min-height:2.75rem;display:flex;align-items:center}main{padding:1.25rem 1rem 2rem}.top{padding:.75rem 1rem}.search{order:1;flex:1 0 100%}.card{padding:1rem}.scroll{margin:0 -1rem;padding:0 1rem}
 dl,dd dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.filter{grid-template-columns:1fr}table,tbody,tr,tbody th,td{display:block}thead{display:none}tbody tr{padding:.5rem 0;border-bottom:1px solid var(--line)}tbody tr:last-child{border-bottom:0}tbody :is(th,td){border:0;padding:.125rem 0;max-width:none}td{display:flex;justify-content:space-between;gap:1rem;overflow-wrap:anywhere}td::before{content:attr(data-label);color:var(--soft);flex:none}td:empty{display:none}.narrow{margin-top:1.5rem}}
@@ -102,3 +103,5 @@ dl,dd dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.filter{grid-tem
 
 export const styleElement = element;
 export const contentPolicy = policy;
+/** The same of a page that shows a document of the service beside its own content. */
+export const framingPolicy = `${policy}; frame-src 'self'`;

@@ -42,6 +42,10 @@ export function shownValue(
   // A year has no separators.
   if (typeof value === 'number') return (schema?.minimum ?? 0) >= 1000 ? String(value) : decimal(String(value));
   if (Array.isArray(value)) return shownList(view, value, schema, currency);
+  if (typeof value === 'object' && schema?.properties?.postalCode !== undefined)
+    return Object.values(value)
+      .filter((part) => typeof part === 'string')
+      .join(', ');
   if (typeof value === 'object')
     return fields(view, Object(value), new Map(Object.entries(schema?.properties ?? {})), currency);
   const text = String(value);

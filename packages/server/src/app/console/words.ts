@@ -28,6 +28,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   staffRef: 'Staff number',
   engagementRef: 'Engagement number',
   amountDue: 'Amount due',
+  overdueAt: 'Overdue since',
   daysPastDue: 'Days past due',
   unbilledWip: 'Unbilled work',
   wipType: 'Kind of work',

@@ -1,6 +1,8 @@
 import { create as contentDisposition } from 'content-disposition';
 import { Rejection } from '../../contract/rejection.ts';
+import type { Row } from '../../entity/row.ts';
 import type { Service } from '../../entity/service.ts';
+import type { Tenant } from '../../platform/auth/caller.ts';
 import { databaseClock } from '../../platform/database-clock.ts';
 import { ContentMissing } from '../../platform/storage/storage.ts';
 import { timeOf } from '../../platform/store/session.ts';
@@ -54,6 +56,19 @@ async function findContent(
   });
   admitted.end();
   if (download.expires * 1000 <= now) throw expired;
+  return contentOf({ storage, log }, tenant, row);
+}
+
+/**
+ * The content of a file, for whoever may read it.
+ *
+ * @throws Rejection `NOT_FOUND` if there is none, or it is no longer available
+ */
+export function contentOf(
+  { storage, log }: Pick<Service, 'storage' | 'log'>,
+  tenant: Tenant,
+  row: Row<'File'> | undefined,
+): Content {
   const { sha256 } = row ?? {};
   if (row?.status !== 'AVAILABLE' || sha256 === null || sha256 === undefined) throw gone();
   return {

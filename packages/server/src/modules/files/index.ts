@@ -3,7 +3,7 @@ import { getFile } from './getFile.ts';
 import { listFiles } from './listFiles.ts';
 
 export const files = { listFiles, createFile, getFile };
-export { contentRoute } from './content-route.ts';
+export { contentOf, contentRoute } from './content-route.ts';
 export { checkContentType } from './content-type.ts';
 export { signedUrl } from './download-url.ts';
 export type { NewFile } from './file.ts';
