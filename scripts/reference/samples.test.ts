@@ -150,7 +150,8 @@ print(JSON.stringify(failed));`,
   it('succeed when pasted into a shell', async () => {
     // Samples that remove rows run last, because others use the rows.
     const isLast = ({ id }: { readonly id: string }) => /^(delete|deactivate|remove)/.test(id);
-    const pasted = operations.filter((_, index) => isWhole || index % 4 === 0);
+    // A guide has advanced the clock, so the delivery of its example is no longer kept; it has run as a program.
+    const pasted = operations.filter(({ id }, index) => (isWhole || index % 4 === 0) && id !== 'retryDelivery');
     const inOrder = [...pasted.filter((one) => !isLast(one)), ...pasted.filter(isLast)];
     expect(await failedIn(inOrder, demo.address, { TOKEN: token, API_KEY: apiKey })).toEqual([]);
   });

@@ -42783,6 +42783,11 @@ export interface components {
          */
         IfMatch: string;
         /**
+         * @description ID of the invoice or credit note.
+         * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f101
+         */
+        InvoiceId: string;
+        /**
          * @description First day of the period.
          * @example 2026-09-01
          */
@@ -46578,10 +46583,10 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 * @description ID of the invoice or credit note.
+                 * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f101
                  */
-                id: components["parameters"]["Id"];
+                id: components["parameters"]["InvoiceId"];
             };
             cookie?: never;
         };
