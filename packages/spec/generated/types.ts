@@ -6878,7 +6878,7 @@ export interface components {
         NullableBusinessDate: string | null;
         /**
          * Document language
-         * @description Language of mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Values can be added in any release.
+         * @description Language of documents and mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Values can be added in any release.
          * @enum {string}
          */
         DocumentLanguage: "en" | "de" | "fr" | "es";
@@ -7175,7 +7175,7 @@ export interface components {
              */
             currency: string;
             /**
-             * @description Language of the mails to the client. Default on creation: `en`.
+             * @description Language of the invoices, the credit notes and the mails to the client. Default on creation: `en`.
              * @example en
              */
             documentLanguage: components["schemas"]["DocumentLanguage"];
@@ -8176,7 +8176,7 @@ export interface components {
              */
             currency?: string;
             /**
-             * @description Language of the mails to the client. Default on creation: `en`.
+             * @description Language of the invoices, the credit notes and the mails to the client. Default on creation: `en`.
              * @example en
              */
             documentLanguage?: components["schemas"]["DocumentLanguage"];
@@ -8634,7 +8634,7 @@ export interface components {
              */
             currency?: string;
             /**
-             * @description Language of the mails to the client. Default on creation: `en`.
+             * @description Language of the invoices, the credit notes and the mails to the client. Default on creation: `en`.
              * @example en
              */
             documentLanguage?: components["schemas"]["DocumentLanguage"];
@@ -22431,7 +22431,7 @@ export interface components {
              */
             name?: string;
             /**
-             * @description Language of mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Default on creation: `en`.
+             * @description Language of documents and mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Default on creation: `en`.
              * @example en
              */
             language?: components["schemas"]["DocumentLanguage"];
@@ -22515,7 +22515,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Language of mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Default on creation: `en`.
+             * @description Language of documents and mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Default on creation: `en`.
              * @example en
              */
             language: components["schemas"]["DocumentLanguage"];
@@ -27190,7 +27190,7 @@ export interface components {
              */
             currency: string;
             /**
-             * @description Language of the mails to the client. Default on creation: `en`.
+             * @description Language of the invoices, the credit notes and the mails to the client. Default on creation: `en`.
              * @example en
              */
             documentLanguage: components["schemas"]["DocumentLanguage"];
@@ -29607,7 +29607,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Language of mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Default on creation: `en`.
+             * @description Language of documents and mails (ISO 639-1): `en` English, `de` German, `fr` French or `es` Spanish. Default on creation: `en`.
              * @example en
              */
             language: components["schemas"]["DocumentLanguage"];

@@ -18,6 +18,14 @@ export function formatDay(day: string, locale = 'en-US'): string {
   return Temporal.PlainDate.from(day).toLocaleString(locale, { dateStyle: 'long' });
 }
 
+/** Formats a period of days, such as September 1 – 30, 2026; a day where one is null or both are the same. */
+export function formatPeriod(start: string | null, end: string | null, locale: string): string | null {
+  const [first, last] = [start ?? end, end ?? start];
+  if (first === null || last === null) return null;
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
+  return format.formatRange(new Date(first), new Date(last));
+}
+
 /** Formats an instant in a time zone, such as September 8, 2026 at 2:12 PM PDT. */
 export function formatInstant(instant: string, timeZone: string): string {
   const zoned = Temporal.Instant.from(instant).toZonedDateTimeISO(timeZone);
@@ -40,13 +48,17 @@ export interface StoredAddress {
   readonly country: string | null;
 }
 
-const countries = new Intl.DisplayNames('en', { type: 'region' });
+/** Where a postal code follows the city and the state. */
+const postalCodeLast: ReadonlySet<string | null> = new Set([null, 'US', 'CA', 'AU', 'NZ', 'GB', 'IE', 'IN', 'JP']);
 
-/** The lines of an address in a document. */
-export function addressLines(address: StoredAddress | null): readonly string[] {
+/** The lines of an address in a document. The country is in the language of the document. */
+export function addressLines(address: StoredAddress | null, language = 'en'): readonly string[] {
   if (address === null) return [];
   const { line1, line2, city, state, postalCode, country } = address;
-  const locality = [city, [state, postalCode].filter((part) => part !== null).join(' ')].filter((part) => part);
-  const lines = [line1, line2, locality.join(', '), country === null ? null : countries.of(country)];
-  return lines.flatMap((line) => line || []);
+  const place = postalCodeLast.has(country)
+    ? [city, [state, postalCode].filter((part) => part !== null).join(' ')]
+    : [[postalCode, city].filter((part) => part !== null).join(' '), state];
+  const locality = place.filter((part) => part);
+  const named = country === null ? null : new Intl.DisplayNames(language, { type: 'region' }).of(country);
+  return [line1, line2, locality.join(', '), named].flatMap((line) => line || []);
 }

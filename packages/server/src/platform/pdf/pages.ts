@@ -31,6 +31,11 @@ export interface About {
   readonly createdAt: string;
   /** Set at the foot of each page, beside its number. */
   readonly reference: string;
+  /** The locale of its texts; by default that of the United States. */
+  readonly locale?: string | undefined;
+  /** What the foot says about the page; by default in English. */
+  readonly page?: string | undefined;
+  readonly paper?: 'A4' | 'LETTER' | undefined;
   /** A word across each page, if any. */
   readonly stamp?: string | undefined;
   readonly margin: number;
@@ -71,9 +76,9 @@ export class Pages {
     this.#count = count;
     const created = new Date(about.createdAt);
     this.#document = new PDFDocument({
-      size: 'LETTER',
+      size: about.paper ?? 'LETTER',
       margin: about.margin,
-      lang: 'en-US',
+      lang: about.locale ?? 'en-US',
       displayTitle: true,
       fontLayoutCache: false,
       info: { Title: about.title, Author: about.author, CreationDate: created, ModDate: created },
@@ -192,9 +197,9 @@ export class Pages {
   }
 
   #endPage(): void {
-    const { reference, stamp } = this.#about;
+    const { reference, stamp, page = 'Page {page} of {pages}' } = this.#about;
     this.y = this.#document.page.height - this.margin / 2 - footSize;
-    const foot = `${reference}   Page ${this.#number} of ${this.#count}`;
+    const foot = `${reference}   ${page.replace('{page}', `${this.#number}`).replace('{pages}', `${this.#count}`)}`;
     this.line(foot, { size: footSize }, { left: this.margin, width: this.width });
     if (stamp !== undefined) this.#stamp(stamp);
   }

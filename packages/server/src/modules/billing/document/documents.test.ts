@@ -13,7 +13,8 @@ import { writeInvoice } from './write-invoice.ts';
 type File = components['schemas']['FileMetadata'];
 
 const service = await testService();
-const { approver, client, draftOf, invoice, jobId, pay, post, preparer, records, workFor } = await firm(service);
+const { approver, client, draftOf, invoice, jobId, newClient, pay, post, preparer, records, workFor } =
+  await firm(service);
 const background = await startBackground(service.service, { jobs: [writeInvoice], clockTasks: [] });
 afterAll(() => background.stop(0));
 
@@ -96,10 +97,10 @@ describe('the document of an invoice', () => {
       'Harbor & Pine LLC 1 Pier Portland, OR',
       'PO-7731',
       '3.5 180.00',
-      'Tax 8.25% of 50.00',
+      'Tax 50.00 8.25% 4.13',
       '5% + 9.975% 100.00',
-      'GST 5% of 100.00',
-      'QST 9.975% of 100.00',
+      'GST 100.00 5% 5.00',
+      'QST 100.00 9.975% 9.98',
       'Amount due USD 769.11',
       'Thank you.',
     ])
@@ -129,6 +130,17 @@ describe('the document of an invoice', () => {
     expect(await textOf(pdfFileId)).not.toContain('VOID');
     const names = [`Invoice ${invoiceNumber}.pdf`, `Invoice ${invoiceNumber} void.pdf`];
     expect((await filesOf(invoiceNumber)).map(({ fileName }) => fileName)).toEqual(names);
+  });
+
+  test('keeps the names of its first version, adds what that lacked, and is in the language of the client', async () => {
+    const other = await newClient({ name: 'Avant SARL', documentLanguage: 'fr' });
+    const id = await post(await draftOf([{ unitAmount: '10.00' }], { clientId: other.id }));
+    await finished();
+    const later = { name: 'Après SARL', vatId: 'FR40303265045', documentLanguage: 'de' };
+    await records.update([{ type: 'Client', systemRef: other.id, attributes: later }]);
+    await change(id, { memo: 'Merci.' });
+    await finished();
+    expect(await textOf((await invoice(id)).pdfFileId)).toMatch(/Facture.*Avant SARL.*N° TVA FR40303265045.*Merci/);
   });
 
   test('is written again for another memo or purchase order, and for nothing else', async () => {

@@ -3,31 +3,46 @@ import { sql } from 'kysely';
 import type { Row } from '../../../entity/row.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { addressLines, fileNamePart, type StoredAddress } from '../../documents/index.ts';
+import { documentTexts } from './document-texts.ts';
+
+/** A tax of a line. */
+interface LineTax {
+  readonly ratePercent: string;
+  readonly category: TaxTotal['category'];
+}
 
 /** A line of the document. Numbers are decimal text. */
 export interface DocumentLine {
+  readonly lineType: Row<'Invoice'>['lines'][number]['lineType'];
   readonly description: string;
   readonly quantity: string;
   readonly unitAmount: string;
-  /** The rates of its taxes. */
-  readonly taxRates: readonly string[];
+  readonly unitCode: Row<'Invoice'>['lines'][number]['unitCode'];
+  readonly taxes: readonly LineTax[];
   /** Whether the unit amount includes tax; the amount does not. */
   readonly includesTax: boolean;
   readonly amount: string;
 }
 
-/** The names and addresses of a document. Each later document of the invoice repeats those of the first. */
+/**
+ * The names and addresses of a document. Each later document of the invoice repeats those of the first, with what the first one
+ * lacked.
+ */
 interface Parties {
   readonly firmName: string;
   readonly firmAddress: StoredAddress | null;
+  readonly firmVatId: string | null;
+  readonly bankAccounts: Row<'Org'>['bankAccounts'] | null;
   readonly clientName: string;
+  readonly clientVatId: string | null;
   readonly contactName: string | null;
+  readonly language: Row<'Client'>['documentLanguage'];
 }
 
 interface TaxTotal {
   readonly name: string;
   readonly ratePercent: string;
-  readonly category: string | null;
+  readonly category: Row<'Invoice'>['lines'][number]['taxes'][number]['category'];
   readonly amount: string;
   readonly tax: string;
 }
@@ -47,13 +62,20 @@ export interface InvoiceFace {
   readonly voidedOn: string | null;
   readonly currency: string;
   readonly billingAddress: StoredAddress;
+  readonly servicePeriodStart: string | null;
+  readonly servicePeriodEnd: string | null;
   readonly purchaseOrder: string | null;
+  readonly orderReference: string | null;
+  readonly buyerReference: string | null;
+  /** Reason for taxes of the category E. */
+  readonly taxExemptReason: string | null;
   readonly memo: string | null;
   /** The taxed amount and the tax for each tax. */
   readonly taxes: readonly TaxTotal[];
   readonly subtotal: string;
   readonly discountTotal: string;
   readonly interestTotal: string;
+  readonly taxTotal: string;
   readonly total: string;
 }
 
@@ -90,7 +112,9 @@ export async function readInvoice(
   invoiceId: string,
 ): Promise<(InvoiceDocument & { readonly file: DocumentFile }) | undefined> {
   const row = await session.first<StoredInvoice>(sql`
-    select i.client_id as "clientId", i.engagement_id as "engagementId", i.job_ids as "jobIds",
+    select o.vat_id as "firmVatId", nullif(o.bank_accounts, '[]') as "bankAccounts", c.vat_id as "clientVatId", c.document_language as language,
+      i.service_period_start as "servicePeriodStart", i.service_period_end as "servicePeriodEnd", i.order_reference as "orderReference",
+      i.buyer_reference as "buyerReference", i.tax_exempt_reason as "taxExemptReason", i.client_id as "clientId", i.engagement_id as "engagementId", i.job_ids as "jobIds",
       i.document as written, o.legal_name as "firmName", ${address('f')} as "firmAddress",
       coalesce(c.legal_name, c.name) as "clientName", k.display_name as "contactName", c.client_ref as "clientRef",
       i.document_type as "documentType", credited.invoice_number as "creditedNumber",
@@ -103,10 +127,12 @@ export async function readInvoice(
             sum(t.tax_amount) as tax
           from invoice_line_tax t where t.tenant_id = i.tenant_id and t.invoice_id = i.id and t.name is not null
           group by 1, 2, 3) taxes) as taxes,
-      i.subtotal::text as subtotal, i.discount_total::text as "discountTotal", i.interest_total::text as "interestTotal",
+      i.subtotal::text as subtotal, i.discount_total::text as "discountTotal", i.interest_total::text as "interestTotal", i.tax_total::text as "taxTotal",
       i.total::text as total,
       (select coalesce(json_agg(json_build_object('description', l.description, 'quantity', l.quantity::text,
-          'unitAmount', l.unit_amount::text, 'taxRates', jsonb_path_query_array(l.taxes, '$[*].ratePercent'),
+          'unitAmount', l.unit_amount::text, 'lineType', l.line_type, 'unitCode', l.unit_code,
+          'taxes', (select coalesce(json_agg(json_build_object('ratePercent', t.rate_percent::text, 'category', t.category) order by t.position), '[]')
+            from invoice_line_tax t where t.tenant_id = l.tenant_id and t.line_id = l.id and t.name is not null),
           'includesTax', i.prices_include_tax, 'amount', l.amount::text) order by l.position), '[]')
         from invoice_line l where l.tenant_id = i.tenant_id and l.invoice_id = i.id) as lines
     from invoice i
@@ -118,28 +144,27 @@ export async function readInvoice(
     left join contact k on k.tenant_id = i.tenant_id and k.id = i.billing_contact_id
     where i.tenant_id = ${tenantId} and i.id = ${invoiceId} and i.draft_invoice_id is not null and i.posted_at is not null`);
   if (row === undefined) return undefined;
-  const { clientId, engagementId, jobIds, lines, written, firmName, firmAddress, clientName, contactName, ...rest } =
+  const { clientId, engagementId, jobIds, lines, written, firmName, firmAddress, firmVatId, bankAccounts, ...others } =
     row;
-  const parties = written?.parties ?? { firmName, firmAddress, clientName, contactName };
+  const { clientName, clientVatId, contactName, language, ...rest } = others;
+  const current = { firmName, firmAddress, firmVatId, bankAccounts, clientName, clientVatId, contactName, language };
+  const known = Object.entries(written?.parties ?? {}).filter(([, value]) => value !== null);
+  const parties: Parties = { ...current, ...Object.fromEntries(known) };
   const face: InvoiceFace = { ...rest, parties };
   if (isDeepStrictEqual(face, written)) return undefined;
   const [jobId = null] = jobIds.length === 1 ? jobIds : [];
-  const fileName = `${titles[face.documentType]} ${fileNamePart(face.invoiceNumber)}${face.voidedOn === null ? '' : ' void'}.pdf`;
+  const { title, void: voided } = documentTexts[parties.language];
+  const mark = face.voidedOn === null ? '' : ` ${voided.toLowerCase()}`;
+  const fileName = `${title[face.documentType]} ${fileNamePart(face.invoiceNumber)}${mark}.pdf`;
   const folderPath = `/${fileNamePart(parties.clientName)}/Invoices`;
   return { face, lines, file: { fileName, folderPath, clientId, engagementId, jobId } };
 }
 
-/** What a document is called. */
-export const titles: Readonly<Record<InvoiceFace['documentType'], string>> = {
-  INVOICE: 'Invoice',
-  CREDIT_NOTE: 'Credit note',
-};
-
 /** The lines of the two addresses of a document. A country is only named if they have different ones. */
-export function addressesOf({ parties: { firmAddress }, billingAddress }: InvoiceFace) {
+export function addressesOf({ parties: { firmAddress, language }, billingAddress }: InvoiceFace) {
   const isDomestic = firmAddress?.country === billingAddress.country;
   const linesOf = (address: StoredAddress | null) =>
-    addressLines(address === null || !isDomestic ? address : { ...address, country: null });
+    addressLines(address === null || !isDomestic ? address : { ...address, country: null }, language);
   return { firm: linesOf(firmAddress), billing: linesOf(billingAddress) };
 }
 

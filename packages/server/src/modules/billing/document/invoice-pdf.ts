@@ -1,7 +1,9 @@
 import { placesOf } from '../../../contract/currency.ts';
 import { type Column, heightOf, type Pages, renderPages, type Style } from '../../../platform/pdf/pages.ts';
-import { formatAmount, formatDay, formatNumber } from '../../documents/index.ts';
-import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace, titles } from './invoice-document.ts';
+import { formatAmount, formatDay, formatNumber, formatPeriod } from '../../documents/index.ts';
+import { type DocumentTexts, documentTexts } from './document-texts.ts';
+import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace } from './invoice-document.ts';
+import { setTaxes } from './tax-table.ts';
 
 const margin = 54;
 const gap = 14;
@@ -19,67 +21,109 @@ const heading: Style = { ...small, weight: 'bold' };
  */
 export function render({ face, lines }: InvoiceDocument): Promise<Buffer> {
   const { parties, createdAt } = face;
-  const title = titleOf(face);
-  const stamp = face.voidedOn === null ? undefined : 'VOID';
-  const about = { title, author: parties.firmName, createdAt, reference: title, stamp, margin };
-  return renderPages(about, (page) => {
-    setTop(page, face);
-    setLines(page, face, lines);
-    setTotals(page, face);
-    setMemo(page, face);
+  const style = styleOf(face);
+  const { texts, locale } = style;
+  const title = titleOf(face, style);
+  const stamp = face.voidedOn === null ? undefined : texts.void;
+  const paper = letterCountries.has(parties.firmAddress?.country ?? 'US') ? 'LETTER' : 'A4';
+  const about = { title, author: parties.firmName, createdAt, reference: title, stamp, margin, locale, paper } as const;
+  return renderPages({ ...about, page: texts.page }, (page) => {
+    setTop(page, face, style);
+    setLines(page, face, lines, style);
+    setTotals(page, face, style);
+    setTaxes(page, face, style);
+    setNotes(page, face, style);
   });
 }
 
-function setMemo(page: Pages, { memo }: InvoiceFace): void {
-  if (memo === null) return;
+/** Countries of paper in inches. */
+const letterCountries: ReadonlySet<string> = new Set(['US', 'CA', 'MX']);
+
+/** The words of a document, and how it writes numbers and days. */
+export interface DocumentStyle {
+  readonly texts: DocumentTexts;
+  readonly locale: string;
+}
+
+/** Numbers and days are written as in the country of the client. */
+function styleOf({ parties: { language, firmAddress }, billingAddress }: InvoiceFace): DocumentStyle {
+  const country = billingAddress.country ?? firmAddress?.country ?? 'US';
+  return { texts: documentTexts[language], locale: `${language}-${country}` };
+}
+
+/** Sets the bank accounts and the memo. */
+function setNotes(page: Pages, { memo, parties, voidedOn, documentType }: InvoiceFace, { texts }: DocumentStyle): void {
+  const isPayable = voidedOn === null && documentType === 'INVOICE';
+  const accounts = isPayable ? (parties.bankAccounts ?? []) : [];
+  const details = accounts.map(({ iban, bic, accountHolder }) => {
+    const groups = iban.replaceAll(/(.{4})(?=.)/g, '$1 ');
+    const bank = bic === null ? '' : `   BIC ${bic}`;
+    return `IBAN ${groups}${bank}   ${texts.accountHolder}: ${accountHolder ?? parties.firmName}`;
+  });
+  setNote(page, texts.bankDetails, details);
+  setNote(page, texts.memo, memo?.split(/\r\n?|\n/) ?? []);
+}
+
+function setNote(page: Pages, name: string, lines: readonly string[]): void {
+  if (lines.length === 0) return;
   page.space(18);
   page.reserve(3 * heightOf(small));
-  page.text('Memo', heading);
-  for (const line of memo.split(/\r\n?|\n/)) page.text(line, small);
+  page.text(name, heading);
+  for (const line of lines) page.text(line, small);
 }
 
 /** Sets the firm, the client, and the facts of the invoice. */
-function setTop(page: Pages, face: InvoiceFace): void {
+function setTop(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
   const { parties } = face;
+  const { texts } = style;
   const [left, right] = halves(page);
   const addresses = addressesOf(face);
   const top = page.y;
-  page.line(titles[face.documentType], { size: 22, weight: 'bold' }, { ...right, align: 'right' });
+  const title: Style = { size: 22, weight: 'bold' };
+  page.line(texts.title[face.documentType], title, { ...right, align: 'right' });
   page.text(parties.firmName, { size: 14, weight: 'bold' }, left);
   page.space(2);
   for (const line of addresses.firm) page.text(line, label, left);
-  page.y = Math.max(page.y, top + heightOf({ size: 22 })) + 12;
+  if (parties.firmVatId !== null) page.text(`${texts.vatId} ${parties.firmVatId}`, label, left);
+  page.y = Math.max(page.y, top + heightOf(title)) + 12;
   page.rule();
   page.space(12);
   const middle = page.y;
-  page.text('Bill to', label, left);
+  page.text(texts.billTo, label, left);
   page.text(parties.clientName, { weight: 'bold' }, left);
   if (parties.contactName !== null) page.text(parties.contactName, {}, left);
   for (const line of addresses.billing) page.text(line, {}, left);
+  if (parties.clientVatId !== null) page.text(`${texts.vatId} ${parties.clientVatId}`, {}, left);
   const end = page.y;
   page.y = middle;
-  for (const [name, value] of factsOf(face)) {
+  const facts = factsOf(face, style);
+  const indent = Math.max(96, ...facts.map(([name]) => page.widthOf(name, label))) + 8;
+  for (const [name, value] of facts) {
     page.line(name, label, right);
-    page.text(value, small, { left: right.left + 104, width: right.width - 104 });
+    page.text(value, small, { left: right.left + indent, width: right.width - indent });
   }
   page.y = Math.max(page.y, end) + 20;
 }
 
-function titleOf({ documentType, invoiceNumber }: InvoiceFace): string {
-  return `${titles[documentType]} ${invoiceNumber}`;
+function titleOf({ documentType, invoiceNumber }: InvoiceFace, { texts }: DocumentStyle): string {
+  return `${texts.title[documentType]} ${invoiceNumber}`;
 }
 
-function factsOf(face: InvoiceFace): readonly (readonly [string, string])[] {
-  const title = titles[face.documentType];
+function factsOf(face: InvoiceFace, { texts, locale }: DocumentStyle): readonly (readonly [string, string])[] {
+  const { documentType, servicePeriodStart, servicePeriodEnd } = face;
+  const day = (one: string) => formatDay(one, locale);
   const facts: (readonly [string, string | null])[] = [
-    [`${title} number`, face.invoiceNumber],
-    [`${title} date`, formatDay(face.invoiceDate)],
-    ['Due date', isCredit(face) ? null : formatDay(face.dueDate)],
-    ['Credited invoice', face.creditedNumber],
-    ['Purchase order', face.purchaseOrder],
-    ['Client number', face.clientRef],
-    ['Currency', face.currency],
-    ['Voided', face.voidedOn === null ? null : formatDay(face.voidedOn)],
+    [texts.number[documentType], face.invoiceNumber],
+    [texts.date[documentType], day(face.invoiceDate)],
+    [texts.servicePeriod, formatPeriod(servicePeriodStart, servicePeriodEnd, locale)],
+    [texts.due, isCredit(face) ? null : day(face.dueDate)],
+    [texts.credited, face.creditedNumber],
+    [texts.purchaseOrder, face.purchaseOrder],
+    [texts.orderReference, face.orderReference],
+    [texts.buyerReference, face.buyerReference],
+    [texts.clientNumber, face.clientRef],
+    [texts.currency, face.currency],
+    [texts.voided, face.voidedOn === null ? null : day(face.voidedOn)],
   ];
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
 }
@@ -98,21 +142,26 @@ interface TableColumn {
   text(line: DocumentLine): string;
 }
 
-function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]): void {
+function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[], style: DocumentStyle): void {
   const { currency } = face;
   const places = placesOf(currency);
+  const { texts, locale } = style;
+  const number = (text: string, least: number, most = least) => formatNumber(text, least, most, locale);
   const taxes: TableColumn = {
-    name: 'Tax',
-    text: ({ taxRates }) => taxRates.map((rate) => `${formatNumber(rate, 0, 4)}%`).join(' + '),
+    name: texts.tax,
+    text: (line) => line.taxes.map(({ ratePercent }) => `${number(ratePercent, 0, 4)}%`).join(' + '),
   };
   const columns: readonly TableColumn[] = [
-    { name: 'Quantity', text: ({ quantity }) => formatNumber(quantity, 0, 4) },
     {
-      name: lines.some(({ includesTax }) => includesTax) ? 'Rate with tax' : 'Rate',
-      text: ({ unitAmount }) => formatNumber(unitAmount, places, 4),
+      name: texts.quantity,
+      text: ({ quantity, unitCode }) => `${number(quantity, 0, 4)} ${texts.units[unitCode] ?? ''}`.trim(),
     },
-    ...(lines.some(({ taxRates }) => taxRates.length > 0) ? [taxes] : []),
-    { name: `Amount (${currency})`, text: ({ amount }) => formatNumber(amount, places) },
+    {
+      name: lines.some(({ includesTax }) => includesTax) ? texts.rateWithTax : texts.rate,
+      text: ({ unitAmount }) => number(unitAmount, places, 4),
+    },
+    ...(lines.some((line) => line.taxes.length > 0) ? [taxes] : []),
+    { name: `${texts.amount} (${currency})`, text: ({ amount }) => number(amount, places) },
   ];
   const rows = lines.map((line) => ({ description: line.description, texts: columns.map(({ text }) => text(line)) }));
   let right = margin + page.width - 4;
@@ -129,19 +178,19 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
   const setHead = () => {
     page.shade(heightOf(small) + 6, faint);
     page.space(3);
-    page.line('Description', heading, description);
+    page.line(texts.description, heading, description);
     for (const [index, cell] of cells.entries()) page.line(columns[index]?.name ?? '', heading, cell);
     page.space(heightOf(small) + 7);
   };
   setHead();
   page.repeat(() => {
-    setRunningHead(page, face);
+    setRunningHead(page, face, style);
     setHead();
   });
   for (const [index, row] of rows.entries()) {
     // Totals are never alone on a page: the last lines go with them.
     if (index === rows.length - together)
-      page.reserve(heightOfLast(page, rows.slice(-together), description) + heightOfTotals(face));
+      page.reserve(heightOfLast(page, rows.slice(-together), description) + heightOfTotals(face, style));
     const [first = '', ...rest] = page.lines(row.description, description.width, small);
     page.reserve((rest.length > 0 ? 2 : 1) * heightOf(small) + 8);
     page.line(first, small, description);
@@ -156,14 +205,14 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
     page.rule(undefined, pale);
     page.space(5);
   }
-  page.repeat(() => setRunningHead(page, face));
+  page.repeat(() => setRunningHead(page, face, style));
 }
 
-function setRunningHead(page: Pages, face: InvoiceFace): void {
+function setRunningHead(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
   const [left, right] = halves(page);
   const [name = ''] = page.lines(face.parties.firmName, left.width, label);
   page.line(name, label, left);
-  page.line(titleOf(face), label, { ...right, align: 'right' });
+  page.line(titleOf(face, style), label, { ...right, align: 'right' });
   page.space(heightOf(label) + 10);
 }
 
@@ -175,48 +224,45 @@ function heightOfLast(page: Pages, rows: readonly { readonly description: string
   return lines.length * heightOf(small) + rows.length * 8;
 }
 
-function heightOfTotals(face: InvoiceFace): number {
-  return (sumsOf(face).length + 4) * heightOf() + 22;
+function heightOfTotals(face: InvoiceFace, style: DocumentStyle): number {
+  return (sumsOf(face, style).length + 4) * heightOf() + 22;
 }
 
 /** What makes up the total, with its name. */
-function sumsOf(face: InvoiceFace): readonly (readonly [string, string])[] {
-  const { currency, taxes, subtotal, discountTotal, interestTotal } = face;
-  const taxed = taxes.map(({ name, ratePercent, amount, tax }) => {
-    const base = formatNumber(amount, placesOf(currency));
-    return [`${name} ${formatNumber(ratePercent, 0, 4)}% of ${base}`, tax] as const;
-  });
+function sumsOf(face: InvoiceFace, { texts }: DocumentStyle): readonly (readonly [string, string])[] {
+  const { taxes, subtotal, discountTotal, interestTotal, taxTotal } = face;
   return [
-    ['Subtotal', subtotal],
-    ...(isZero(discountTotal) ? [] : [['Discounts', `-${discountTotal}`] as const]),
-    ...(isZero(interestTotal) ? [] : [['Interest', interestTotal] as const]),
-    ...taxed,
+    [texts.subtotal, subtotal],
+    ...(isZero(discountTotal) ? [] : [[texts.discounts, `-${discountTotal}`] as const]),
+    ...(isZero(interestTotal) ? [] : [[texts.interest, interestTotal] as const]),
+    ...(taxes.length === 0 ? [] : [[texts.tax, taxTotal] as const]),
   ];
 }
 
-function setTotals(page: Pages, face: InvoiceFace): void {
+function setTotals(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
   const { currency, total, voidedOn } = face;
+  const { texts, locale } = style;
   const places = placesOf(currency);
-  page.reserve(heightOfTotals(face));
+  page.reserve(heightOfTotals(face, style));
   page.space(6);
   const [, right] = halves(page);
   const numbers: Column = { ...right, width: right.width - 4, align: 'right' };
-  for (const [name, amount] of sumsOf(face)) {
-    const text = formatNumber(amount, places);
-    const names = { left: right.left, width: right.width - page.widthOf(text, small) - gap };
-    page.line(text, small, numbers);
-    page.text(name, label, names);
+  for (const [name, amount] of sumsOf(face, style)) {
+    page.line(formatNumber(amount, places, places, locale), small, numbers);
+    page.text(name, label, right);
   }
   page.space(2);
   page.rule(right);
   page.space(5);
-  const last = isCredit(face) ? 'Amount credited' : 'Amount due';
-  const amount = formatAmount(voidedOn === null ? total.replace(isCredit(face) ? '-' : '', '') : '0', currency);
+  const last = isCredit(face) ? texts.amountCredited : texts.amountDue;
+  const due = voidedOn === null ? total.replace(isCredit(face) ? '-' : '', '') : '0';
+  const amount = formatAmount(due, currency, locale);
   const large: Style = { weight: 'bold', size: 12 };
   const isNarrow = page.widthOf(`${last}${amount}`, large) + gap > numbers.width;
-  setTotal(page, 'Total', formatAmount(total, currency), { weight: 'bold' }, numbers);
+  setTotal(page, texts.total, formatAmount(total, currency, locale), { weight: 'bold' }, numbers);
   setTotal(page, last, amount, isNarrow ? { weight: 'bold' } : large, numbers);
-  if (!isCredit(face) && voidedOn === null) setTotal(page, 'Due by', formatDay(face.dueDate), label, numbers);
+  if (!isCredit(face) && voidedOn === null)
+    setTotal(page, texts.dueBy, formatDay(face.dueDate, locale), label, numbers);
 }
 
 function isCredit({ documentType }: InvoiceFace): boolean {

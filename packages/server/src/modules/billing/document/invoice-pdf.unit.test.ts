@@ -31,13 +31,12 @@ test('the PDF of an invoice contains the parties, the facts, the lines and the t
     'Purchase order PO-7731',
     'Client number C-01042',
     'Amount (USD)',
-    '14.5 220.00 3,190.00',
+    '14.5 h 220.00 3,190.00',
     '1 150.125 8.25% 150.13',
     'Subtotal',
     '3,340.13',
     '-100.00',
-    'Services tax 8.25% of 150.13',
-    '12.39',
+    'Taxes Base Tax rate Amount Services tax 150.13 8.25% 12.39',
     'Total USD 3,257.52',
     'Amount due USD 3,257.52',
     'Thank you. Please quote the number.',
@@ -80,7 +79,7 @@ test('the PDF of a credit note has its title and its sign, and nothing is due', 
     'Credit note number CN-2026-00007',
     'Credit note date September 30, 2026',
     'Credited invoice INV-2026-00412',
-    '-1 190.00 -190.00',
+    '-1 h 190.00 -190.00',
     'Total USD -190.00',
     'Amount credited USD 190.00',
     'Credit note CN-2026-00007 Page 1 of 1',
@@ -132,7 +131,7 @@ test('the PDF of an invoice with 1,000 lines repeats its head on each page, in a
     expect(text).toContain('INV-2026-00412');
     if (/Work \d/.test(text)) expect(text).toMatch(/Description\s+Quantity\s+Rate\s+Amount \(USD\)/);
   }
-  const found = pages.join('\n').match(/Work \d+ of the year\.\s+14\.5\s+220\.00\s+3,190\.00/g);
+  const found = pages.join('\n').match(/Work \d+ of the year\.\s+14\.5 h\s+220\.00\s+3,190\.00/g);
   expect(found).toHaveLength(1000);
   // The totals are together.
   expect(pages.at(-1)).toMatch(/Subtotal[\s\S]*Amount due/);
@@ -161,4 +160,36 @@ test('the PDF of an invoice has room for values of any length', async () => {
   const text = (await pagesOf(document)).join('\n');
   expect(text.match(/x/g)?.length).toBeGreaterThanOrEqual(6000);
   expect(text).toContain('USD 99,999,999,999,999.99');
+});
+
+test.each([
+  ['en', 'Invoice', 'Service period September 1 – 30, 2026', 'EUR 3,257.52', 'Reverse charge', 'Germany'],
+  ['de', 'Rechnung', 'Leistungszeitraum 1.–30. September 2026', 'EUR 3.257,52', 'Steuerschuldnerschaft', 'Deutschland'],
+  ['fr', 'Facture', 'Période de prestation 1–30 septembre 2026', 'EUR 3 257,52', 'Autoliquidation', 'Allemagne'],
+  ['es', 'Factura', 'Periodo de servicio 1–30 de septiembre de 2026', 'EUR 3257,52', 'Inversión', 'Alemania'],
+] as const)('the PDF of an invoice says in %s what the law requires', async (language, title, ...words) => {
+  const german = { ...firmAddress, line1: 'Musterstraße 1', city: 'Berlin', postalCode: '10115', country: 'DE' };
+  const country = { en: 'US', de: 'DE', fr: 'FR', es: 'ES' }[language];
+  const firm = { firmAddress: language === 'de' ? firmAddress : german, firmVatId: 'DE136695976' };
+  const accounts = [{ iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', accountHolder: null }];
+  const parties = { ...invoice.face.parties, ...firm, bankAccounts: accounts, clientVatId: 'FR40303265045', language };
+  const tax = { amount: '100.00', tax: '0.00', ratePercent: '0' };
+  const face = {
+    ...{ parties, currency: 'EUR', servicePeriodStart: '2026-09-01', servicePeriodEnd: '2026-09-30' },
+    ...{ orderReference: 'OC-114', buyerReference: '04011000-12345-34', taxExemptReason: 'Diplomatic mission' },
+    billingAddress: { ...german, country },
+    taxes: [{ ...tax, name: 'VAT 0', category: 'AE' } as const, { ...tax, name: 'VAT', category: 'E' } as const],
+  };
+  const text = (await pagesOf(withFace(face))).join('\n').replaceAll(/\s+/g, ' ');
+  const same = [
+    'DE136695976',
+    'FR40303265045',
+    'DE89 3704 0044 0532 0130 00',
+    'COBADEFFXXX',
+    'OC-114',
+    'Diplomatic mission',
+  ];
+  for (const one of [`${title} INV-2026-00412`, ...same, '04011000-12345-34', ...words])
+    expect(text.replaceAll(/[\u2009\u202f\u00a0]/g, ' ')).toContain(one);
+  expect(text).not.toMatch(/undefined|null/);
 });
