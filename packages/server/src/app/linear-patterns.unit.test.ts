@@ -38,8 +38,6 @@ function allPatterns(): Map<string, string> {
 /** Files that create patterns while the service runs, and of what. */
 const patternSources = new Map([
   ['modules/records/pattern-worker.ts', 'definitions of tenants, in threads with a budget of processor time'],
-  ['modules/billing/pay/browser.ts', 'a constant'],
-  ['app/console/session.ts', 'a constant'],
   ['contract/fields.ts', 'patterns of the contract'],
   ['entity/row-bounds.ts', 'patterns of the contract'],
   ['operator/copies/import-tenant.ts', 'patterns of the contract'],

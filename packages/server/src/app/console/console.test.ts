@@ -631,6 +631,8 @@ describe.each(shown)('in a browser, on a %s', (name, viewport) => {
   }
 
   async function check(page: Page, what: string): Promise<void> {
+    // A page that a click leads to begins without any element.
+    await page.waitForLoadState();
     for (const size of isNightly ? [viewport] : [sizes.phone, sizes.desktop]) {
       await page.setViewportSize(size);
       if (folder !== undefined) await page.screenshot({ path: `${folder}/${size.width}-${what}.png`, fullPage: true });

@@ -1,4 +1,5 @@
 /** Sign-in for people at an identity provider, so that the audit log names a person. */
+
 import { hasRole } from '@financial-automation/spec/roles';
 import { checkAccess } from '../../admission/access.ts';
 import { createKey } from '../../admission/create-key.ts';
@@ -9,6 +10,7 @@ import type { Claims, IdentityProvider, SignInAttempt } from '../../platform/aut
 import type { Vault } from '../../platform/auth/vault.ts';
 import { databaseClock } from '../../platform/database-clock.ts';
 import { faultOf } from '../../wire/body.ts';
+import { readCookie } from '../../wire/cookies.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import type { PageResult } from '../../wire/result.ts';
 import type { ConsoleResults } from './results.ts';
@@ -109,7 +111,7 @@ function returnUrlOf(publicUrl: string): string {
 }
 
 function attemptIn(vault: Vault, cookies: string | undefined): StoredAttempt | undefined {
-  const [, value] = new RegExp(`(?:^|; *)${cookieName}=([\\w-]{1,2000})(?:;|$)`).exec(cookies ?? '') ?? [];
+  const value = readCookie(cookies, cookieName, /^[\w-]{1,2000}$/);
   if (value === undefined) return undefined;
   try {
     const stored: StoredAttempt = JSON.parse(vault.decrypt(purpose, Buffer.from(value, 'base64url')));

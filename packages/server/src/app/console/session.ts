@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { impliedRoles } from '@financial-automation/spec';
 import type { Vault } from '../../platform/auth/vault.ts';
 import { databaseClock } from '../../platform/database-clock.ts';
+import { readCookie } from '../../wire/cookies.ts';
 
 /** The role that can do everything on the console, as it can by the API. */
 export const consoleRole = impliedRoles.administrator;
@@ -33,7 +34,7 @@ export function startSession(vault: Vault, tenant: string, keyId: string, signin
 
 /** @returns undefined if there is no cookie, or it is not ours or has expired. */
 export function readSession(vault: Vault, cookies: string | undefined): ConsoleSession | undefined {
-  const value = new RegExp(`(?:^|; *)${cookieName}=([\\w.-]{1,300})(?:;|$)`).exec(cookies ?? '')?.[1];
+  const value = readCookie(cookies, cookieName, /^[\w.-]{1,300}$/);
   const {
     text = '',
     tenant = '',
@@ -71,7 +72,7 @@ export function newSignInForm(
 }
 
 export function isSignInKey(vault: Vault, cookies: string | undefined, key: string): boolean {
-  const id = new RegExp(`(?:^|; *)${formCookieName}=([\\w-]{24})(?:;|$)`).exec(cookies ?? '')?.[1];
+  const id = readCookie(cookies, formCookieName, /^[\w-]{24}$/);
   return id !== undefined && vault.verify('console sign-in', id, key);
 }
 

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Vault } from '../../../platform/auth/vault.ts';
+import { readCookie } from '../../../wire/cookies.ts';
 
 const cookieName = 'payment_session';
 /** As long as a link can be paid, so that its receipt remains readable. In seconds. */
@@ -15,7 +16,7 @@ export interface Browser {
 }
 
 export function browserOf(cookies: string | undefined, isSecure: boolean): Browser {
-  const known = new RegExp(`(?:^|; *)${cookieName}=([\\w-]{32})(?:;|$)`).exec(cookies ?? '')?.[1];
+  const known = readCookie(cookies, cookieName, /^[\w-]{32}$/);
   const session = known ?? randomBytes(24).toString('base64url');
   // Lax, because external processors redirect payers back here.
   const attributes = `Path=/; Max-Age=${cookieLasts}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
