@@ -90,6 +90,7 @@ const validate = new Ajv(written).compile<Partial<OperatorSettings>>({
 
 interface SettingSchema {
   readonly type: string;
+  readonly enum?: readonly string[];
   readonly items?: { readonly type: string };
   /** Its values, or its purpose. */
   readonly description: string;
@@ -97,6 +98,9 @@ interface SettingSchema {
 
 /** Every setting, in the order in which they are shown. */
 export const settingSchemas: ReadonlyMap<string, SettingSchema> = new Map(Object.entries(operatorProperties));
+
+/** What an administrator of the tenant cannot change: amounts and days depend on it, and which ports the service may reach. */
+export const settingsOfOperator: ReadonlySet<string> = new Set(['currency', 'timeZone', 'deliveryPorts']);
 
 /** Stored settings, with defaults for the others. @throws Error if a stored value is invalid. */
 export function readTenantSettings(stored: unknown): TenantSettings {

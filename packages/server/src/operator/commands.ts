@@ -1,3 +1,4 @@
+import type { SettingChange } from '../admission/change-setting.ts';
 import type { OperatorSettings } from '../admission/tenant-settings.ts';
 import type { SigningKeyState } from '../platform/auth/key-ring.ts';
 import type { SharedValues } from '../platform/process/shared-settings.ts';
@@ -24,7 +25,7 @@ import type { Operator } from './operator.ts';
 import { debugToken, type FoundRequest, requestNamed } from './requests.ts';
 import { checkRows, type RowsReport, type RowsRequest } from './rows.ts';
 import { listSharedSettings, type SharedSettingChange, setSharedSetting } from './shared-settings.ts';
-import { type SettingChange, setTenantSetting, showTenantSettings } from './tenant-settings.ts';
+import { setTenantSetting, showTenantSettings } from './tenant-settings.ts';
 import {
   createTenant,
   type InAllCells,

@@ -11,6 +11,7 @@ import { isNightly } from '../../../test/nightly.ts';
 import { nightlyTest } from '../../../test/nightly-test.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { type WireResponse, wire } from '../../../test/wire.ts';
+import { settingSchemas, settingsOfOperator } from '../../admission/tenant-settings.ts';
 import { createApiKey } from '../../operator/api-keys.ts';
 import type { Tenant } from '../../platform/auth/caller.ts';
 import { dataLists, referencesTo } from './catalog.ts';
@@ -438,6 +439,32 @@ describe('pages', () => {
       status: 303,
     });
     expect(await closed()).toBe(false);
+  });
+
+  test('change settings of the firm, but for those of the operator and those that would close the console', async () => {
+    const admin = await visitor();
+    const { text } = await admin.get('/settings');
+    expect([...text.matchAll(/action="\/console\/settings\/(\w+)"/g)].map(([, name]) => name)).toEqual(
+      [...settingSchemas.keys()].filter((name) => !settingsOfOperator.has(name)),
+    );
+    const set = (name: string, value: string) => admin.submit('/settings', `/settings/${name}`, { value });
+    expect(await set('selfApproval', 'on')).toMatchObject({ status: 303 });
+    expect((await service.directory.tenant(tenant.name))?.settings.selfApproval).toBe(true);
+    expect((await admin.get('/settings?done=changed')).text).toMatch(/Self approval<\/th><td[^>]*>on</);
+    const log = await store.system((transaction) =>
+      transaction.all<{ details: object }>(sql`
+        select details from operator_log where operation = 'tenant set' and subject = ${tenant.name}`),
+    );
+    expect(log.map(({ details }) => details)).toEqual([
+      { setting: 'selfApproval', before: false, value: true, by: expect.objectContaining({ actor: 'ops' }) },
+    ]);
+    expect(await set('selfApproval', 'maybe')).toMatchObject({ status: 400 });
+    for (const name of settingsOfOperator) expect(await set(name, 'none')).toMatchObject({ status: 404 });
+    expect(await set('allowedAddresses', '203.0.113.7')).toMatchObject({ status: 403 });
+    expect(await set('allowedClientIds', 'till')).toMatchObject({ status: 403 });
+    expect(await set('allowedAddresses', '127.0.0.0/8, 203.0.113.7')).toMatchObject({ status: 303 });
+    expect(await set('allowedAddresses', 'none')).toMatchObject({ status: 303 });
+    expect(await set('selfApproval', 'off')).toMatchObject({ status: 303 });
   });
 
   test('send an invoice by mail, after a rehearsal that sends nothing', async () => {

@@ -34,7 +34,7 @@ import {
   subscriptionsPage,
   testEventPage,
 } from './subscription-pages.ts';
-import { advanceClock, clockPage, limitsPage, settingsPage } from './tenant-pages.ts';
+import { advanceClock, changeSetting, clockPage, limitsPage, settingsPage } from './tenant-pages.ts';
 import { type ConsoleVisit, operationOf } from './visit.ts';
 
 type Show = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | PageResult | BytesResult> | string;
@@ -93,6 +93,13 @@ const changes: readonly (readonly [pattern: RegExp, change: Change])[] = [
     async (visit, id = '') => {
       await revoke(visit, id);
       return '/keys?done=revoked';
+    },
+  ],
+  [
+    /^\/settings\/(\w+)$/,
+    async (visit, setting = '') => {
+      await changeSetting(visit, setting);
+      return '/settings?done=changed';
     },
   ],
   [

@@ -1,12 +1,16 @@
 import { sql } from 'kysely';
-import { settingSchemas } from '../../admission/tenant-settings.ts';
+import { checkAccess } from '../../admission/access.ts';
+import { changeTenantSetting } from '../../admission/change-setting.ts';
+import { parseSetting, settingSchemas, settingsOfOperator } from '../../admission/tenant-settings.ts';
 import { allOperations } from '../../contract/contract.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { listKeys } from '../../platform/auth/api-key-store.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { badge, when } from './formats.ts';
 import { isUsable } from './key-pages.ts';
 import { alert, framed, keyField, table } from './layout.ts';
 import { type ConsoleVisit, call } from './visit.ts';
+import { fieldInWords } from './words.ts';
 
 /** How many of the latest requests are counted. */
 const latestRequests = 200;
@@ -94,25 +98,54 @@ export function limitsPage({ frame, tenant, service }: ConsoleVisit): string {
   });
 }
 
-export function settingsPage({ frame, tenant }: ConsoleVisit): string {
-  const { settings, currency, timeZone, name } = tenant;
+export function settingsPage({ frame, tenant, query }: ConsoleVisit): string {
+  const { settings, currency, timeZone } = tenant;
   const values: Readonly<Record<string, unknown>> = { currency, timeZone, ...settings };
-  const shown = (value: unknown): HtmlContent => {
-    if (typeof value === 'boolean') return value ? 'on' : 'off';
-    if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
-    return String(value);
-  };
-  const rows = [...settingSchemas].map(([setting, { description }]) => [
-    html`<code>${setting}</code>`,
-    shown(values[setting]),
-    description,
-  ]);
+  const rows = [...settingSchemas].map(([setting, { type, enum: choices, description }]) => {
+    const value = settingText(values[setting]);
+    const options = type === 'boolean' ? ['on', 'off'] : choices;
+    const attributes = html` id="${setting}" name="value" aria-label="${fieldInWords(setting)}"`;
+    const input =
+      options === undefined
+        ? html`<input${attributes} value="${value}" required autocomplete="off">`
+        : html`<select${attributes}>${options.map((option) => html`<option${option === value && html` selected`}>${option}</option>`)}</select>`;
+    const form = html`<details><summary>Change</summary><form method="post" action="${frame.base}/settings/${setting}">${keyField(frame)}${input}<div class="row"><button>Save</button></div></form></details>`;
+    return [fieldInWords(setting), value, settingsOfOperator.has(setting) ? 'by the operator' : form, description];
+  });
   return framed(frame, {
     title: 'Settings',
     part: '/settings',
-    lead: html`The operator of the service changes them: <code>operator tenant set ${name} SETTING VALUE</code>`,
-    body: html`<section class="card">${table('Settings', ['Setting', 'Value', 'What it is'], rows)}</section>`,
+    lead: 'A change takes effect within seconds. Lists, series of numbers, accounts and templates of mails are among the data.',
+    notice: query.get('done') === 'changed' && alert('good', html`<p>The setting is changed.</p>`),
+    body: html`<section class="card">${table('Settings', ['Setting', 'Value', 'Change', 'What it is'], rows)}</section>`,
   });
+}
+
+/** A value as it is entered. */
+function settingText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
+  return String(value);
+}
+
+/** Changes a setting, unless the console could no longer be reached afterwards. @throws Rejection */
+export async function changeSetting(visit: ConsoleVisit, setting: string): Promise<void> {
+  const { service, exchange, tenant, caller, fields } = visit;
+  const { apiUserId, apiUserName: actor } = caller;
+  if (!settingSchemas.has(setting) || settingsOfOperator.has(setting))
+    throw new Rejection('NOT_FOUND', 'There is no such setting that you can change.');
+  const change = { tenant: tenant.name, setting, value: fields.get('value')?.trim() ?? '' };
+  try {
+    parseSetting(setting, change.value);
+  } catch (error) {
+    throw new Rejection('VALIDATION_ERROR', error instanceof Error ? error.message : String(error));
+  }
+  const store = await service.directory.storeOf(tenant.name);
+  const by = { apiUserId, actor, requestId: exchange.id };
+  await changeTenantSetting(store ?? service.store, { ...change, by }, (settings) =>
+    checkAccess({ ...tenant, settings }, exchange),
+  );
+  service.directory.forget(tenant.name);
 }
 
 export async function clockPage(visit: ConsoleVisit): Promise<string> {
