@@ -96,7 +96,6 @@ const states: readonly string[] = [
   `engagement where status = 'ACTIVE'`,
   `file where status = 'AVAILABLE'`,
   `custom_record`,
-  `event_subscription`,
 ];
 
 /** Returns those of the states that no row has on the day of the data, RFC 3339. */

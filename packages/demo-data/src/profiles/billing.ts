@@ -206,6 +206,12 @@ function invoiceOf(plan: Plan, draftId: string): Row<'Invoice'> | undefined {
   return invoiceId == null ? undefined : plan.get(entityNamed('Invoice'), invoiceId);
 }
 
+const cards = [
+  { cardBrand: 'Visa', last4: '4242' },
+  { cardBrand: 'Mastercard', last4: '4444' },
+  { cardBrand: 'American Express', last4: '0005' },
+];
+
 /** Steps that record what clients pay, most of it in full. A part of the debits fails, and a few payments are taken back. */
 function* paymentSteps(bills: readonly Bill[], { span: { today } }: Firm): Generator<Step> {
   yield* stepsFor('upsertRecords', bills, (plan, bill) => {
@@ -215,7 +221,7 @@ function* paymentSteps(bills: readonly Bill[], { span: { today } }: Firm): Gener
     const share = outcome !== 'OPEN' ? '1' : index % 4 === 0 ? '0.25' : fateOf(bill) === undefined ? '0' : '1';
     const amount = money(invoice.amountDue.times(share));
     if (share === '0') return;
-    const card = method === 'CARD' ? { cardBrand: 'Visa', last4: '4242' } : {};
+    const card = method === 'CARD' ? inTurn(cards, index) : {};
     const check = method === 'CHECK' ? { checkNumber: String(20_000 + index) } : {};
     const paymentDate = dateText(outcome === 'OPEN' ? Math.min(day + 20, today - 1) : paidOn);
     const fields = { clientId: invoice.clientId, currency: invoice.currency, method, ...card, ...check };

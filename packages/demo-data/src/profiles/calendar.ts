@@ -41,10 +41,6 @@ export function isWeekday(day: number): boolean {
   return weekday !== 0 && weekday !== 6;
 }
 
-export function isLeapDay(day: number): boolean {
-  return dateText(day).endsWith('-02-29');
-}
-
 /** The three years of the demo data. The last day of work is the one before today. */
 export interface Span {
   readonly firstDay: number;

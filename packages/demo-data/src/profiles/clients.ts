@@ -1,6 +1,16 @@
 import { entityNamed } from '@financial-automation/server/entity/registry';
 import { instantAt, instantText, type Span } from './calendar.ts';
-import { awkwardNames, businessName, industries, inTurn, lastNames, personName, regions, streets } from './names.ts';
+import {
+  awkwardNames,
+  businessName,
+  emailOf,
+  industries,
+  inTurn,
+  lastNames,
+  personName,
+  regions,
+  streets,
+} from './names.ts';
 import type { ClientKind } from './practice.ts';
 import type { Size } from './profile.ts';
 import { Random } from './random.ts';
@@ -97,8 +107,11 @@ export function* clientSteps(clients: readonly ClientSeed[], span: Span): Genera
           serviceLineId: idOf('serviceLine', index % 7),
           partnerId: idOf('staff', 0),
           managerId: idOf('staff', 1),
-          email: `office@client${index}.example.org`,
-          phone: `+1503555${String(100 + index).padStart(4, '0')}`,
+          email:
+            kind === 'BUSINESS'
+              ? emailOf('office', name)
+              : emailOf(name.replace(' Family Trust', '').replaceAll(' ', '.'), ''),
+          phone: phoneOf(index),
           fiscalYearEndMonth: 12,
           fiscalYearEndDay: 31,
           incorporationDate: kind === 'BUSINESS' && index % 9 === 0 ? '2020-02-29' : null,
@@ -113,9 +126,9 @@ export function* clientSteps(clients: readonly ClientSeed[], span: Span): Genera
     'upsertRecords',
     clients,
     (plan, { id, index, kind, region }) => {
-      const [country, state] = inTurn(regions, region);
+      const [country, state, , , city, postalCode] = inTurn(regions, region);
       const line1 = `${100 + 17 * index} ${inTurn(streets, index)} Street`;
-      const address = { line1, city: state === null ? 'Vancouver' : 'Springfield', state, country };
+      const address = { line1, city, state, postalCode, country };
       for (const use of kind === 'BUSINESS' ? (['PRIMARY', 'BILLING'] as const) : (['PRIMARY'] as const))
         plan.create(entityNamed('ContactInfo'), { ownerType: 'CLIENT', ownerId: id, kind: use, address });
     },
@@ -128,10 +141,11 @@ export function* clientSteps(clients: readonly ClientSeed[], span: Span): Genera
       number: contactsOfClient * client.index + place,
     })),
   );
-  yield* stepsFor('upsertRecords', contacts, (plan, { number }) => {
+  yield* stepsFor('upsertRecords', contacts, (plan, { client, number }) => {
     const [firstName, lastName] = personName(number + 300);
-    const email = number % 11 === 7 ? null : `${firstName}.${lastName}.${number}@example.com`.toLowerCase();
-    const fields = { pmsRef: `P-${100_000 + number}`, firstName, lastName, email, phone: '+15035550143' };
+    const business = client.kind === 'BUSINESS' ? client.name : '';
+    const email = number % 11 === 7 ? null : emailOf(`${firstName}.${lastName}`, business);
+    const fields = { pmsRef: `P-${100_000 + number}`, firstName, lastName, email, phone: phoneOf(number) };
     plan.create(entityNamed('Contact'), fields, { id: idOf('contact', number) });
   });
   yield* stepsFor('upsertRecords', contacts, (plan, { client, place, number }) => {
@@ -140,6 +154,9 @@ export function* clientSteps(clients: readonly ClientSeed[], span: Span): Genera
     plan.create(entityNamed('ContactClient'), link);
   });
 }
+
+/** One of the numbers that are reserved for fiction. */
+const phoneOf = (number: number) => `+1503555${String(100 + (number % 100)).padStart(4, '0')}`;
 
 const knownRoles = ['PREFERRED', 'BILLING', 'SIGNER', 'SECONDARY', 'OTHER'] as const;
 const rolesOf = (names: readonly string[]) => knownRoles.filter((role) => names.includes(role));

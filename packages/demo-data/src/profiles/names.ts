@@ -32,6 +32,12 @@ export function businessName(number: number): string {
 
 export const streets = places;
 
+/** An address at the domain of a business, or at that of everybody. */
+export function emailOf(local: string, business: string): string {
+  const name = business.toLowerCase().replaceAll(/[^a-z]/g, '');
+  return `${local.toLowerCase()}@${name === '' ? 'example.com' : `${name}.example`}`;
+}
+
 /**
  * Names that are difficult to display: right to left, in other scripts, long, or with characters that are special in SQL and
  * HTML. Firms that people look at have none.
@@ -46,19 +52,19 @@ export const awkwardNames = [
   `${'The Very Long Name of a Partnership That Nobody Ever Shortened and '.repeat(3).slice(0, 190).trim()} LLC`,
 ] as const;
 
-/** Codes of states and countries in which clients are, and the tax on services there in percent. */
+/** Codes of states and countries in which clients are, the tax on services there in percent, and a city. */
 export const regions = [
-  ['US', 'OR', 'Oregon', '0'],
-  ['US', 'WA', 'Washington', '0'],
-  ['US', 'ID', 'Idaho', '0'],
-  ['US', 'CA', 'California', '0'],
-  ['US', 'NV', 'Nevada', '0'],
-  ['US', 'MT', 'Montana', '0'],
-  ['US', 'UT', 'Utah', '0'],
-  ['US', 'CO', 'Colorado', '0'],
-  ['US', 'NM', 'New Mexico', '5.125'],
-  ['US', 'SD', 'South Dakota', '4.2'],
-  ['CA', null, 'Canada', '5'],
+  ['US', 'OR', 'Oregon', '0', 'Eugene', '97401'],
+  ['US', 'WA', 'Washington', '0', 'Spokane', '99201'],
+  ['US', 'ID', 'Idaho', '0', 'Boise', '83702'],
+  ['US', 'CA', 'California', '0', 'Sacramento', '95814'],
+  ['US', 'NV', 'Nevada', '0', 'Reno', '89501'],
+  ['US', 'MT', 'Montana', '0', 'Missoula', '59802'],
+  ['US', 'UT', 'Utah', '0', 'Provo', '84601'],
+  ['US', 'CO', 'Colorado', '0', 'Denver', '80202'],
+  ['US', 'NM', 'New Mexico', '5.125', 'Santa Fe', '87501'],
+  ['US', 'SD', 'South Dakota', '4.2', 'Rapid City', '57701'],
+  ['CA', null, 'Canada', '5', 'Vancouver', 'V6B 1A1'],
 ] as const;
 
 /** With codes like those of the North American Industry Classification System. */

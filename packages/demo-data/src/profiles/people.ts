@@ -58,7 +58,7 @@ export function* peopleSteps({ people, span }: Staffing): Generator<Step> {
         staffRef: `E-${1000 + index}`,
         firstName,
         lastName,
-        email: `${firstName}.${lastName}.${index}@example.com`.toLowerCase(),
+        email: `${firstName}.${lastName}@hartwell.example.com`.toLowerCase(),
         staffTypeId: idOf('staffType', places[index]?.[0] ?? 0),
         departmentId: idOf('department', index),
         officeId: idOf('office', 0),

@@ -11,8 +11,28 @@ import { inTurn } from './names.ts';
 import { Random } from './random.ts';
 import { idOf, type Step, stepsFor } from './step.ts';
 
-/** The content of all files of demo data. */
-export const fileContent = Buffer.from('Demo data: the content of this file was not made up.\n');
+/** A page with a text in the font that every viewer has. It is the content of all files of demo data. */
+export function sampleDocument(): Buffer {
+  const page =
+    'BT /F1 18 Tf 72 720 Td (Sample document) Tj /F1 11 Tf 0 -28 Td (It stands for what a client or the firm has filed.) Tj ET';
+  const objects = [
+    '<</Type/Catalog/Pages 2 0 R>>',
+    '<</Type/Pages/Kids[3 0 R]/Count 1>>',
+    '<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>',
+    `<</Length ${page.length}>>stream\n${page}\nendstream`,
+    '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>',
+  ];
+  const starts: number[] = [];
+  let text = '%PDF-1.4\n';
+  for (const [index, object] of objects.entries()) {
+    starts.push(text.length);
+    text += `${index + 1} 0 obj\n${object}\nendobj\n`;
+  }
+  const table = starts.map((start) => `${String(start).padStart(10, '0')} 00000 n \n`).join('');
+  const size = objects.length + 1;
+  text += `xref\n0 ${size}\n0000000000 65535 f \n${table}trailer<</Size ${size}/Root 1 0 R>>\nstartxref\n${text.length}\n%%EOF\n`;
+  return Buffer.from(text);
+}
 
 const documents = [
   'Bank statement',
@@ -46,10 +66,16 @@ export function fileSteps({ jobs, size, span, isForPeople }: Firm, content: Stor
         : source === 'DELIVERABLE'
           ? {}
           : ({ uploadedByType: 'STAFF', uploadedById: idOf('staff', 0) } as const);
-    const about = { clientId: job.client.id, jobId: job.id, taxYear: job.fiscalYear, source, mimeType: 'text/plain' };
+    const about = {
+      clientId: job.client.id,
+      jobId: job.id,
+      taxYear: job.fiscalYear,
+      source,
+      mimeType: 'application/pdf',
+    };
     const folderPath = `/${job.client.name.replaceAll('/', ' ').slice(0, 100)}/${job.fiscalYear}`;
     const day = dateText(Math.min(job.start + (number % 40), span.today - 1));
-    return addFile(plan, { ...about, ...by, folderPath, fileName: `${name} ${day} ${number}.txt` }, content);
+    return addFile(plan, { ...about, ...by, folderPath, fileName: `${name} ${day}.pdf` }, content);
   });
 }
 
@@ -70,8 +96,8 @@ const types: Readonly<Record<string, readonly CustomFieldInput[]>> = {
   ],
 };
 
-/** Steps that create custom types with their records, and subscriptions. */
-export function* recordSteps({ clients, size, span }: Firm, apiUserId: string): Generator<Step> {
+/** Steps that create custom types with their records. */
+export function* recordSteps({ clients, size, span }: Firm): Generator<Step> {
   for (const [name, inputs] of Object.entries(types))
     yield {
       operation: 'createCustomRecordType',
@@ -107,34 +133,4 @@ export function* recordSteps({ clients, size, span }: Firm, apiUserId: string): 
         });
       },
     };
-  yield* subscriptionSteps(apiUserId);
-}
-
-/** Subscriptions are inactive, because no receiver listens at their addresses. */
-function* subscriptionSteps(apiUserId: string): Generator<Step> {
-  const followed = [
-    'Client',
-    'Contact',
-    'Job',
-    'Task',
-    'Staff',
-    'TimeEntry',
-    'Invoice',
-    'Engagement',
-    'File',
-    'DraftInvoice',
-  ];
-  const filters = ['allPayments', 'paymentLinkOnly', 'ownPaymentLinksOnly'] as const;
-  const rows = [
-    ...followed.map((entityType) => ({ entityType, filterExpression: null })),
-    ...filters.map((filterExpression) => ({ entityType: 'Payment', filterExpression })),
-  ].map((row, number) => ({ ...row, id: idOf('subscription', number) }));
-  yield* stepsFor('createEventSubscription', rows, (plan, { id, entityType, filterExpression }) => {
-    const operations: ('CREATE' | 'UPDATE')[] = ['CREATE', 'UPDATE'];
-    const deliveryUrl = `https://hooks.example.com/${entityType.toLowerCase()}`;
-    const fields = { deliveryUrl, filterExpression, description: `${entityType} of the firm` };
-    const system = { entityType, operations, createdByApiUserId: apiUserId };
-    plan.create(entityNamed('EventSubscription'), fields, { id, system });
-  });
-  yield* stepsFor('deleteEventSubscription', rows, (plan, { id }) => plan.remove(entityNamed('EventSubscription'), id));
 }

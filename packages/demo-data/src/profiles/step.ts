@@ -39,7 +39,6 @@ const kinds = {
   draft: 50,
   payment: 60,
   engagement: 70,
-  subscription: 92,
 } as const;
 
 /** The most rows of a step: calls of the API wait for it where the database is embedded. */

@@ -1,5 +1,5 @@
 import { entityNamed } from '@financial-automation/server/entity/registry';
-import { dateText, isLeapDay, isWeekday, monthOf } from './calendar.ts';
+import { dateText, isWeekday, monthOf } from './calendar.ts';
 import type { Firm } from './firm.ts';
 import { hoursADay, type JobSeed, taskId, taskOn } from './jobs.ts';
 import { expenseCodes } from './lists.ts';
@@ -43,7 +43,7 @@ export function* workSteps(firm: Firm): Generator<Step> {
             taskId: taskId(job, step),
             code: inTurn(workCodes, job.kind.area * steps.length + step).code,
           };
-    const description = isLeapDay(day) ? 'Work on a leap day' : inTurn(notes, note);
+    const description = inTurn(notes, note);
     const fields = { staffId: person.id, workDate: dateText(day), hours: (tenths / 10).toFixed(2), description };
     plan.create(timeEntry, { ...fields, ...work, status: status === 'DRAFT' ? 'DRAFT' : 'SUBMITTED' }, { id });
   });

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import '@financial-automation/server/app/handlers';
-import { ensureApiUser } from '@financial-automation/server/admission/create-key';
 import type { Operator } from '@financial-automation/server/operator/operator';
 import { asOperator } from '@financial-automation/server/operator/tenants';
 import type { Tenant } from '@financial-automation/server/platform/auth/caller';
@@ -15,7 +14,7 @@ import { jobSteps, progressSteps } from './jobs.ts';
 import { listSteps } from './lists.ts';
 import { leavingSteps, peopleSteps } from './people.ts';
 import type { Size } from './profile.ts';
-import { fileContent, fileSteps, recordSteps } from './records.ts';
+import { fileSteps, recordSteps, sampleDocument } from './records.ts';
 import type { Step } from './step.ts';
 import { workSteps } from './work.ts';
 
@@ -51,9 +50,7 @@ export async function writeFirm(writing: Writing): Promise<void> {
   const { store } = service;
   const firm = createFirm(span, size, isForPeople);
   const digest = createHash('sha256').update(JSON.stringify(firm)).digest().readUInt32BE() >>> 1;
-  const user = { user: 'demo-data', roles: ['API_ADMIN'] };
-  const apiUserId = await store.write(tenant.id, (transaction) => ensureApiUser(transaction, tenant, user));
-  const content = await service.storage.put(tenant.id, fileContent);
+  const content = await service.storage.put(tenant.id, sampleDocument());
   const [done = 0, known] = await store.read(tenant.id, (session) =>
     Promise.all([readCounter(session, tenant.id, stepsDone), readCounter(session, tenant.id, decided)]),
   );
@@ -61,7 +58,7 @@ export async function writeFirm(writing: Writing): Promise<void> {
     throw new LoadOfOtherVersion('Another version of the service began to load the data, and this one has other rows.');
   let number = 0;
   let analyzed = 0;
-  for (const { operation, work } of stepsOf(firm, apiUserId, content)) {
+  for (const { operation, work } of stepsOf(firm, content)) {
     if (++number <= done) continue;
     signal?.throwIfAborted();
     // Without statistics of the rows so far, the database checks each new row with a scan of whole tables.
@@ -79,7 +76,7 @@ export async function writeFirm(writing: Writing): Promise<void> {
   }
 }
 
-function* stepsOf(firm: Firm, apiUserId: string, content: Parameters<typeof fileSteps>[1]): Generator<Step> {
+function* stepsOf(firm: Firm, content: Parameters<typeof fileSteps>[1]): Generator<Step> {
   yield* listSteps();
   yield* peopleSteps(firm);
   yield* clientSteps(firm.clients, firm.span);
@@ -88,7 +85,7 @@ function* stepsOf(firm: Firm, apiUserId: string, content: Parameters<typeof file
   yield* billingSteps(firm);
   yield* progressSteps(firm.jobs, firm.span);
   yield* fileSteps(firm, content);
-  yield* recordSteps(firm, apiUserId);
+  yield* recordSteps(firm);
   yield* leavingSteps(firm);
   yield* partingSteps(firm.clients);
 }
