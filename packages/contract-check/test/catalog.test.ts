@@ -5,13 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { check } from '../src/check.ts';
-import { parsedJson } from '../src/json.ts';
+import { isObject, parsedJson } from '../src/json.ts';
 
 const place = { type: 'object', required: ['id'], properties: { id: { type: 'string' }, type: { type: 'string' } } };
 const created = {
   type: 'object',
   required: ['place', 'entries'],
   properties: { place, entries: { type: 'array', items: { type: 'object' } } },
+};
+const found = {
+  type: 'object',
+  required: ['items', 'total'],
+  properties: { items: { type: 'array', items: place }, total: { type: 'integer' } },
 };
 const problem = { type: 'object', required: ['message'], properties: { message: { type: 'string' } } };
 const of = (schema: object) => ({ content: { 'application/json': { schema } } });
@@ -47,6 +52,16 @@ const contract = {
       },
     },
     '/places/all/{id}': { ...byId, delete: { operationId: 'removePlace', responses: responses(204, {}) } },
+    '/places/by-query': {
+      post: {
+        operationId: 'queryPlaces',
+        requestBody: {
+          required: true,
+          ...of({ type: 'object', properties: { total: { type: 'string', enum: ['include', 'exclude'] } } }),
+        },
+        responses: responses(200, found),
+      },
+    },
     '/places/{id}': {
       ...byId,
       get: { operationId: 'getPlace', responses: responses(200, place) },
@@ -109,13 +124,23 @@ describe('a catalog whose creations are wrapped, and accept one type of places o
       places.push(next);
       return reply(201, { place: { id: next, type: 'url' }, entries: [] });
     }
+    if (id === 'by-query' && request.method === 'POST') {
+      const body = parsedJson(text)?.value;
+      if (request.headers['content-type'] !== 'application/json') return failure(415);
+      const { total = 'exclude' } = Object(body);
+      if (!isObject(body) || !['include', 'exclude'].includes(total)) return failure(400);
+      // It is requested by a word, and returned as a number of the same name.
+      const items = places.map((one) => ({ id: one, type: 'url' }));
+      return reply(200, { items, total: total === 'include' ? items.length : 0 });
+    }
     if (id !== undefined && (isAny ? ['DELETE'] : ['GET', 'DELETE']).includes(request.method ?? '')) {
       if (!isAny && !places.includes(id)) return failure(404);
       if (request.method === 'GET') return reply(200, { id, type: 'url' });
       places = places.filter((one) => one !== id);
       return reply(204);
     }
-    const allow = id === undefined ? 'GET, POST' : isAny ? 'DELETE' : 'GET, DELETE';
+    const allow =
+      id === 'by-query' ? 'GET, POST, DELETE' : id === undefined ? 'GET, POST' : isAny ? 'DELETE' : 'GET, DELETE';
     return reply(405, { message: 'No.' }, { allow });
   });
   const checked = () => {

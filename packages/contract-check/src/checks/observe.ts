@@ -4,7 +4,7 @@ import { type Category, candidateOf } from '../finding/finding.ts';
 import { type CheckName, requirementOf, ruleOf } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { NotSent } from '../http/gate.ts';
-import { jsonText } from '../json.ts';
+import { cut, jsonText } from '../json.ts';
 import type { KnownRequests } from '../run/known-requests.ts';
 import { ifSent } from '../run/parallel.ts';
 import type { Session } from '../run/session.ts';
@@ -57,8 +57,6 @@ export function valued(name: string, expected: unknown, actual: unknown): Pick<D
 export function text(value: unknown): string {
   return cut(value === undefined ? 'nothing' : jsonText(value), 120);
 }
-
-const cut = (whole: string, length: number) => (whole.length > length ? `${whole.slice(0, length - 1)}…` : whole);
 
 /** Differences that are found one by one. */
 export type Differences = AsyncGenerator<Difference, void, undefined>;

@@ -1,5 +1,5 @@
 import { type Content, groupOf, type Parameter } from '../document/operation.ts';
-import { bodySchemaOf, type Call } from '../http/call.ts';
+import { bodySchemaOf, type Call, contentOf } from '../http/call.ts';
 import { parsedAs } from '../http/deserialize.ts';
 import { at, isJson, isObject, type JsonObject, jsonText, put } from '../json.ts';
 import { general } from '../judge/judge.ts';
@@ -29,8 +29,7 @@ export function placesOf(session: Session, call: Call): CallPlace[] {
   const parameters = operation.parameters
     .filter(({ name, in: place }) => !(place === 'header' && isTransport(name)))
     .map((parameter) => parameterPlace(session, call, parameter));
-  const content = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType);
-  const body = bodyPlace(call, content);
+  const body = bodyPlace(call, contentOf(call));
   return body === undefined ? parameters : [...parameters, body];
 }
 

@@ -6,7 +6,7 @@ import { general } from '../judge/judge.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from '../judge/outcome.ts';
 import { isHarmless, unlikelyIds } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
-import { isCreating, isOwnId, kindOfReference } from '../run/names.ts';
+import { isOwnId, kindOfReference } from '../run/names.ts';
 import { inParallel } from '../run/parallel.ts';
 import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
@@ -81,15 +81,17 @@ export async function checkValidInput(
 const isPlain = /^(?:enum|const|default|maxLength|minimum|maximum)$/;
 
 /** Whether a response to a change returns a value at a bound otherwise than it was sent: cut, or replaced. */
-function unlikeSent({ document }: Session, place: CallPlace, bound: Variant, exchange: Exchange): Difference[] {
+function unlikeSent({ document, plan }: Session, place: CallPlace, bound: Variant, exchange: Exchange): Difference[] {
   const { operation } = place.call;
   const sent = parsedJson(exchange.request.body)?.value;
   const [, name = ''] = bound.pointer.split('/').map(unescapeSegment);
-  const isChange = isCreating(operation) || ['PUT', 'PATCH'].includes(operation.method);
+  // A POST that is no creation, such as a query, returns something else under the same name.
+  const isCreation = plan.effectOf(operation) === 'create';
+  const isChange = isCreation || ['PUT', 'PATCH'].includes(operation.method);
   const isCompared = isChange && isPlain.test(bound.keyword) && extensionOf(operation.node).echo !== false;
   if (!isCompared || !isAccepted(exchange) || !isObject(sent) || name === '' || place.parameter !== undefined)
     return [];
-  const check = isCreating(operation) ? 'create-echo' : 'update-echo';
+  const check = isCreation ? 'create-echo' : 'update-echo';
   const own = { value: { [name]: sent[name] }, view: View.ofRequest(document, operation) };
   const view = View.ofResponse(document, operation, exchange.response.status);
   return notKept(check, operation, own, { row: resourceIn(exchange), view, isPartial: true }, [exchange]);

@@ -1,4 +1,4 @@
-import { type JsonObject, jsonText } from '../../../json.ts';
+import { isScalar, type JsonObject, jsonText } from '../../../json.ts';
 import { keyOfName, withoutContainer } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
 import { View } from '../../../schema/view.ts';
@@ -23,7 +23,6 @@ import {
   isBlank,
   isDay,
   isInstant,
-  isScalar,
   type Match,
   matchBeginning,
   matchOf,

@@ -3,7 +3,7 @@ import { extensionOf, type Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { bodySchemaOf, type Call, type Exchange } from '../../../http/call.ts';
 import { pathPattern } from '../../../http/deserialize.ts';
-import { isObject, type JsonObject, jsonText } from '../../../json.ts';
+import { cut, isObject, type JsonObject, jsonText } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
 import { isOwnId, type Rows, rowsIn, rowsOf } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
@@ -306,7 +306,7 @@ export function firstRepeated(keys: readonly string[]): string | undefined {
 
 /** Keys for display. */
 export function shown(keys: readonly string[]): string {
-  const short = keys.slice(0, 6).map((key) => (key.length > 40 ? `${key.slice(0, 39)}…` : key));
+  const short = keys.slice(0, 6).map((key) => cut(key, 40));
   const list = keys.length === 0 ? '' : ` (${short.join(', ')}${keys.length > 6 ? ', …' : ''})`;
   return `${keys.length === 1 ? '1 row' : `${keys.length} rows`}${list}`;
 }

@@ -1,4 +1,5 @@
-import { compare, folded, hasZone, instantOf, isBlank, isDay, isEqual, isInstant, isScalar } from './values.ts';
+import { isScalar, literal } from '../../../json.ts';
+import { compare, folded, hasZone, instantOf, isBlank, isDay, isEqual, isInstant } from './values.ts';
 
 /** Whether a row matches a filter. Undefined means that servers may differ, such as in case or hidden digits. */
 export type Truth = boolean | undefined;
@@ -96,8 +97,7 @@ function laterThatDay(value: unknown): unknown {
 }
 
 function likePattern(text: string): RegExp {
-  const plain = text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${plain.replaceAll('%', '[^]*').replaceAll('_', '[^]')}$`, 'u');
+  return new RegExp(`^${literal(text).replaceAll('%', '[^]*').replaceAll('_', '[^]')}$`, 'u');
 }
 
 /** A part of a text between wildcards, in another case if case is ignored. */

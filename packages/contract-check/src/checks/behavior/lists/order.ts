@@ -1,5 +1,5 @@
 import { type Shape, shapeOf } from '../../../document/shape.ts';
-import { isObject, type JsonObject, jsonText } from '../../../json.ts';
+import { isObject, isScalar, type JsonObject, jsonText } from '../../../json.ts';
 import { wordsOf } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
 import { type Difference, type Differences, text } from '../../observe.ts';
@@ -14,7 +14,7 @@ import {
   type Settings,
 } from './listing.ts';
 import { type Direction, directionOf, type Slot } from './slots.ts';
-import { compare, distinct, isScalar, matchBeginning, type Property, valueIn } from './values.ts';
+import { compare, distinct, matchBeginning, type Property, valueIn } from './values.ts';
 
 interface OrderKey {
   readonly property: Property;

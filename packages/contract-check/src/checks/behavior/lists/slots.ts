@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import { extensionOf, type Operation } from '../../../document/operation.ts';
 import { type Shape, shapeOf } from '../../../document/shape.ts';
-import type { Call, Exchange } from '../../../http/call.ts';
+import { type Call, contentOf, type Exchange } from '../../../http/call.ts';
 import { isJson, isObject, type JsonObject } from '../../../json.ts';
 import { keyOfName, wordsOf } from '../../../run/names.ts';
 
@@ -46,7 +46,7 @@ export function slotsOf(document: OpenApiDocument, operation: Operation, call: C
   const inQuery = operation.parameters
     .filter((parameter) => parameter.in === 'query' && parameter.mediaType === undefined)
     .flatMap(({ name, schema, node, required }) => slot('query', [name], shapeOf(document, schema), node, required));
-  const content = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType);
+  const content = contentOf(call);
   if (content?.schema === undefined || !isJson(content.mediaType)) return inQuery;
   const body = shapeOf(document, content.schema);
   const inBody = [...body.properties].flatMap(([name, schemas]) =>

@@ -1,12 +1,11 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import { shapeOf } from '../../../document/shape.ts';
-import { isKey, isObject, type JsonObject } from '../../../json.ts';
+import { isObject, isScalar, type JsonObject } from '../../../json.ts';
 import { singularKey, wordsOf } from '../../../run/names.ts';
 
 /** Comparisons of values in rows. Undefined means that servers may differ, such as in case or hidden digits. */
 
 export const isBlank = (value: unknown) => value === null || value === undefined;
-export const isScalar = (value: unknown) => isKey(value) || typeof value === 'boolean';
 export const isDay = (value: unknown) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value);
 export const isInstant = (value: unknown) => typeof value === 'string' && /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/.test(value);
 export const folded = (value: unknown) => String(value).normalize('NFKD').toLowerCase().trim();

@@ -1,4 +1,4 @@
-import type { Operation } from '../../../document/operation.ts';
+import { type Operation, readAt } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import { bodySchemaOf, type Call, type Exchange, isSuccess } from '../../../http/call.ts';
 import { NotSent } from '../../../http/gate.ts';
@@ -118,8 +118,7 @@ export async function* itemsApart(bulk: Bulk, label: string): Differences {
 
 /** How many of the resources exist that a bulk operation processes, if their list can be read as a whole. */
 async function countOf({ context, read }: Bulk): Promise<number | undefined> {
-  const collection = itemOf(read?.path ?? '')?.collection;
-  const list = context.session.operations.find(({ method, path }) => method === 'GET' && path === collection);
+  const list = readAt(context.session.operations, itemOf(read?.path ?? '')?.collection);
   const all = list && (await readCollection(context, list));
   return all?.isComplete ? all.rows.length : undefined;
 }

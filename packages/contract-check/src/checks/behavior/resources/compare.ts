@@ -2,7 +2,7 @@ import type { Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { decoded } from '../../../http/deserialize.ts';
-import { escapeSegment, isKey, isObject, type JsonObject } from '../../../json.ts';
+import { escapeSegment, isObject, isScalar, type JsonObject } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
 import { isOwnId } from '../../../run/names.ts';
 import { wrappedIn } from '../../../run/pool.ts';
@@ -19,7 +19,6 @@ export function resourceIn({ response }: Exchange): JsonObject {
 
 export const ownId = (row: JsonObject) => row[Object.keys(row).find(isOwnId) ?? ''];
 
-export const isScalar = (value: unknown) => isKey(value) || typeof value === 'boolean';
 export const isGone = ({ response }: Exchange) => response.status === 404 || response.status === 410;
 
 /** Whether the server always sets the property itself. */

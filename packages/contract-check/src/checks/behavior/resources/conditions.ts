@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Operation, Parameter } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { jsonText } from '../../../json.ts';
+import { isScalar, jsonText } from '../../../json.ts';
 import { type Differences, differ, need, needs } from '../../observe.ts';
-import { isScalar } from './compare.ts';
+
 import type { ResourceHarness, Shown } from './resource.ts';
 import { conditionOf, declares } from './resource-types.ts';
 import type { Updating } from './update.ts';

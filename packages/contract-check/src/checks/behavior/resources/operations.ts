@@ -1,4 +1,4 @@
-import { extensionOf, groupOf, type Operation, type Parameter } from '../../../document/operation.ts';
+import { extensionOf, groupOf, type Operation, type Parameter, pathParameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import { isSuccess } from '../../../http/call.ts';
 import { isHarmless, withUnknownId } from '../../../run/ids.ts';
@@ -43,7 +43,7 @@ async function* unknown(subject: Subject, label: string): Differences {
   const shown = rows === undefined ? exchange.response.json?.value : (rowsIn(exchange, rows) ?? []);
   // An empty list is a valid response for an unknown parent.
   if (!isSuccess(exchange) || (Array.isArray(shown) && shown.length === 0)) return;
-  const node = operation.parameters.find((one) => one.in === 'path' && one.name === name)?.node;
+  const node = pathParameter(operation, name)?.node;
   const facts = { actual: responseText(exchange), node, exchanges: [exchange] };
   yield differ(isReader(operation) ? 'read-unknown' : 'change-unknown', operation, '', facts);
 }

@@ -1,12 +1,12 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { isObject, isScalar, type JsonObject } from '../../../json.ts';
 import { isOwnId, itemOf, kindOfPath, rowsOf } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
 import { type CheckContext, type Difference, type Differences, differ, need, needs, valued } from '../../observe.ts';
 import { readCollection } from '../lists/listing.ts';
-import { isFleeting, isNothing, isSame, isScalar, isServerOwned, isSteady, ownId, resourceIn } from './compare.ts';
+import { isFleeting, isNothing, isSame, isServerOwned, isSteady, ownId, resourceIn } from './compare.ts';
 import { isRead, listsOf } from './resource-types.ts';
 
 /** A read by ID, and a list of the same resources. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operation } from '../../../document/operation.ts';
 import { type Call, type Exchange, emptyCall, isSuccess, locationOf, type Raw } from '../../../http/call.ts';
 import { decoded, pathPattern, pathTexts } from '../../../http/deserialize.ts';
-import { isKey, isObject, type JsonObject, mapped, withMember } from '../../../json.ts';
+import { isKey, isObject, isScalar, type JsonObject, mapped, withMember } from '../../../json.ts';
 import { isComplete } from '../../../judge/outcome.ts';
 import type { Identity } from '../../../run/identities.ts';
 import type { KnownRequest } from '../../../run/known-requests.ts';
@@ -13,7 +13,7 @@ import type { Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
 import { type CheckContext, need } from '../../observe.ts';
 import { type FullList, readCollection } from '../lists/listing.ts';
-import { innerView, isScalar, ownId, phaseOf, resourceIn } from './compare.ts';
+import { innerView, ownId, phaseOf, resourceIn } from './compare.ts';
 import { enriched, otherValues, withoutOptional } from './enrich.ts';
 import { conditionOf, declares, type ResourceType } from './resource-types.ts';
 

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../../../document/operation.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { isObject, type JsonObject, jsonText, withoutMember } from '../../../json.ts';
+import { isObject, isScalar, type JsonObject, jsonText, withoutMember } from '../../../json.ts';
 import { isNoReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import { View } from '../../../schema/view.ts';
 import { type Difference, type Differences, differ, need, needs, text, valued } from '../../observe.ts';
-import { isNothing, isSame, isScalar, isServerOwned, notKept, resourceIn } from './compare.ts';
+import { isNothing, isSame, isServerOwned, notKept, resourceIn } from './compare.ts';
 import { otherValues } from './enrich.ts';
 import type { Created, Headers, Resource, ResourceHarness, Shown } from './resource.ts';
 import { keepsTheRest } from './resource-types.ts';
