@@ -148,6 +148,8 @@ export function asNumbers(value: unknown, depth = 0): unknown {
 
 export const isKey = (value: unknown) => ['string', 'number', 'bigint'].includes(typeof value);
 
+export const isScalar = (value: unknown) => isKey(value) || typeof value === 'boolean';
+
 export const isNumeric = (value: unknown) => typeof value === 'number' || typeof value === 'bigint';
 
 export type TypeName = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
@@ -163,3 +165,9 @@ export function typeOf(value: unknown): TypeName {
 }
 
 export const isJson = (mediaType: string) => /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);
+
+/** The beginning of a text that is too long. */
+export const cut = (text: string, length: number) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+
+/** A text as a part of a regular expression that matches it. */
+export const literal = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -11,7 +11,7 @@ import { Mask, type Secret } from './http/mask.ts';
 import { acceptAll, acceptedIn, withoutAccepted } from './report/accepted.ts';
 import { renderJson, renderJunit, renderSarif } from './report/formats.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
-import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
+import { progressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
 import { counted, fileOf } from './report/texts.ts';
 import { isComplete, type Report } from './run/report.ts';
 
@@ -92,7 +92,7 @@ async function execute(flags: Flags, work: Work, surroundings: Surroundings): Pr
     await write(stdout, renderPlan(await work.planOf(options)));
     return exitCodes.same;
   }
-  const progress = flags.quiet ? undefined : new ProgressLine(stderr);
+  const progress = flags.quiet ? undefined : progressLine(stderr);
   const secrets: Secret[] = [];
   const interruption = new AbortController();
   const interrupt = () => {

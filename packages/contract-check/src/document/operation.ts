@@ -142,6 +142,14 @@ function isReadingPost(path: string, paths: readonly string[], responses: readon
 /** The path as the document has it. */
 export const addressOf = ({ path, extension }: Pick<Operation, 'path' | 'extension'>) => `${path}${extension}`;
 
+/** The declared parameter of a path with a name. */
+export const pathParameter = ({ parameters }: Operation, name: string | undefined) =>
+  parameters.find((one) => one.in === 'path' && one.name === name);
+
+/** The operation that reads what is at a path. */
+export const readAt = (operations: readonly Operation[], path: string | undefined) =>
+  operations.find((one) => one.method === 'GET' && one.path === path);
+
 /** `search` in `/clients/search` and `/clients:search`. */
 export function lastSegment(path: string): string {
   return /[^/:]*$/.exec(path)?.[0] ?? '';

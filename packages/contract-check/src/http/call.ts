@@ -1,4 +1,4 @@
-import type { Operation } from '../document/operation.ts';
+import type { Content, Operation } from '../document/operation.ts';
 import { isJson, type JsonObject } from '../json.ts';
 
 /** A request in terms of the contract. Checks change one part at a time; `serialize` writes it as declared. */
@@ -63,9 +63,13 @@ export function emptyCall(operation: Operation): Call {
   return { operation, path: {}, query: {}, headers: {}, cookies: {}, body: undefined, mediaType };
 }
 
-export function bodySchemaOf({ operation, mediaType }: Pick<Call, 'operation' | 'mediaType'>): JsonObject | undefined {
-  return operation.body?.contents.find((content) => content.mediaType === mediaType)?.schema;
+/** What the contract declares about the body of a call. */
+export function contentOf({ operation, mediaType }: Pick<Call, 'operation' | 'mediaType'>): Content | undefined {
+  return operation.body?.contents.find((content) => content.mediaType === mediaType);
 }
+
+export const bodySchemaOf = (call: Pick<Call, 'operation' | 'mediaType'>): JsonObject | undefined =>
+  contentOf(call)?.schema;
 
 export function isSuccess({ response }: Pick<Exchange, 'response'>): boolean {
   return response.status >= 200 && response.status < 300;

@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Parameter } from '../document/operation.ts';
-import { at, isJson, isObject, jsonText, objectOf, parsedJson } from '../json.ts';
+import { at, isJson, isObject, jsonText, literal, objectOf, parsedJson } from '../json.ts';
 import type { Validators } from '../schema/validators.ts';
 import type { Exchange } from './call.ts';
 
@@ -54,7 +54,7 @@ export function pathTexts(template: string, path: string): Record<string, string
 
 /** A regular expression that matches the paths of a template. */
 export function pathPattern(template: string, end = '', flags = ''): RegExp {
-  const parts = template.split(/\{[^}]*\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const parts = template.split(/\{[^}]*\}/).map(literal);
   return new RegExp(`^${parts.join('([^/]+)')}${end}$`, flags);
 }
 

@@ -1,5 +1,6 @@
 /** Replaces credentials in reports with the names of shell variables, such as `$TOKEN`. */
 
+import { literal } from '../json.ts';
 import type { Exchange } from './call.ts';
 import { decoded, encoded } from './deserialize.ts';
 
@@ -85,9 +86,8 @@ export class Mask {
   /** Short IDs as segments of a path, and as values of a name that ends with `id`. */
   #idsIn(text: string): Span[] {
     return this.#ids.flatMap(({ value, variable }) => {
-      const literal = value.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
       const before = '(?<=[^/:]/|[?&\\[\\]\\w]*ids?=|"\\w*ids?"\\s*:\\s*\\[?"?)';
-      const pattern = new RegExp(`${before}()(${literal})(?=[/?#&",\\s}\\]]|$)`, 'dgi');
+      const pattern = new RegExp(`${before}()(${literal(value)})(?=[/?#&",\\s}\\]]|$)`, 'dgi');
       return spansOf(text, pattern, () => variable);
     });
   }

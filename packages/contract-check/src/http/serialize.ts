@@ -1,6 +1,6 @@
 import type { Field, Operation, Parameter } from '../document/operation.ts';
 import { isJson, isObject, jsonText } from '../json.ts';
-import type { Call } from './call.ts';
+import { type Call, contentOf } from './call.ts';
 import { encoded } from './deserialize.ts';
 
 export interface WireRequest {
@@ -131,8 +131,7 @@ function bodyOf(call: Call): { body: string | Buffer | undefined; contentType: s
   return { body: sampleOf(mediaType) ?? text(body), contentType: mediaType };
 }
 
-const fieldsIn = ({ operation, mediaType }: Call) =>
-  operation.body?.contents.find((one) => one.mediaType === mediaType)?.fields ?? new Map<string, Field>();
+const fieldsIn = (call: Call) => contentOf(call)?.fields ?? new Map<string, Field>();
 
 /** The properties in the declared styles. Without one, a list is a repeated property, and an object is JSON. */
 function formOf(call: Call, body: unknown): string {

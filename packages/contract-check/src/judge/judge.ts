@@ -8,6 +8,7 @@ import { fromText } from '../http/deserialize.ts';
 import { isStream, itemsIn } from '../http/stream.ts';
 import {
   at,
+  cut,
   escapeSegment,
   isDeep,
   isJson,
@@ -175,7 +176,7 @@ export class Judge {
       if (!isEmpty || announced)
         yield candidateOf('response-body-unexpected', operation, String(status), {
           title: `${status} has a body, but none is declared`,
-          actual: isEmpty ? `Content-Length: ${headers['content-length']}` : cut(text),
+          actual: isEmpty ? `Content-Length: ${headers['content-length']}` : cut(text, 300),
           place: this.#placeOf(declared.node),
         });
       return;
@@ -244,7 +245,7 @@ export class Judge {
       return;
     }
     const place = this.#placeOf(node);
-    const broken = { title: `${status} is not valid JSON`, actual: cut(text) || 'an empty body', place };
+    const broken = { title: `${status} is not valid JSON`, actual: cut(text, 300) || 'an empty body', place };
     if (json === undefined) return yield candidateOf('response-json', operation, String(status), broken);
     const { value } = json;
     yield* this.#breaches(operation, status, schema, value, isPartial);
@@ -279,7 +280,7 @@ export class Judge {
         return candidateOf('response-body', operation, `${status} ${where} ${keyword}`, {
           title: `${where || 'The body'} in ${status} ${message}`,
           expected: `${pointer || 'the body'} ${message}`,
-          actual: cut(jsonText(at(value, pointer)) ?? 'nothing'),
+          actual: cut(jsonText(at(value, pointer)) ?? 'nothing', 300),
           place,
           pointer,
         });
@@ -305,7 +306,7 @@ export class Judge {
         const check = isUnknown ? 'response-unknown-property' : 'response-write-only';
         yield candidateOf(check, operation, `${status} ${where}`, {
           title: `${where} in ${status} is ${isUnknown ? 'not in the contract' : 'writeOnly'}`,
-          actual: `${pointer}: ${cut(jsonText(member))}`,
+          actual: `${pointer}: ${cut(jsonText(member), 300)}`,
           pointer,
           place: this.#placeOf(described, isUnknown ? 'properties' : 'writeOnly'),
         });
@@ -351,8 +352,4 @@ export function firstOfEach(candidates: readonly Candidate[]): Candidate[] {
 
 function valueText(whole: unknown, pointer = ''): string {
   return `${pointer.slice(pointer.lastIndexOf('/') + 1)} ${jsonText(at(whole, pointer))}`;
-}
-
-function cut(text: string): string {
-  return text.length > 300 ? `${text.slice(0, 300)} …` : text;
 }

@@ -1,6 +1,7 @@
 /** A POSIX shell command that repeats a request byte by byte. */
 import type { Exchange } from '../http/call.ts';
 import { Mask, type Piece } from '../http/mask.ts';
+import { literal } from '../json.ts';
 
 /** Headers that curl sends itself. */
 const ownHeaders = new Set(['content-length', 'connection', 'transfer-encoding', 'keep-alive']);
@@ -37,8 +38,7 @@ export function assigned(
   id: string,
   { text, headers }: Exchange['response'],
 ): string {
-  const literal = id.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  const match = new RegExp(`"([\\w-]+)"\\s*:\\s*("?)${literal}\\2\\s*[,}]`).exec(text);
+  const match = new RegExp(`"([\\w-]+)"\\s*:\\s*("?)${literal(id)}\\2\\s*[,}]`).exec(text);
   const [, name = '', quote = ''] = match ?? [];
   const before = text.slice(0, match?.index).split(`"${name}":`).length;
   const member = `grep -o '"${name}": *${quote === '' ? '[0-9]*' : '"[^"]*"'}' | sed -n ${before}p | ${quote === '' ? 'tr -dc 0-9' : `cut -d'"' -f4`}`;

@@ -120,38 +120,31 @@ interface Output {
   readonly columns?: number;
 }
 
-/** Shows progress: a line that is updated on a terminal, or a new line every ten seconds elsewhere. */
-export class ProgressLine {
-  readonly #output: Output;
-  readonly #now: () => number;
-  readonly #started: number;
-  #last: number;
-  #isShown = false;
-
-  /** @param now milliseconds */
-  constructor(output: Output, now = () => performance.now()) {
-    this.#output = output;
-    this.#now = now;
-    this.#started = now();
-    this.#last = output.isTTY === true ? Number.NEGATIVE_INFINITY : this.#started;
-  }
-
-  update({ phase, done, all, requests, findings }: Progress): void {
-    const now = this.#now();
-    const isTerminal = this.#output.isTTY === true;
-    if (now - this.#last < (isTerminal ? 100 : 10_000)) return;
-    this.#last = now;
-    const share = all > 0 ? ` ${done}/${all}` : '';
-    const found = findings === 0 ? '' : `, ${counted(findings, 'finding')}`;
-    const seconds = Math.floor((now - this.#started) / 1000);
-    const line = `${visible(phase)}${share} · ${counted(requests, 'request')}${found} · ${seconds} s`;
-    this.#isShown = isTerminal;
-    const short = line.slice(0, (this.#output.columns ?? 80) - 1);
-    this.#output.write(isTerminal ? `\r\u001b[K${short}` : `${line}\n`);
-  }
-
-  clear(): void {
-    if (this.#isShown) this.#output.write('\r\u001b[K');
-    this.#isShown = false;
-  }
+/**
+ * Shows progress: a line that is updated on a terminal, or a new line every ten seconds elsewhere.
+ *
+ * @param now milliseconds
+ */
+export function progressLine(output: Output, now = () => performance.now()) {
+  const isTerminal = output.isTTY === true;
+  const started = now();
+  let last = isTerminal ? Number.NEGATIVE_INFINITY : started;
+  let isShown = false;
+  return {
+    update({ phase, done, all, requests, findings }: Progress): void {
+      if (now() - last < (isTerminal ? 100 : 10_000)) return;
+      last = now();
+      const share = all > 0 ? ` ${done}/${all}` : '';
+      const found = findings === 0 ? '' : `, ${counted(findings, 'finding')}`;
+      const seconds = Math.floor((last - started) / 1000);
+      const line = `${visible(phase)}${share} · ${counted(requests, 'request')}${found} · ${seconds} s`;
+      isShown = isTerminal;
+      output.write(isTerminal ? `\r\u001b[K${line.slice(0, (output.columns ?? 80) - 1)}` : `${line}\n`);
+    },
+    /** Removes the line before other output. */
+    clear(): void {
+      if (isShown) output.write('\r\u001b[K');
+      isShown = false;
+    },
+  };
 }

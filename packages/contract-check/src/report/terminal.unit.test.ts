@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { exchangeOf, findingOf, operationOf, reportWith } from '../../test/doubles/report.ts';
-import { ProgressLine, renderTerminal, renderVerdict } from './terminal.ts';
+import { progressLine, renderTerminal, renderVerdict } from './terminal.ts';
 
 const report = reportWith();
 const lines = renderTerminal(report).split('\n');
@@ -87,7 +87,7 @@ const progress = { phase: 'Refusals', done: 3, all: 97, requests: 1234, findings
 test('on a terminal, progress is one line that is updated', () => {
   const written: string[] = [];
   let now = 0;
-  const line = new ProgressLine({ write: (text) => written.push(text), isTTY: true, columns: 40 }, () => now);
+  const line = progressLine({ write: (text) => written.push(text), isTTY: true, columns: 40 }, () => now);
   line.update(progress);
   line.update(progress);
   now = 41_000;
@@ -103,7 +103,7 @@ test('on a terminal, progress is one line that is updated', () => {
 test('without a terminal, progress is an occasional line', () => {
   const written: string[] = [];
   let now = 0;
-  const line = new ProgressLine({ write: (text) => written.push(text) }, () => now);
+  const line = progressLine({ write: (text) => written.push(text) }, () => now);
   for (now = 0; now <= 25_000; now += 500) line.update(progress);
   line.clear();
   expect(written).toEqual([

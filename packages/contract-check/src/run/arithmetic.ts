@@ -6,36 +6,32 @@ import { general, type Success } from '../judge/judge.ts';
 import { objectsIn, View } from '../schema/view.ts';
 import { isOwnId } from './names.ts';
 
-/** Reports numbers that differ from the calculation that `x-contract-check: { calculated }` declares. */
-export function miscalculated(document: OpenApiDocument, { operation, declared, value }: Success): Candidate[] {
+/**
+ * Reports numbers that differ from the calculation that `x-contract-check: { calculated }` declares, and embedded resources
+ * that are not those of the references beside them: `driver: { id: 7 }` and `driverId: 8`.
+ */
+export function inconsistent(document: OpenApiDocument, { operation, declared, value }: Success): Candidate[] {
   const schema = declared.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
   const found: Candidate[] = [];
-  for (const { pointer, object, view } of objectsIn(View.of(document, schema), value))
+  for (const { pointer, object, view } of objectsIn(View.of(document, schema), value)) {
+    const about = (name: string) => general(`${pointer}/${escapeSegment(name)}`);
     for (const name of view.names) {
       const node = view.described(name).parts.find((part) => isObject(extensionOf(part).calculated));
       const { calculated } = extensionOf(node ?? {});
       const expected = isObject(calculated) ? resultOf(calculated, object) : Number.NaN;
       if (node === undefined || !differs(object[name], expected)) continue;
-      const actual = jsonText(object[name]);
-      const facts = { expected: `${expected}: ${jsonText(calculated)}`, actual, place: document.placeOf(node) };
-      found.push(candidateOf('calculated-wrong', operation, general(`${pointer}/${escapeSegment(name)}`), facts));
+      const texts = { expected: `${expected}: ${jsonText(calculated)}`, actual: jsonText(object[name]) };
+      found.push(candidateOf('calculated-wrong', operation, about(name), { ...texts, place: document.placeOf(node) }));
     }
-  return found;
-}
-
-/** Reports embedded resources that are not those of the references beside them: `driver: { id: 7 }` and `driverId: 8`. */
-export function misplaced(document: OpenApiDocument, { operation, declared, value }: Success): Candidate[] {
-  const schema = declared.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
-  const found: Candidate[] = [];
-  for (const { pointer, object, view } of objectsIn(View.of(document, schema), value))
     for (const [name, inner] of Object.entries(object)) {
       const id = isObject(inner) ? inner[Object.keys(inner).find(isOwnId) ?? ''] : undefined;
       const reference = ['Id', '_id', 'ID'].map((end) => `${name}${end}`).find((one) => isKey(object[one]));
       if (reference === undefined || !isKey(id) || String(id) === String(object[reference])) continue;
       const place = document.placeOf(view.described(name).node ?? operation.node);
-      const facts = { expected: `${name} of ${reference} ${jsonText(object[reference])}`, actual: jsonText(id), place };
-      found.push(candidateOf('embedded-another', operation, general(`${pointer}/${escapeSegment(name)}`), facts));
+      const texts = { expected: `${name} of ${reference} ${jsonText(object[reference])}`, actual: jsonText(id) };
+      found.push(candidateOf('embedded-another', operation, about(name), { ...texts, place }));
     }
+  }
   return found;
 }
 

@@ -7,7 +7,7 @@ import { operationsOf } from '../document/operation.ts';
 import type { Candidate } from '../finding/finding.ts';
 import { responseOf } from '../http/client.ts';
 import { successIn } from '../judge/judge.ts';
-import { miscalculated } from './arithmetic.ts';
+import { inconsistent } from './arithmetic.ts';
 
 const calculated = (calculated: object | false) => ({ 'x-contract-check': { calculated } });
 const line = { properties: { lineTotal: calculated({ times: ['quantity', 'unitPrice'] }) } };
@@ -51,7 +51,7 @@ beforeAll(async () => {
       request: { method: 'GET', url: 'http://localhost/orders', headers: {}, body: undefined },
       response: responseOf(200, { 'content-type': 'application/json' }, JSON.stringify(orders), 1),
     });
-    return success === undefined ? [] : miscalculated(document, success);
+    return success === undefined ? [] : inconsistent(document, success);
   };
 });
 afterAll(() => rm(folder, { recursive: true }));

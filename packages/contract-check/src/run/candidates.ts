@@ -1,4 +1,4 @@
-import type { Operation, Parameter } from '../document/operation.ts';
+import { type Operation, type Parameter, pathParameter } from '../document/operation.ts';
 import { shapeOf } from '../document/shape.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson, isNumeric, isObject, jsonText, parsedJson, sizeOf } from '../json.ts';
@@ -34,9 +34,7 @@ export class Candidates {
     onlyCreated: boolean,
     round: number,
   ): Pick<Call, 'path' | 'query' | 'headers' | 'cookies'>[] {
-    const inPath = pathNames(operation.path).flatMap(
-      (name) => operation.parameters.find((parameter) => parameter.in === 'path' && parameter.name === name) ?? [],
-    );
+    const inPath = pathNames(operation.path).flatMap((name) => pathParameter(operation, name) ?? []);
     const [last] = inPath.slice(-1);
     const choices = inPath.map((parameter) => {
       const own = this.#valuesOf(operation, parameter, onlyCreated && parameter === last, round);

@@ -1,5 +1,5 @@
 import type { OpenApiDocument } from '../document/document.ts';
-import { extensionOf, lastSegment, type Operation, safeMethods } from '../document/operation.ts';
+import { extensionOf, lastSegment, type Operation, pathParameter, readAt, safeMethods } from '../document/operation.ts';
 import { shapeOf, wholeShapeOf } from '../document/shape.ts';
 import type { JsonObject } from '../json.ts';
 import {
@@ -63,9 +63,9 @@ export class Effects {
   }
 
   /** The parameters of a path that name resources. Words of an enum do not. */
-  resourcesIn({ path, parameters }: Operation): string[] {
-    return pathNames(path).filter((name) => {
-      const parameter = parameters.find((one) => one.in === 'path' && one.name === name);
+  resourcesIn(operation: Operation): string[] {
+    return pathNames(operation.path).filter((name) => {
+      const parameter = pathParameter(operation, name);
       return parameter === undefined || shapeOf(this.#document, parameter.schema).enum === undefined;
     });
   }
@@ -91,12 +91,12 @@ export class Effects {
     if (owner !== undefined) {
       const why = `${owner.id} creates what it changes`;
       if (!this.of(owner).isSafe) return unproven('change own', `only ${why}, which is not called`);
-      const isAction = method === 'POST' && this.#reads(path) === undefined;
+      const isAction = method === 'POST' && readAt(this.#operations, path) === undefined;
       return isAction
         ? unproven('change own', `what it does to what ${owner.id} creates can reach others`)
         : proven('change own', why);
     }
-    const read = this.#reads(path);
+    const read = readAt(this.#operations, path);
     const isSetting =
       read !== undefined && method !== 'DELETE' && (method !== 'POST' || !hasRows(this.#document, read));
     if (isSetting) return unproven('change existing', `nothing creates what ${read.id} reads`);
@@ -109,7 +109,7 @@ export class Effects {
   /** A creation changes nothing else if its result can be read back, and if the run created everything that its path names. */
   #creating(operation: Operation): Judgement {
     const { method, path, id, responses, node } = operation;
-    const read = method === 'PUT' ? this.#reads(path) : this.#readerBelow(path);
+    const read = method === 'PUT' ? readAt(this.#operations, path) : this.#readerBelow(path);
     const words = wordsOf(id);
     const isDeclared = responses.some(({ status }) => status === '201');
     const isStated = extensionOf(node).creates !== undefined;
@@ -149,7 +149,7 @@ export class Effects {
   /** The operation that reads what is in a collection: one of it by ID, or all. */
   #readerBelow(path: string): Operation | undefined {
     const gets = this.#operations.filter(({ method }) => method === 'GET');
-    const list = this.#reads(path);
+    const list = readAt(this.#operations, path);
     return (
       gets.find((one) => itemOf(one.path)?.collection === path) ??
       (list && rowsOf(this.#document, list) !== undefined ? list : undefined)
@@ -170,10 +170,6 @@ export class Effects {
       if (found !== undefined) return found[0];
     }
     return undefined;
-  }
-
-  #reads(path: string): Operation | undefined {
-    return this.#operations.find((one) => one.method === 'GET' && one.path === path);
   }
 
   /** The operations that create what a parameter of a path names, safe ones first. */

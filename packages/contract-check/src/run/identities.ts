@@ -1,9 +1,8 @@
-import { required } from '../cannot-run.ts';
+import { CannotRun, required } from '../cannot-run.ts';
 import type { OpenApiDocument } from '../document/document.ts';
-
 import type { Operation } from '../document/operation.ts';
 import { isSecretName, type Secret, secretsInHeader, variableOf } from '../http/mask.ts';
-import { Keys } from './keys.ts';
+import type { JsonObject } from '../json.ts';
 import type { CheckOptions } from './options.ts';
 
 /** Of `scopes read write`: a user with only these. */
@@ -17,22 +16,28 @@ type Headers = Readonly<Record<string, string>>;
 const failedToSignIn = 'The auth module failed to sign in: ';
 
 export class Identities {
-  readonly #document: OpenApiDocument;
+  /** The security schemes of the document. */
+  readonly #schemes: ReadonlyMap<string, JsonObject>;
   readonly #options: CheckOptions;
   readonly #own: Headers;
-  readonly #keys: Keys;
   readonly #secrets = new Set<string>();
   readonly #signedIn = new Map<string, Headers>();
   /** Values that no operation returns, by the name of the parameter or property. */
   values: Readonly<Record<string, unknown>> = {};
 
   constructor(document: OpenApiDocument, options: CheckOptions) {
-    this.#document = document;
+    const declared = document.object(document.object(document.root.components).securitySchemes);
+    this.#schemes = new Map(Object.entries(declared).map(([name, scheme]) => [name, document.object(scheme)]));
     this.#options = options;
     this.#own = lowerCase(options.headers ?? {});
     this.#remember(secretsOfHeaders(options.headers ?? {}));
-    this.#keys = new Keys(document, options.keys ?? {});
-    this.#remember(this.#keys.secrets);
+    for (const [name, value] of Object.entries(options.keys ?? {})) {
+      const scheme = this.#schemes.get(name);
+      const names = [...this.#schemes.keys()].join(', ') || 'none';
+      if (scheme === undefined) throw new CannotRun(`The document has no security scheme ${name}; it has ${names}.`);
+      const basic = { value: Buffer.from(value).toString('base64'), variable: 'CREDENTIALS' };
+      this.#remember([{ value, variable: variableOf(name) }, ...(scheme.scheme === 'basic' ? [basic] : [])]);
+    }
   }
 
   async signIn(): Promise<void> {
@@ -48,7 +53,7 @@ export class Identities {
   }
 
   async keysOf(identity: Identity, operation?: Operation): Promise<Headers> {
-    return identity === 'caller' ? this.#keys.of(operation).query : {};
+    return identity === 'caller' ? this.#sentKeys(operation).query : {};
   }
 
   async headersOf(identity: Identity, operation?: Operation): Promise<Headers> {
@@ -60,7 +65,7 @@ export class Identities {
         ? this.#withoutCredentials(await this.headersOf('caller', operation))
         : {
             ...this.#own,
-            ...(identity === 'caller' ? this.#keys.of(operation).headers : {}),
+            ...(identity === 'caller' ? this.#sentKeys(operation).headers : {}),
             ...(await this.#signedInAs(identity, operation)),
           };
     this.#signedIn.set(key, headers);
@@ -116,15 +121,35 @@ export class Identities {
     const all = this.#signedIn.get(this.#keyOf('caller', operation)) ?? {};
     const others = this.#withoutCredentials(all);
     const headers = Object.fromEntries(Object.entries(all).filter(([name]) => !(name in others)));
-    return { headers, keys: this.#keys.of(operation).query };
+    return { headers, keys: this.#sentKeys(operation).query };
   }
 
   #withoutCredentials(headers: Headers): Record<string, string> {
-    const { components } = this.#document.root;
-    const schemes = Object.values(this.#document.object(this.#document.object(components).securitySchemes));
-    const keys = schemes.map((scheme) => this.#document.object(scheme)).filter((scheme) => scheme.in === 'header');
+    const keys = [...this.#schemes.values()].filter((scheme) => scheme.in === 'header');
     const names = ['authorization', 'cookie', ...keys.map(({ name }) => String(name).toLowerCase())];
     return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)));
+  }
+
+  /** The keys of the first alternative that an operation accepts and whose keys are all known; all without an operation. */
+  #sentKeys(operation: Operation | undefined): { readonly headers: Headers; readonly query: Headers } {
+    const { keys = {} } = this.#options;
+    const isKnown = (alternative: object) => Object.keys(alternative).every((name) => name in keys);
+    const chosen = operation?.security.find((one) => Object.keys(one).length > 0 && isKnown(one));
+    const sent: Record<'header' | 'query' | 'cookie', Record<string, string>> = { header: {}, query: {}, cookie: {} };
+    for (const name of Object.keys(operation === undefined ? keys : (chosen ?? {}))) {
+      const { type, scheme, in: place, name: own } = this.#schemes.get(name) ?? {};
+      const value = keys[name] ?? '';
+      const isBasic = String(scheme).toLowerCase() === 'basic';
+      if (type !== 'apiKey')
+        sent.header.authorization = isBasic ? `Basic ${Buffer.from(value).toString('base64')}` : `Bearer ${value}`;
+      else if (place === 'query' || place === 'cookie') sent[place][String(own)] = value;
+      else sent.header[String(own).toLowerCase()] = value;
+    }
+    const cookie = Object.entries(sent.cookie).map(([name, value]) => `${name}=${value}`);
+    return {
+      headers: { ...sent.header, ...(cookie.length > 0 && { cookie: cookie.join('; ') }) },
+      query: operation === undefined ? {} : sent.query,
+    };
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../document/operation.ts';
+import { type Operation, pathParameter } from '../document/operation.ts';
 import { shapeOf } from '../document/shape.ts';
 import type { Call } from '../http/call.ts';
 import { serialize } from '../http/serialize.ts';
@@ -38,7 +38,7 @@ const hexadecimalEnd = /[\da-f]{8}$/i;
 /** The call with an unknown ID in place of the last parameter of its path; undefined if there is none. */
 export function withUnknownId(session: Session, call: Call, seed: number): Call | undefined {
   const name = lastParameter(call.operation.path);
-  const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
+  const parameter = pathParameter(call.operation, name);
   const id = parameter && unknownId(session, parameter.schema, call.path[parameter.name], seed);
   return parameter && id !== undefined ? { ...call, path: { ...call.path, [parameter.name]: id } } : undefined;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Operation } from '../document/operation.ts';
+import { type Operation, pathParameter } from '../document/operation.ts';
 import { responseText } from '../finding/finding.ts';
 import { bodySchemaOf, type Call, type Exchange, isSuccess } from '../http/call.ts';
 import { NotSent } from '../http/gate.ts';
@@ -309,7 +309,7 @@ export class KnownRequests {
   /** A PUT to an unused ID. The ID is also replaced in the body. Returns undefined if no unused ID is known. */
   async putNew(call: Call, label: string): Promise<Call | undefined> {
     const name = lastParameter(call.operation.path) ?? '';
-    const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
+    const parameter = pathParameter(call.operation, name);
     if (parameter === undefined) return undefined;
     // An earlier run with the same seed may have created the first ID.
     for (const turn of [label, `${label} ${randomUUID()}`]) {
@@ -349,7 +349,7 @@ export class KnownRequests {
     const { creator, name } = creatorFor(this.#session.operations, operation, this.#known) ?? {};
     if (creator === undefined || name === undefined) return operation.method === 'DELETE' ? undefined : call;
     const created = await this.again(creator, `for ${operation.id} ${label}`);
-    const parameter = operation.parameters.find((one) => one.in === 'path' && one.name === name);
+    const parameter = pathParameter(operation, name);
     if (created === undefined || parameter === undefined) return undefined;
     const [row = created.call.body] = this.#session.pool.resourcesIn(created.exchange);
     const own = isObject(row) ? identitiesIn({ row, id: idOf(row) }, name) : [];

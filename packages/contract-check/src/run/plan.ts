@@ -1,5 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { addressOf, type Operation } from '../document/operation.ts';
+import { literal } from '../json.ts';
 import { Effects } from './effects.ts';
 import { collectionPath, isPutCreation, itemOf, lastParameter, pathNames } from './names.ts';
 import type { CheckOptions } from './options.ts';
@@ -84,7 +85,7 @@ function isNamedBy(patterns: readonly string[], operation: Operation): boolean {
 }
 
 function patternOf(text: string): RegExp {
-  return new RegExp(`^${text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`, 'i');
+  return new RegExp(`^${literal(text).replaceAll('\\*', '.*')}$`, 'i');
 }
 
 type Known = ReadonlyMap<string, unknown>;

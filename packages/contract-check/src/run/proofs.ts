@@ -1,4 +1,4 @@
-import { extensionOf, type Operation } from '../document/operation.ts';
+import { extensionOf, type Operation, readAt } from '../document/operation.ts';
 import { type Exchange, isSuccess } from '../http/call.ts';
 import { decoded } from '../http/deserialize.ts';
 import { NotSent } from '../http/gate.ts';
@@ -67,7 +67,7 @@ export class Proofs {
     const collection = itemOf(operation.path)?.collection ?? operation.path;
     const reader = operations.find((one) => one.method === 'GET' && itemOf(one.path)?.collection === collection);
     if (reader !== undefined) return isSuccess(await this.#run.read(target, reader));
-    const list = operations.find((one) => one.method === 'GET' && one.path === operation.path);
+    const list = readAt(operations, operation.path);
     if (list === undefined) return false;
     const end = target.lastIndexOf('/');
     const exchange = await this.#run.read(target.slice(0, end), list);

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { CannotRun } from '../cannot-run.ts';
 import type { OpenApiDocument } from '../document/document.ts';
-import { type Operation, operationsOf } from '../document/operation.ts';
+import { type Operation, operationsOf, readAt } from '../document/operation.ts';
 import { shapeOf } from '../document/shape.ts';
 import type { Candidate, Category } from '../finding/finding.ts';
 import { FindingRegistry } from '../finding/merge.ts';
@@ -14,7 +15,7 @@ import { isJson, isObject, remembered } from '../json.ts';
 import { declaredResponseFor, firstOfEach, isNotImplemented, Judge, successIn } from '../judge/judge.ts';
 import { Validators } from '../schema/validators.ts';
 import { Values } from '../schema/values.ts';
-import { miscalculated, misplaced } from './arithmetic.ts';
+import { inconsistent } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
 import { type Changed, Footprint, pathOf } from './footprint.ts';
 import { Identities, type Identity } from './identities.ts';
@@ -25,7 +26,6 @@ import { chosen, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
 import { Proofs } from './proofs.ts';
 import { newState, type OperationState, Reach } from './results.ts';
-import { seedOf } from './seed.ts';
 import { Transport } from './transport.ts';
 
 export interface SendOptions {
@@ -108,8 +108,9 @@ export class Session {
     this.transport.onExchange = (exchange, wire) => this.footprint.note(exchange, wire);
   }
 
+  /** A seed for one purpose. It depends only on the run's seed and the label, so it is independent of other calls. */
   seedFor(label: string): number {
-    return seedOf(this.seed, label);
+    return createHash('sha256').update(`${this.seed} ${label}`).digest().readInt32BE(0);
   }
 
   /** Whether the run ended early. Nothing is sent then. */
@@ -148,7 +149,7 @@ export class Session {
     const target = pathOf(wire);
     if (operation === undefined || this.footprint.isOwn(operation, target)) return;
     if (!['PUT', 'PATCH'].includes(wire.method) && !this.plan.isSetting(operation)) return;
-    const read = this.operations.find(({ method, path }) => method === 'GET' && path === operation.path);
+    const read = readAt(this.operations, operation.path);
     if (read !== undefined) await this.footprint.remember(target, () => this.read(target, read));
   }
 
@@ -237,10 +238,7 @@ export class Session {
   /** Compares a response with its declaration. */
   #judged(exchange: Exchange): Candidate[] {
     const success = successIn(exchange);
-    return [
-      ...this.judge.judge(exchange),
-      ...firstOfEach(success ? [miscalculated, misplaced].flatMap((of) => of(this.document, success)) : []),
-    ];
+    return [...this.judge.judge(exchange), ...firstOfEach(success ? inconsistent(this.document, success) : [])];
   }
 
   /** Confirms candidates by repeating the request. A write is not repeated: a later write confirms it. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Place } from '../document/document.ts';
 import { extensionOf } from '../document/operation.ts';
-import { at, isWithin, type JsonObject, jsonText, remembered, unescapeSegment } from '../json.ts';
+import { at, cut, isWithin, type JsonObject, jsonText, remembered, unescapeSegment } from '../json.ts';
 import { type Candidate, type Kind, sourceOf } from './candidate.ts';
 import { candidatesAt } from './constraints.ts';
 import { hostileAt } from './hostile.ts';
@@ -25,112 +25,96 @@ export interface Variant {
 }
 
 /** Values that violate one constraint each, for every constraint that applies or could apply to the value. */
-export function breaksOf(values: Values, schema: JsonObject, value: unknown, limit?: number): Variant[] {
-  return new Search(values, schema, value, 'break').variants(limit);
-}
+export const breaksOf = (values: Values, schema: JsonObject, value: unknown, limit?: number) =>
+  variantsOf({ values, schema, kind: 'break' }, value, limit);
 
 /** Valid boundary values for every constraint that applies or could apply to the value. */
-export function boundsOf(values: Values, schema: JsonObject, value: unknown): Variant[] {
-  return new Search(values, schema, value, 'bound').variants();
-}
+export const boundsOf = (values: Values, schema: JsonObject, value: unknown) =>
+  variantsOf({ values, schema, kind: 'bound' }, value);
 
 /** Valid values that reveal insufficient input handling. */
-export function hostileOf(values: Values, schema: JsonObject, value: unknown, limit = 500): Variant[] {
-  return new Search(values, schema, value, 'hostile').variants(limit);
+export const hostileOf = (values: Values, schema: JsonObject, value: unknown, limit = 500) =>
+  variantsOf({ values, schema, kind: 'hostile' }, value, limit);
+
+interface Search {
+  readonly values: Values;
+  readonly schema: JsonObject;
+  readonly kind: Kind;
 }
 
-class Search {
-  readonly #values: Values;
-  readonly #schema: JsonObject;
-  readonly #value: unknown;
-  readonly #kind: Kind;
-
-  constructor(values: Values, schema: JsonObject, value: unknown, kind: Kind) {
-    this.#values = values;
-    this.#schema = schema;
-    this.#value = value;
-    this.#kind = kind;
-  }
-
-  /** The variants of every place, each once. */
-  variants(limit = 2000): Variant[] {
-    const found: Variant[] = [];
-    const done = new Map<JsonObject | undefined, Set<string>>();
-    for (const spot of spotsOf(this.#values, this.#schema, this.#value)) {
-      const candidates = this.#kind === 'hostile' ? hostileAt(this.#values, spot) : candidatesAt(this.#values, spot);
-      for (const candidate of candidates) {
-        if (candidate.kind !== this.#kind) continue;
-        const { keyword, source = sourceOf(spot.shape, keyword), detail = '', pointer = spot.pointer } = candidate;
-        const known = remembered(done, source, () => new Set<string>());
-        if (known.size === known.add(`${keyword} ${detail} ${pointer}`).size) continue;
-        const complete = { ...candidate, source, detail, pointer };
-        const variant = this.#kind === 'break' ? this.#invalid(spot, complete) : this.#valid(spot, complete);
-        if (variant !== undefined) found.push(variant);
-        if (found.length >= limit) return found;
-      }
+/** The variants of every place, each once. */
+function variantsOf(search: Search, value: unknown, limit = 2000): Variant[] {
+  const { values, schema, kind } = search;
+  const found: Variant[] = [];
+  const done = new Map<JsonObject | undefined, Set<string>>();
+  for (const spot of spotsOf(values, schema, value)) {
+    const candidates = kind === 'hostile' ? hostileAt(values, spot) : candidatesAt(values, spot);
+    for (const candidate of candidates) {
+      if (candidate.kind !== kind) continue;
+      const { keyword, source = sourceOf(spot.shape, keyword), detail = '', pointer = spot.pointer } = candidate;
+      const known = remembered(done, source, () => new Set<string>());
+      if (known.size === known.add(`${keyword} ${detail} ${pointer}`).size) continue;
+      const complete = { ...candidate, source, detail, pointer };
+      const variant = kind === 'break' ? invalid(search, spot, complete) : valid(search, spot, complete);
+      if (variant !== undefined) found.push(variant);
+      if (found.length >= limit) return found;
     }
-    return found;
   }
+  return found;
+}
 
-  /** The first part that violates the keyword, preferably nothing else, and nothing in another place. */
-  #invalid(spot: Spot, candidate: Complete): Variant | undefined {
-    const { keyword, pointer } = candidate;
-    let second: Variant | undefined;
-    for (const part of Iterator.from(candidate.parts).take(24)) {
-      const breaches = this.#values.validators.tellingBreaches(this.#schema, spot.write(part), 'request');
-      if (breaches.length === 0 || !breaches.every((breach) => isWithin(breach.pointer, pointer))) continue;
-      const keywords = breaches.filter((breach) => breach.pointer === pointer).map((breach) => breach.keyword);
-      if (!indirect.has(keyword) && !keywords.includes(keyword)) continue;
-      const variant = this.#variantOf(spot, candidate, part);
-      if (keywords.every((one) => one === keyword)) return variant;
-      second ??= variant;
-    }
-    return second;
+/** The first part that violates the keyword, preferably nothing else, and nothing in another place. */
+function invalid(search: Search, spot: Spot, candidate: Complete): Variant | undefined {
+  const { keyword, pointer } = candidate;
+  let second: Variant | undefined;
+  for (const part of Iterator.from(candidate.parts).take(24)) {
+    const breaches = search.values.validators.tellingBreaches(search.schema, spot.write(part), 'request');
+    if (breaches.length === 0 || !breaches.every((breach) => isWithin(breach.pointer, pointer))) continue;
+    const keywords = breaches.filter((breach) => breach.pointer === pointer).map((breach) => breach.keyword);
+    if (!indirect.has(keyword) && !keywords.includes(keyword)) continue;
+    const variant = variantOf(search, spot, candidate, part);
+    if (keywords.every((one) => one === keyword)) return variant;
+    second ??= variant;
   }
+  return second;
+}
 
-  /** The first valid part. */
-  #valid(spot: Spot, candidate: Complete): Variant | undefined {
-    const { source } = candidate;
-    const { shape } = spot;
-    const part = Iterator.from(candidate.parts)
-      .take(8)
-      .find((one) => one !== undefined && this.#accepts(spot.write(one)));
-    const sources = source === undefined ? shape.sources : [...shape.sources, source];
-    if (part === undefined || sources.some((one) => extensionOf(one).conditional === true)) return undefined;
-    const isSame = isDeepStrictEqual(part, spot.value);
-    const variant = this.#variantOf(spot, candidate, part);
-    // A property without keywords has the nearest place.
-    const nearest = () => shape.sources.map((one) => this.#values.document.placeOf(one)).find((one) => one);
-    const other = isSame ? this.#otherAt(spot) : spot.whole;
-    const neighbour = candidate.neighbour === undefined ? other : spot.write(candidate.neighbour);
-    return { ...variant, place: variant.place ?? nearest(), neighbour };
-  }
-
-  #accepts(whole: unknown): boolean {
-    return this.#values.accepts(this.#schema, whole);
-  }
-
-  /** The value with another value in this place. */
-  #otherAt({ schemas, name, value, write }: Spot): unknown {
-    return [0, 1, 2]
-      .map((seed) => this.#values.generate(schemas, 'some', seed, name))
-      .filter((part) => !isDeepStrictEqual(part, value))
+/** The first valid part. */
+function valid(search: Search, spot: Spot, candidate: Complete): Variant | undefined {
+  const { values, schema } = search;
+  const { shape, schemas, name, write } = spot;
+  const accepts = (whole: unknown) => values.accepts(schema, whole);
+  const part = Iterator.from(candidate.parts)
+    .take(8)
+    .find((one) => one !== undefined && accepts(write(one)));
+  const sources = candidate.source === undefined ? shape.sources : [...shape.sources, candidate.source];
+  if (part === undefined || sources.some((one) => extensionOf(one).conditional === true)) return undefined;
+  const variant = variantOf(search, spot, candidate, part);
+  // A property without keywords has the nearest place.
+  const nearest = () => shape.sources.map((one) => values.document.placeOf(one)).find((one) => one);
+  const otherHere = () =>
+    [0, 1, 2]
+      .map((seed) => values.generate(schemas, 'some', seed, name))
+      .filter((one) => !isDeepStrictEqual(one, spot.value))
       .map(write)
-      .find((whole) => this.#accepts(whole));
-  }
+      .find(accepts);
+  const other = isDeepStrictEqual(part, spot.value) ? otherHere() : spot.whole;
+  const neighbour = candidate.neighbour === undefined ? other : write(candidate.neighbour);
+  return { ...variant, place: variant.place ?? nearest(), neighbour };
+}
 
-  #variantOf(spot: Spot, { keyword, detail, pointer, source, place }: Complete, part: unknown): Variant {
-    const value = spot.write(part);
-    const limit = shortened(source?.[keyword]);
-    const why = `${keyword}${limit === 'nothing' || limit.endsWith('…') ? '' : ` ${limit}`}`;
-    const own = at(value, pointer);
-    const note = `${subjectOf(pointer)} ${described(own, keyword)}, ${
-      this.#kind === 'break' ? `which violates ${why}` : own === undefined ? 'and is not required' : `as ${why} allows`
-    }`;
-    const declared =
-      source && this.#values.document.placeOf(source, source[keyword] === undefined ? undefined : keyword);
-    return { keyword, detail, pointer, place: place ?? declared, value, note };
-  }
+/** The value with a part that was found to fit a candidate. */
+function variantOf({ values, kind }: Search, spot: Spot, candidate: Complete, part: unknown): Variant {
+  const { keyword, detail, pointer, source, place } = candidate;
+  const value = spot.write(part);
+  const limit = shortened(source?.[keyword]);
+  const why = `${keyword}${limit === 'nothing' || limit.endsWith('…') ? '' : ` ${limit}`}`;
+  const own = at(value, pointer);
+  const note = `${subjectOf(pointer)} ${described(own, keyword)}, ${
+    kind === 'break' ? `which violates ${why}` : own === undefined ? 'and is not required' : `as ${why} allows`
+  }`;
+  const declared = source && values.document.placeOf(source, source[keyword] === undefined ? undefined : keyword);
+  return { keyword, detail, pointer, place: place ?? declared, value, note };
 }
 
 type Complete = Candidate & Pick<Variant, 'detail' | 'pointer'>;
@@ -154,7 +138,4 @@ function described(part: unknown, keyword: string): string {
   return `has ${count} ${{ Items: 'items', Properties: 'properties' }[unit ?? ''] ?? 'characters'}`;
 }
 
-function shortened(part: unknown): string {
-  const text = jsonText(part) ?? 'nothing';
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
-}
+const shortened = (part: unknown) => cut(jsonText(part) ?? 'nothing', 60);
