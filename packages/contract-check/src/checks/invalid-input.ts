@@ -73,7 +73,10 @@ export async function checkInvalidInput(
       first ??= accepted;
       if (accepted !== undefined)
         yield {
-          ...{ check: `reject-${keyword}`, operation, about: at, place },
+          check: `reject-${keyword}`,
+          operation,
+          about: at,
+          place,
           title: `${at}: ${note}, but the request is accepted`,
           expected: `a declared 4xx, because the contract has ${keyword}`,
           actual: responseText(accepted),

@@ -52,9 +52,11 @@ export async function* removed(harness: ResourceHarness, label: string): Differe
   if (!isGone(after)) return;
   if (filter !== undefined && !/archived/i.test(filter.name)) {
     const hidden = (about: string, actual: string, there: Exchange) => {
-      const { node } = filter;
+      const expected = `the resource with ${about}`;
       return differ('deleted-hidden', read, about, {
-        ...{ expected: `the resource with ${about}`, actual, node },
+        expected,
+        actual,
+        node: filter.node,
         exchanges: [response, there],
       });
     };

@@ -52,7 +52,9 @@ export async function* selection({ context, operation, known }: Subject, paramet
   let plain = await look([]);
   const differs = (words: readonly string[], actual: string, { exchange }: Look) =>
     differ('selection-ignored', operation, name, {
-      ...{ expected: `${name}=${words.join(',')} decides`, actual, node },
+      expected: `${name}=${words.join(',')} decides`,
+      actual,
+      node,
       exchanges: [plain.exchange, exchange],
     });
   const without = (words: readonly string[]) => `without ${words.join(', ')}`;
