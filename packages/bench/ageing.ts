@@ -1,11 +1,13 @@
 /** Measures figures of the ledger: receivables and work by age as of a past day, months, and the number of entries; see README.md beside this file. */
-import { millisecondsOf } from '@financial-automation/server/contract/durations';
+import {
+  type AggregateRequest,
+  aggregateReader,
+  anyPageReader,
+  millisecondsOf,
+} from '@financial-automation/server/bench';
+import { runOn } from '@financial-automation/server/machine';
 import { ledgerEntry } from '@financial-automation/server/modules/billing';
-import type { Session } from '@financial-automation/server/platform/store/session';
-import { aggregateReader } from '@financial-automation/server/query/aggregate';
-import type { AggregateRequest } from '@financial-automation/server/query/aggregate-request';
-import { anyPageReader } from '@financial-automation/server/query/read';
-import { runOn } from '@financial-automation/server/test/postgres-server';
+import type { Session } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import { inTurns, median } from './figures.ts';

@@ -2,13 +2,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { millisecondsOf } from '@financial-automation/server/contract/durations';
+import {
+  type AggregateRequest,
+  aggregateReader,
+  anyPageReader,
+  millisecondsOf,
+  type StoreOptions,
+} from '@financial-automation/server/bench';
+import { runOn } from '@financial-automation/server/machine';
 import { timeEntry } from '@financial-automation/server/modules/time';
-import type { StoreOptions } from '@financial-automation/server/platform/store/store';
-import { aggregateReader } from '@financial-automation/server/query/aggregate';
-import type { AggregateRequest } from '@financial-automation/server/query/aggregate-request';
-import { anyPageReader } from '@financial-automation/server/query/read';
-import { runOn } from '@financial-automation/server/test/postgres-server';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import { inTurns, median, ratiosOf } from './figures.ts';

@@ -2,11 +2,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import { DeliveryAddresses, eventsRecorded } from '@financial-automation/server/bench';
+import { selfSigned } from '@financial-automation/server/machine';
 import { startDelivery } from '@financial-automation/server/modules/events';
-import { DeliveryAddresses } from '@financial-automation/server/platform/addresses';
-import { newId } from '@financial-automation/server/platform/store/new-id';
-import { eventsRecorded } from '@financial-automation/server/platform/store/trace';
-import { selfSigned } from '@financial-automation/server/test/certificate';
+import { newId } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 import { Pool } from 'undici';
 import { readOptions } from '../../scripts/options.ts';

@@ -3,11 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDemoTenants } from '@financial-automation/demo-data/profiles/make-demo-tenants';
 import { isProfile } from '@financial-automation/demo-data/profiles/profile';
-import { readConfig } from '@financial-automation/server/app/read-config';
-import { onDatabase } from '@financial-automation/server/operator/run-commands';
-import { tenantNamed } from '@financial-automation/server/operator/tenants';
-import type { Vault } from '@financial-automation/server/platform/auth/vault';
-import type { Store } from '@financial-automation/server/platform/store/store';
+import type { Vault } from '@financial-automation/server/bench';
+import { onDatabase, readConfig, type Store, tenantNamed } from '@financial-automation/server/service';
 import { createDatabase, openService, settings } from './service.ts';
 
 /** A tenant whose rows are read by those who hold all roles. */

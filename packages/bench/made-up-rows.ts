@@ -2,8 +2,8 @@
  * Rows of large tenants, written to their tables without the rules of the service, which would take minutes or hours for as many. IDs
  * and names depend on the number of the row, so each run reads the same rows.
  */
-import { isMarked } from '@financial-automation/server/app/mark-pages';
-import type { Store } from '@financial-automation/server/platform/store/store';
+import { isMarked } from '@financial-automation/server/bench';
+import type { Store } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 
 /** Adds clients, contacts and their links. @returns the ID of a client */

@@ -1,7 +1,7 @@
 /** Measures the overhead of a request; see README.md beside this file. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { runOn } from '@financial-automation/server/test/postgres-server';
+import { runOn } from '@financial-automation/server/machine';
 import { Pool } from 'undici';
 import { readOptions } from '../../scripts/options.ts';
 import { compareWithLast, type Measured, printTable, type Rounds } from './ratios.ts';

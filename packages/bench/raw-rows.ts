@@ -1,5 +1,5 @@
-import type { Store } from '@financial-automation/server/platform/store/store';
-import { runOn } from '@financial-automation/server/test/postgres-server';
+import { runOn } from '@financial-automation/server/machine';
+import type { Store } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,13 +1,18 @@
 /** Measures every list, search and by-ID read of a large firm beside SQL that reads the bare rows; see README.md beside this file. */
-import { contract, schemaOf } from '@financial-automation/server/contract/contract';
-import { propertiesOf } from '@financial-automation/server/contract/fields';
-import type { AnyEntity } from '@financial-automation/server/entity/entity';
-import { allEntities } from '@financial-automation/server/entity/registry';
-import type { Session } from '@financial-automation/server/platform/store/session';
-import { orderClause, orderKeys } from '@financial-automation/server/query/order';
-import type { PageRequest } from '@financial-automation/server/query/page';
-import { anyPageReader, findById } from '@financial-automation/server/query/read';
-import { conditionOf } from '@financial-automation/server/query/where';
+import {
+  type AnyEntity,
+  allEntities,
+  anyPageReader,
+  conditionOf,
+  contract,
+  findById,
+  orderClause,
+  orderKeys,
+  type PageRequest,
+  propertiesOf,
+  schemaOf,
+} from '@financial-automation/server/bench';
+import type { Session } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import { inTurns, quantile } from './figures.ts';

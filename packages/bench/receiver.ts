@@ -1,6 +1,6 @@
 /** A process that receives events over HTTPS, and reports to its parent when they arrived. */
 import { createServer } from 'node:https';
-import { portOf } from '@financial-automation/server/test/free-port';
+import { portOf } from '@financial-automation/server/tools';
 
 /** What has arrived when as much has arrived as the parent waits for. */
 export interface Arrivals {

@@ -7,20 +7,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readConfig } from '@financial-automation/server/app/read-config';
-import { createService, type Service } from '@financial-automation/server/entity/service';
-import { createApiKey } from '@financial-automation/server/operator/api-keys';
-import { createTenant } from '@financial-automation/server/operator/tenants';
-import type { Tenant } from '@financial-automation/server/platform/auth/caller';
-import { openStore, type StoreOptions } from '@financial-automation/server/platform/store/store';
-import { ensureBundle } from '@financial-automation/server/scripts/bundle';
-import { freePort } from '@financial-automation/server/test/free-port';
-import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
-import { findServer } from '@financial-automation/server/test/postgres-setup';
-import { serveFlags } from '@financial-automation/server/test/serve-flags';
+import { createService, openStore, type StoreOptions } from '@financial-automation/server/bench';
+import {
+  databaseUrl,
+  dropDatabase,
+  ensureBundle,
+  findServer,
+  runOn,
+  serveFlags,
+} from '@financial-automation/server/machine';
+import {
+  createApiKey,
+  createTenant,
+  readConfig,
+  type Service,
+  type Tenant,
+} from '@financial-automation/server/service';
+import { freePort } from '@financial-automation/server/tools';
 import { pino } from 'pino';
 // Entities refer to each other, so all of them must be defined.
-import '@financial-automation/server/app/handlers';
 
 /** Creates a database for a measurement, which is dropped at the end. */
 export async function createDatabase(name: string): Promise<AsyncDisposable & { readonly url: string }> {

@@ -1,13 +1,16 @@
 /** One stack as a process: it serves on a free port, and sends its parent the port and the CPU time that it has used. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Directory } from '@financial-automation/server/admission/directory';
-import { createApp } from '@financial-automation/server/app/app';
-import { readConfig } from '@financial-automation/server/app/read-config';
-import { createService, type Service } from '@financial-automation/server/entity/service';
-import { openStore, type Session } from '@financial-automation/server/platform/store/store';
-import { withReads } from '@financial-automation/server/test/with-reads';
-import { messages } from '@financial-automation/server/wire/messages';
+import {
+  createApp,
+  createService,
+  Directory,
+  messages,
+  openStore,
+  type Session,
+} from '@financial-automation/server/bench';
+import { readConfig, type Service } from '@financial-automation/server/service';
+import { withReads } from '@financial-automation/server/tools';
 import { pino } from 'pino';
 import { documentedValidator } from './stacks/documented.ts';
 import { bareExpress } from './stacks/express.ts';

@@ -1,8 +1,8 @@
 /** A firm whose calls are measured: one user prepares, the other approves. */
 import { createServer } from 'node:http';
-import { createApp } from '@financial-automation/server/app/app';
-import type { Store } from '@financial-automation/server/platform/store/store';
-import { portOf } from '@financial-automation/server/test/free-port';
+import { createApp } from '@financial-automation/server/bench';
+import type { Store } from '@financial-automation/server/service';
+import { portOf } from '@financial-automation/server/tools';
 import { addTenant, addUser, json, openService, tokenOf } from './service.ts';
 
 /** Prepares rows, and returns the call that is measured. */

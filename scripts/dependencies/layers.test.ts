@@ -96,7 +96,7 @@ test('packages import each other by their names', async () => {
   const found = importsByPath({
     modules: [
       file('bench/main', '../server/src/app/app.ts'),
-      file('bench/stack', '@financial-automation/server/app/app'),
+      file('bench/stack', '@financial-automation/server/service'),
       file('server/src/main/main', '../app/app.ts'),
     ] as ICruiseResult['modules'],
   });

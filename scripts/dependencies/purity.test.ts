@@ -24,3 +24,7 @@ test('files without plans, tests and the parts of plans are not restricted', () 
   expect(found(`${billing}post-draft.test.ts`, 'randomBytes(24)')).toEqual([]);
   expect(found('packages/server/src/entity/new-keys.ts', 'newId()')).toEqual([]);
 });
+
+test('what a file passes on is not used by it', () => {
+  expect(found(`${billing}face.ts`, "export { newId } from '../new-id.ts';")).toEqual([]);
+});

@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { allOperations, bundleFiles, type Operation } from '@financial-automation/server/contract/contract';
-import { authorize } from '@financial-automation/server/contract/roles';
-import type { Context } from '@financial-automation/server/entity/context';
-import type { Service } from '@financial-automation/server/entity/service';
+import {
+  allOperations,
+  authorize,
+  bundleFiles,
+  type Context,
+  type Operation,
+} from '@financial-automation/server/bench';
+import type { Service } from '@financial-automation/server/service';
 import express, { type Express, type Request } from 'express';
 import * as openApiValidator from 'express-openapi-validator';
 import { addRoutes } from './express.ts';

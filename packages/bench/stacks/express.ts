@@ -1,6 +1,5 @@
-import { allOperations } from '@financial-automation/server/contract/contract';
-import type { Context } from '@financial-automation/server/entity/context';
-import type { Service } from '@financial-automation/server/entity/service';
+import { allOperations, type Context } from '@financial-automation/server/bench';
+import type { Service } from '@financial-automation/server/service';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { failureOf, handle, type OpenCall, openCall, pattern, signInTo } from './shared.ts';
 

@@ -1,9 +1,14 @@
 import type { RequestListener } from 'node:http';
-import { allOperations, contract, type Operation, type Schema } from '@financial-automation/server/contract/contract';
-import { referred } from '@financial-automation/server/contract/parameters';
-import { authorize } from '@financial-automation/server/contract/roles';
-import type { Context } from '@financial-automation/server/entity/context';
-import type { Service } from '@financial-automation/server/entity/service';
+import {
+  allOperations,
+  authorize,
+  type Context,
+  contract,
+  type Operation,
+  referred,
+  type Schema,
+} from '@financial-automation/server/bench';
+import type { Service } from '@financial-automation/server/service';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { fastify } from 'fastify';

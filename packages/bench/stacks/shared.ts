@@ -1,11 +1,15 @@
-import { toRejection } from '@financial-automation/server/app/failure';
-import { type AnyHandler, handlers } from '@financial-automation/server/app/handlers';
-import { signIn } from '@financial-automation/server/app/sign-in';
-import type { Operation } from '@financial-automation/server/contract/contract';
-import { problemDocument } from '@financial-automation/server/contract/problem';
-import type { Context, PublicContext as OpenCall } from '@financial-automation/server/entity/context';
-import type { Service } from '@financial-automation/server/entity/service';
-import { newRequestId } from '@financial-automation/server/wire/request-id';
+import {
+  type AnyHandler,
+  type Context,
+  handlers,
+  newRequestId,
+  type PublicContext as OpenCall,
+  type Operation,
+  problemDocument,
+  signIn,
+  toRejection,
+} from '@financial-automation/server/bench';
+import type { Service } from '@financial-automation/server/service';
 
 export type { OpenCall };
 

@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { createApiKey } from '@financial-automation/server/operator/api-keys';
-import { createTenant } from '@financial-automation/server/operator/tenants';
-import { serveForFile } from '@financial-automation/server/test/serve';
+import { createApiKey, createTenant } from '@financial-automation/server/service';
+import { serveForFile } from '@financial-automation/server/testing';
 import { afterAll } from 'vitest';
 import { type Client, createClient } from '../../client/src/index.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { access, mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '@financial-automation/server/test/free-port';
+import { freePort } from '@financial-automation/server/tools';
 
 /** @param packages names with versions */
 export async function install(folder: string, packages: readonly string[]): Promise<void> {

@@ -1,6 +1,3 @@
-import type { Plan } from '@financial-automation/server/entity/plan';
-import type { RowInput } from '@financial-automation/server/entity/row';
-import type { Service } from '@financial-automation/server/entity/service';
 import {
   createLink,
   draftInvoice,
@@ -14,11 +11,16 @@ import {
 } from '@financial-automation/server/modules/billing';
 import { job } from '@financial-automation/server/modules/projects';
 import { wipEntry } from '@financial-automation/server/modules/time';
-import { asOperator } from '@financial-automation/server/operator/tenants';
-import type { Tenant } from '@financial-automation/server/platform/auth/caller';
-import { parseDecimal } from '@financial-automation/server/platform/decimal';
-import { newId } from '@financial-automation/server/platform/store/new-id';
-import type { Transaction } from '@financial-automation/server/platform/store/store';
+import {
+  asOperator,
+  newId,
+  type Plan,
+  parseDecimal,
+  type RowInput,
+  type Service,
+  type Tenant,
+  type Transaction,
+} from '@financial-automation/server/service';
 import { sql } from 'kysely';
 import { storyId } from './story-id.ts';
 import type { Work } from './work.ts';

@@ -1,4 +1,4 @@
-import { prepareProcess, runProgram } from '@financial-automation/server/main/command-line';
+import { prepareProcess, runProgram } from '@financial-automation/server/program';
 
 prepareProcess();
 const { program } = await import('./program.ts');

@@ -1,6 +1,4 @@
-import { ensureApiUser } from '@financial-automation/server/admission/create-key';
-import type { Service } from '@financial-automation/server/entity/service';
-import { asOperator, tenantNamed } from '@financial-automation/server/operator/tenants';
+import { asOperator, ensureApiUser, type Service, tenantNamed } from '@financial-automation/server/service';
 import { seedBilling } from './billing.ts';
 import { seedEngagements } from './engagements.ts';
 import { planFirm } from './firm.ts';

@@ -1,9 +1,13 @@
-import type { Service } from '@financial-automation/server/entity/service';
-import { serve } from '@financial-automation/server/main/main';
-import { createApiKey, signApiKeyAgain } from '@financial-automation/server/operator/api-keys';
-import { setTenantSetting } from '@financial-automation/server/operator/tenant-settings';
-import { createTenant, tenantNamed } from '@financial-automation/server/operator/tenants';
-import { pasteable } from '@financial-automation/server/platform/operator-command';
+import {
+  createApiKey,
+  createTenant,
+  pasteable,
+  type Service,
+  serve,
+  setTenantSetting,
+  signApiKeyAgain,
+  tenantNamed,
+} from '@financial-automation/server/service';
 import { seedDemoData } from './demo-data.ts';
 import { isLoaded, loadProfile } from './profiles/load-profile.ts';
 import { LoadOfOtherVersion } from './profiles/write-firm.ts';

@@ -1,5 +1,3 @@
-import type { Plan } from '@financial-automation/server/entity/plan';
-import type { Service } from '@financial-automation/server/entity/service';
 import {
   engagement,
   type NewEngagement,
@@ -9,9 +7,13 @@ import {
   writeLetters,
 } from '@financial-automation/server/modules/engagements';
 import { addFile } from '@financial-automation/server/modules/files';
-import { asOperator } from '@financial-automation/server/operator/tenants';
-import type { Tenant } from '@financial-automation/server/platform/auth/caller';
-import type { StoredContent } from '@financial-automation/server/platform/storage/storage';
+import {
+  asOperator,
+  type Plan,
+  type Service,
+  type StoredContent,
+  type Tenant,
+} from '@financial-automation/server/service';
 import { sql } from 'kysely';
 import { storyId } from './story-id.ts';
 import type { Work } from './work.ts';

@@ -1,5 +1,3 @@
-import type { Plan } from '@financial-automation/server/entity/plan';
-import type { RowInput } from '@financial-automation/server/entity/row';
 import { glMapping } from '@financial-automation/server/modules/billing';
 import { client, clientGroup } from '@financial-automation/server/modules/clients';
 import { contact, contactClient, contactInfo } from '@financial-automation/server/modules/contacts';
@@ -14,6 +12,7 @@ import {
   taxRegion,
 } from '@financial-automation/server/modules/reference';
 import { staff, staffType } from '@financial-automation/server/modules/staff';
+import type { Plan, RowInput } from '@financial-automation/server/service';
 import { storyId } from './story-id.ts';
 import { planJobs, type Work } from './work.ts';
 

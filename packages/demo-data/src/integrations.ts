@@ -1,4 +1,3 @@
-import type { Service } from '@financial-automation/server/entity/service';
 import { writeRecord } from '@financial-automation/server/modules/bulk';
 import { eventSubscription } from '@financial-automation/server/modules/events';
 import {
@@ -7,9 +6,7 @@ import {
   recordTypesForWriting,
   startRecordBatch,
 } from '@financial-automation/server/modules/records';
-import { asOperator } from '@financial-automation/server/operator/tenants';
-import type { Tenant } from '@financial-automation/server/platform/auth/caller';
-import type { Transaction } from '@financial-automation/server/platform/store/store';
+import { asOperator, type Service, type Tenant, type Transaction } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 import { storyId } from './story-id.ts';
 

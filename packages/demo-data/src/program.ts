@@ -1,4 +1,3 @@
-import { readConfig } from '@financial-automation/server/app/read-config';
 import { Command } from 'commander';
 import { isProfile, profiles } from './profiles/profile.ts';
 
@@ -24,6 +23,7 @@ program
   .option('--today <date>', 'day on which the three years end, not after the current day, which is the default')
   .action(async ({ profile, tenant: name, today }: { profile: string; tenant?: string; today?: string }) => {
     if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
+    const { onDatabase, readConfig } = await import('@financial-automation/server/service');
     const config = readConfig({ MIGRATE_AT_START: 'on', ...process.env });
     const options = {
       profile,
@@ -32,6 +32,5 @@ program
       log: console.log,
     };
     const { createDemoTenants } = await import('./profiles/make-demo-tenants.ts');
-    const { onDatabase } = await import('@financial-automation/server/operator/run-commands');
     await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }));
   });

@@ -1,8 +1,7 @@
-import type { Plan } from '@financial-automation/server/entity/plan';
-import type { RowInput } from '@financial-automation/server/entity/row';
 import { job, jobTemplate, staffJobAssignment, task, taskType } from '@financial-automation/server/modules/projects';
 import { expenseCode, nonWorkCode, workCode } from '@financial-automation/server/modules/reference';
 import { expenseEntry, timeEntry } from '@financial-automation/server/modules/time';
+import type { Plan, RowInput } from '@financial-automation/server/service';
 import { storyId } from './story-id.ts';
 
 /** The rows that the entries of the firm refer to. */

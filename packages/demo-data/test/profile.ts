@@ -1,4 +1,4 @@
-import type { Session } from '@financial-automation/server/platform/store/session';
+import type { Session } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 
 /** A figure of the loaded data, and between which values it is. */

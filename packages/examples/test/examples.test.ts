@@ -8,9 +8,8 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { createDemoTenant, demoKey } from '@financial-automation/demo-data/demo';
-import { freePort } from '@financial-automation/server/test/free-port';
-import { serveForFile } from '@financial-automation/server/test/serve';
-import { pay } from '@financial-automation/server/test/workflow-partners';
+import { pay, serveForFile } from '@financial-automation/server/testing';
+import { freePort } from '@financial-automation/server/tools';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, orThrow } from '../../client/src/index.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createDemoTenant, demoKey } from '@financial-automation/demo-data/demo';
-import { serveForFile } from '@financial-automation/server/test/serve';
+import { serveForFile } from '@financial-automation/server/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fileOf, outputs } from './ten-lines.ts';
 

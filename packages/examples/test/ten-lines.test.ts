@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createDemoTenant, demoKey } from '@financial-automation/demo-data/demo';
-import { serveForFile } from '@financial-automation/server/test/serve';
+import { serveForFile } from '@financial-automation/server/testing';
 import { beforeAll, expect, it } from 'vitest';
 import { fileOf, linesOf, outputs } from './ten-lines.ts';
 

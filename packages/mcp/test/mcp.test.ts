@@ -5,9 +5,8 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createApiKey } from '@financial-automation/server/operator/api-keys';
-import { createTenant } from '@financial-automation/server/operator/tenants';
-import { serveForFile } from '@financial-automation/server/test/serve';
+import { createApiKey, createTenant } from '@financial-automation/server/service';
+import { serveForFile } from '@financial-automation/server/testing';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-import { createDataDir } from '@financial-automation/server/test/database';
+import { createDataDir } from '@financial-automation/server/testing';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { sampleOf } from '../sample.ts';
 import { expectCaught } from './expect-caught.ts';

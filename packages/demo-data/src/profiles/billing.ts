@@ -1,7 +1,12 @@
-import type { Plan } from '@financial-automation/server/entity/plan';
-import { entityNamed } from '@financial-automation/server/entity/registry';
-import type { Row, RowInput } from '@financial-automation/server/entity/row';
-import { type Decimal, parseDecimal, sum } from '@financial-automation/server/platform/decimal';
+import {
+  type Decimal,
+  entityNamed,
+  type Plan,
+  parseDecimal,
+  type Row,
+  type RowInput,
+  sum,
+} from '@financial-automation/server/service';
 import { dateText, isWeekday, startOfPeriod } from './calendar.ts';
 import type { Firm } from './firm.ts';
 import type { JobSeed } from './jobs.ts';

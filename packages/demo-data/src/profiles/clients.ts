@@ -1,4 +1,4 @@
-import { entityNamed } from '@financial-automation/server/entity/registry';
+import { entityNamed } from '@financial-automation/server/service';
 import { instantAt, instantText, type Span } from './calendar.ts';
 import {
   awkwardNames,

@@ -1,5 +1,5 @@
-import { entityNamed } from '@financial-automation/server/entity/registry';
 import { planEngagement } from '@financial-automation/server/modules/engagements';
+import { entityNamed } from '@financial-automation/server/service';
 import { dateText, monthOf, type Span, yearOf } from './calendar.ts';
 import { type ClientSeed, signerOf } from './clients.ts';
 import type { Person } from './people.ts';

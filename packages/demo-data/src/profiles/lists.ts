@@ -1,5 +1,4 @@
-import { entityNamed } from '@financial-automation/server/entity/registry';
-import type { EntityType, RowInput } from '@financial-automation/server/entity/row';
+import { type EntityType, entityNamed, type RowInput } from '@financial-automation/server/service';
 import { industries, regions } from './names.ts';
 import { ranks } from './people.ts';
 import { leaveCodes, nonWorkCodes, serviceLines, steps, taskTypes, templates, workCodes } from './practice.ts';

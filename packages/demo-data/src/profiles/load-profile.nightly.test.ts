@@ -1,7 +1,5 @@
-import { checkBooks } from '@financial-automation/server/operator/books';
-import type { Tenant } from '@financial-automation/server/platform/auth/caller';
-import { testDatabase } from '@financial-automation/server/test/database';
-import { testService } from '@financial-automation/server/test/service';
+import { checkBooks, type Tenant } from '@financial-automation/server/service';
+import { testDatabase, testService } from '@financial-automation/server/testing';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { differing, missingStates } from '../../test/profile.ts';

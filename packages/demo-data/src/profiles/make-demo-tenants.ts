@@ -1,5 +1,4 @@
-import type { Operator } from '@financial-automation/server/operator/operator';
-import { createTenant } from '@financial-automation/server/operator/tenants';
+import { createTenant, type Operator } from '@financial-automation/server/service';
 import { loadProfile } from './load-profile.ts';
 import { besides, type ProfileName } from './profile.ts';
 

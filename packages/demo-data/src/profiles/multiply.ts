@@ -1,5 +1,5 @@
 import { differencesOf, findBreaches } from '@financial-automation/server/modules/billing';
-import type { Store, Transaction } from '@financial-automation/server/platform/store/store';
+import type { Store, Transaction } from '@financial-automation/server/service';
 import { type RawBuilder, sql } from 'kysely';
 import { businessName, personName } from './names.ts';
 import type { Profile, Size } from './profile.ts';

@@ -1,4 +1,4 @@
-import { entityNamed } from '@financial-automation/server/entity/registry';
+import { entityNamed } from '@financial-automation/server/service';
 import { dateText, type Span, yearOf } from './calendar.ts';
 import { personName } from './names.ts';
 import { idOf, type Step, stepsFor } from './step.ts';

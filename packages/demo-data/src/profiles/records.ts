@@ -1,9 +1,8 @@
-import { entityNamed } from '@financial-automation/server/entity/registry';
 import { writeRecord } from '@financial-automation/server/modules/bulk';
 import { addFile } from '@financial-automation/server/modules/files';
 import type { CustomFieldInput } from '@financial-automation/server/modules/records';
 import { readFields, recordTypesForWriting } from '@financial-automation/server/modules/records';
-import type { StoredContent } from '@financial-automation/server/platform/storage/storage';
+import { entityNamed, type StoredContent } from '@financial-automation/server/service';
 import { dateText } from './calendar.ts';
 import { signerOf } from './clients.ts';
 import type { Firm } from './firm.ts';

@@ -1,5 +1,4 @@
-import type { Plan } from '@financial-automation/server/entity/plan';
-import type { UnitOfWork } from '@financial-automation/server/entity/unit-of-work';
+import type { Plan, UnitOfWork } from '@financial-automation/server/service';
 import { dayNumber, instantAt } from './calendar.ts';
 
 /** One transaction of the load. Its operation is one that the state machines of the contract allow the changes to. */

@@ -1,4 +1,4 @@
-import { entityNamed } from '@financial-automation/server/entity/registry';
+import { entityNamed } from '@financial-automation/server/service';
 import { dateText, isWeekday, monthOf } from './calendar.ts';
 import type { Firm } from './firm.ts';
 import { hoursADay, type JobSeed, taskId, taskOn } from './jobs.ts';

@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { asOperator, type Operator, type Tenant, type Transaction } from '@financial-automation/server/service';
 import { sql } from 'kysely';
-import '@financial-automation/server/app/handlers';
-import type { Operator } from '@financial-automation/server/operator/operator';
-import { asOperator } from '@financial-automation/server/operator/tenants';
-import type { Tenant } from '@financial-automation/server/platform/auth/caller';
-import type { Transaction } from '@financial-automation/server/platform/store/store';
 import { billingSteps } from './billing.ts';
 import type { Span } from './calendar.ts';
 import { clientSteps, partingSteps } from './clients.ts';
