@@ -2,6 +2,7 @@
 /** `fa-bridge`. Exits with 1 if something of a file could not be done, with 2 if the command could not run. */
 import { Command, CommanderError } from 'commander';
 import { isProblem, ProblemError } from '../../client/src/index.ts';
+import { addBank } from './commands/bank-command.ts';
 import { addImport } from './commands/import-command.ts';
 import { BridgeError } from './errors.ts';
 
@@ -23,6 +24,7 @@ const stop = new AbortController();
 const onInterrupt = () => stop.abort(new BridgeError('Interrupted.'));
 process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt);
 
+addBank(program, stop.signal);
 addImport(program, stop.signal);
 try {
   await program.parseAsync();

@@ -16,6 +16,14 @@ interface Options extends FileOptions {
 }
 
 const known: Readonly<Record<string, Form>> = forms;
+const fieldsOf = {
+  clients: recordPlans.clients.fields,
+  jobs: recordPlans.jobs.fields,
+  staff: recordPlans.staff.fields,
+  time: recordPlans.time.fields,
+  invoices: recordPlans.invoices.fields,
+  payments: recordPlans.payments.fields,
+} satisfies Record<RecordKind, readonly string[]>;
 const mapped = 'mapped';
 const days = ['due-date', 'invoice-date', 'none'];
 
@@ -68,7 +76,7 @@ async function formOf(name: string, { mapping }: Options): Promise<Form> {
       throw new BridgeError(
         'Add --mapping with a file that describes the columns. “fa-bridge mapping clients” prints one to edit.',
       );
-    return readMapping(mapping, (kind) => recordPlans[kind].fields);
+    return readMapping(mapping, fieldsOf);
   }
   const form = known[name];
   if (form === undefined)

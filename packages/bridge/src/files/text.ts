@@ -37,6 +37,19 @@ export async function* readText(path: string, encoding?: string): AsyncGenerator
   yield decode();
 }
 
+/** Reads a whole file of at most `maxBytes`. */
+export async function readWholeText(path: string, maxBytes: number, encoding?: string): Promise<string> {
+  const parts: string[] = [];
+  let length = 0;
+  for await (const part of readText(path, encoding)) {
+    length += part.length;
+    if (length > maxBytes)
+      throw new BridgeError(`${basename(path)} is larger than ${maxBytes / 1_000_000} MB. Split it.`);
+    parts.push(part);
+  }
+  return parts.join('');
+}
+
 async function firstBytes(path: string): Promise<Uint8Array> {
   try {
     await using file = await open(path);

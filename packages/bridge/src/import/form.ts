@@ -5,8 +5,8 @@ import { BridgeError } from '../errors.ts';
 export const recordKinds = ['clients', 'jobs', 'staff', 'time', 'invoices', 'payments'] as const;
 export type RecordKind = (typeof recordKinds)[number];
 
-export interface Form {
-  readonly records: RecordKind;
+export interface Form<Kind extends string = RecordKind> {
+  readonly records: Kind;
   /** System that the file comes from, part of the key of each record. */
   readonly system: string;
   /** Names that the column of a field can have. */
@@ -22,10 +22,13 @@ export interface Form {
 /**
  * Reads a mapping: JSON with `records`, `system`, `columns`, and optionally `values` and `constants`.
  *
- * @param fields what the records have
+ * @param fieldsOf the fields of each kind of records
  * @throws BridgeError with what to correct
  */
-export async function readMapping(path: string, fields: (kind: RecordKind) => readonly string[]): Promise<Form> {
+export async function readMapping<Kind extends string>(
+  path: string,
+  fieldsOf: Readonly<Record<Kind, readonly string[]>>,
+): Promise<Form<Kind>> {
   const content = await readFile(path, 'utf8').catch((error) => {
     throw new BridgeError(`${path} cannot be read: ${error.message}`);
   });
@@ -43,8 +46,10 @@ export async function readMapping(path: string, fields: (kind: RecordKind) => re
   );
   if (unknown !== undefined)
     throw fault(`“${unknown}” is unknown. A mapping has records, system, columns, values and constants.`);
-  const records = recordKinds.find((one) => one === kind);
-  if (records === undefined) throw fault(`“records” must be one of ${recordKinds.join(', ')}.`);
+  const kinds = Object.keys(fieldsOf);
+  if (!isKeyOf(fieldsOf, kind))
+    throw fault(`“records” must be ${kinds.length === 1 ? kinds[0] : `one of ${kinds.join(', ')}`}.`);
+  const records = kind;
   if (typeof system !== 'string' || !/^[a-z0-9-]{1,30}$/.test(system))
     throw fault(
       '“system” must be a short name of the system that the file comes from, of small letters, digits and hyphens.',
@@ -60,11 +65,15 @@ export async function readMapping(path: string, fields: (kind: RecordKind) => re
     throw fault('“constants” must have a text for each field.');
   if (!isTable<Record<string, string>>(values, (one) => isTable(one, (text) => typeof text === 'string')))
     throw fault('“values” must have an object for each field, such as { "status": { "Live": "ACTIVE" } }.');
-  const known = fields(records);
+  const known = fieldsOf[records];
   for (const name of [columns, values, constants].flatMap((one) => Object.keys(one)))
     if (!known.includes(name)) throw fault(`${records} have no field “${name}”. They have ${known.join(', ')}.`);
   const lists = Object.entries(columns).map(([field, names]) => [field, [names].flat()]);
   return { records, system, columns: Object.fromEntries(lists), values, constants };
+}
+
+function isKeyOf<Key extends string>(table: Readonly<Record<Key, unknown>>, key: unknown): key is Key {
+  return typeof key === 'string' && Object.hasOwn(table, key);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

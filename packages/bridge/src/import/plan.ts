@@ -53,7 +53,7 @@ export function recordPlan<const Field extends string>(plan: RecordPlan<Field>):
 }
 
 /** The key of a record: the same whenever the row is imported. */
-export function systemRefOf({ system }: Form, kind: string, key: string): string {
+export function systemRefOf({ system }: Pick<Form, 'system'>, kind: string, key: string): string {
   const ref = `${system}:${kind}:${key}`;
   return ref.length <= 255 ? ref : `${system}:${kind}:${hashOf(key)}`;
 }

@@ -17,11 +17,11 @@ import type { Form } from './form.ts';
 export class Row<Field extends string = string> {
   readonly line: number;
   readonly cells: readonly string[];
-  readonly #form: Form;
+  readonly #form: Form<string>;
   readonly #table: Table;
   readonly #notation: Notation;
 
-  constructor(form: Form, table: Table, notation: Notation, { line, cells }: TableRow) {
+  constructor(form: Form<string>, table: Table, notation: Notation, { line, cells }: TableRow) {
     this.#form = form;
     this.#table = table;
     this.#notation = notation;

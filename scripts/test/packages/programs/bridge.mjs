@@ -10,3 +10,7 @@ const env = { ...process.env, API_URL: 'http://127.0.0.1:9', API_TENANT: 'hartwe
 const asked = spawnSync(program, ['import', 'xero-contacts', 'contacts.csv'], { env, encoding: 'utf8' });
 assert.equal(asked.status, 2, asked.stderr);
 assert.match(asked.stderr, /Add --calling-code/);
+writeFileSync('half.xml', '<Document><BkToCstmrStmt>');
+const half = spawnSync(program, ['bank', 'half.xml'], { env, encoding: 'utf8' });
+assert.equal(half.status, 2, half.stderr);
+assert.match(half.stderr, /not complete XML/);

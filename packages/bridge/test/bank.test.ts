@@ -1,0 +1,232 @@
+/** Bank statements in our own words from their documented formats: what they pay, once, and what is not read. */
+import { beforeAll, expect, test } from 'vitest';
+import { orThrow } from '../../client/src/index.ts';
+import { bridgeForFile } from './bridge.ts';
+
+const { api, file, read, run } = await bridgeForFile();
+
+beforeAll(async () => {
+  const line = { lineType: 'OTHER', description: 'Advice', quantity: '1', taxable: false } as const;
+  const dates = { invoiceDate: '2026-02-01', dueDate: '2026-03-01' };
+  const clients = { a: 'Harbor & Pine LLC', b: 'Möwe Söhne GmbH', c: 'Tern Ltd' };
+  const due = [
+    ['INV-2026-001', 'a', '1250.00'],
+    ['INV-2026-002', 'a', '300.00'],
+    ['INV-2026-003', 'b', '300.00'],
+    ['INV-2026-004', 'b', '99.50'],
+    ['INV-2026-005', 'c', '700.00'],
+    ['INV-2026-006', 'c', '42.00'],
+  ] as const;
+  const { records } = await orThrow(
+    api.upsertRecords({
+      body: {
+        records: [
+          ...Object.entries(clients).map(([systemRef, name]) => ({
+            type: 'Client' as const,
+            systemRef,
+            attributes: { name },
+          })),
+          ...due.map(([invoiceNumber, client, unitAmount]) => ({
+            type: 'Invoice' as const,
+            systemRef: invoiceNumber,
+            source: 'IMPORT' as const,
+            attributes: {
+              ...dates,
+              invoiceNumber,
+              pmsRef: invoiceNumber,
+              clientId: { systemRef: client },
+              lines: [{ ...line, unitAmount }],
+            },
+          })),
+        ],
+      },
+    }),
+  );
+  expect(records.map(({ error }) => error)).toEqual(records.map(() => null));
+});
+
+const ofx = `OFXHEADER:100
+DATA:OFXSGML
+VERSION:102
+
+<OFX><BANKMSGSRSV1><STMTTRNRS><STMTRS><CURDEF>USD
+<BANKACCTFROM><BANKID>121<ACCTID>000123<ACCTTYPE>CHECKING</BANKACCTFROM>
+<BANKTRANLIST><DTSTART>20260301<DTEND>20260331
+<STMTTRN><TRNTYPE>CREDIT<DTPOSTED>20260305120000[-5:EST]<TRNAMT>1250.00<FITID>f1<NAME>HARBOR &amp; PINE<MEMO>inv 2026 001</STMTTRN>
+<STMTTRN><TRNTYPE>CREDIT<DTPOSTED>20260306<TRNAMT>+300.00<FITID>f2<NAME>Someone<MEMO>thanks</STMTTRN>
+<STMTTRN><TRNTYPE>CHECK<DTPOSTED>20260307<TRNAMT>-80.00<FITID>f3<CHECKNUM>77<NAME>Rent</STMTTRN>
+</BANKTRANLIST><LEDGERBAL><BALAMT>1470.00<DTASOF>20260331</LEDGERBAL></STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>
+`;
+
+test('bank proposes payments of an OFX file, and records those above the bound once, however often the file comes', async () => {
+  await file('march.ofx', ofx);
+  const dry = await run('bank', 'march.ofx');
+  expect(dry).toMatchObject({ code: 0, errors: '' });
+  expect(dry.output).toMatch(/1250\.00 {2}HARBOR & PINE .* 100 {2}INV-2026-001 \(number, amount, payer\)/);
+  expect(dry.output).toMatch(/300\.00 {2}Someone .* 20 {2}INV-2026-00[23] \(2 invoices have this amount\)/);
+  expect(await payments()).toEqual([]);
+  expect(await run('bank', 'march.ofx', '--apply')).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining('--min-score'),
+  });
+
+  // Two at once, and again.
+  const words = ['bank', 'march.ofx', '--apply', '--min-score', '90'];
+  const both = await Promise.all([run(...words), run(...words)]);
+  expect(both.map(({ code, errors }) => [code, errors])).toEqual([
+    [0, ''],
+    [0, ''],
+  ]);
+  expect((await run(...words)).output).toMatch(/recorded already +1\n/);
+  expect(await payments()).toEqual(['2026-03-05 1250.00 INV-2026-001']);
+  expect(await read('march.failed.csv')).toMatch(
+    /^f2,2026-03-06,300\.00,USD,000123,Someone,Someone thanks,,"?INV-2026-00[23], score 20/m,
+  );
+
+  // The bookkeeper names the invoice.
+  await file('named.csv', (await read('march.failed.csv')).replace('thanks', 'INV-2026-002'));
+  expect((await run('bank', 'named.csv', '--apply', '--min-score', '90')).output).toMatch(/payments recorded +1\n/);
+  expect((await run(...words)).output).toMatch(/recorded already +2\n/);
+  expect(await payments()).toEqual(['2026-03-05 1250.00 INV-2026-001', '2026-03-06 300.00 INV-2026-002']);
+});
+
+const entry = (
+  amount: string,
+  name: string,
+  text: string,
+  more = '',
+) => `<Ntry><Amt Ccy="USD">${amount}</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>
+<BookgDt><Dt>2026-03-10</Dt></BookgDt><AcctSvcrRef>r${amount}</AcctSvcrRef><NtryDtls><TxDtls>
+<RltdPties><Dbtr><Pty><Nm>${name}</Nm></Pty></Dbtr></RltdPties><RmtInf><Ustrd>${text}</Ustrd></RmtInf></TxDtls></NtryDtls>${more}</Ntry>`;
+const balances = (
+  closing: string,
+) => `<Bal><Tp><CdOrPrtry><Cd>OPBD</Cd></CdOrPrtry></Tp><Amt Ccy="USD">100.00</Amt><CdtDbtInd>CRDT</CdtDbtInd></Bal>
+<Bal><Tp><CdOrPrtry><Cd>CLBD</Cd></CdOrPrtry></Tp><Amt Ccy="USD">${closing}</Amt><CdtDbtInd>CRDT</CdtDbtInd></Bal>`;
+const statement = (iban: string, content: string) =>
+  `<Stmt><Acct><Id><IBAN>${iban}</IBAN></Id><Ccy>USD</Ccy></Acct>${content}</Stmt>`;
+const camt = (...statements: string[]) => `<?xml version="1.0" encoding="UTF-8"?>
+<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt>${statements.join('')}</BkToCstmrStmt></Document>`;
+
+test('bank reads CAMT.053, and matches an amount and a payer, and a part of an invoice', async () => {
+  const entries =
+    entry('300.00', 'Moewe &amp; MÖWE SÖHNE', 'Danke') + entry('50.00', 'Möwe Söhne GmbH', 'Rg INV-2026-004 Teil 1');
+  await file('camt.xml', camt(statement('DE02', balances('450.00') + entries)));
+  const { output, errors } = await run('bank', 'camt.xml', '--apply', '--min-score', '65');
+  expect(errors).toBe('');
+  expect(output).toMatch(/50\.00 .* 65 {2}INV-2026-004 \(number, payer; 49\.50 stays due\)/);
+  expect(await payments()).toContain('2026-03-10 50.00 INV-2026-004');
+});
+
+test('bank reads MT940 with numbered details, BAI2 in cents, and CSV with a mapping', async () => {
+  await file(
+    'bank.sta',
+    `:20:START
+:25:10020030/1234567
+:28C:5/1
+:60F:C260309USD100,00
+:61:2603110311CR49,50NTRFNONREF//B-77
+:86:166?00GUTSCHRIFT?20EREF+E1 SVWZ+INV-2026-?21004 Rest?32MOEWE?33 SOEHNE
+:61:2603120312DR10,NCHGNONREF
+:86:808?00GEBUEHR
+:62F:C260312USD139,50
+-
+`,
+  );
+  expect((await run('bank', 'bank.sta', '--apply', '--min-score', '90')).output).toMatch(/payments recorded +1\n/);
+  await file(
+    'bai.txt',
+    `01,122099999,123456789,260313,0200,1,80,1,2/
+02,031001234,122099999,1,260313,2359,USD,2/
+03,0975312468,,010,10000,,,015,70000,,/
+16,142,60000,0,REF9,,TERN LTD, INV-2026-
+88,005 FIRST PART
+49,150000,4/
+98,150000,1,6/
+99,150000,1,8/
+`,
+  );
+  const bai = await run('bank', 'bai.txt', '--apply', '--min-score', '65');
+  expect(bai.output).toMatch(/INV-2026-005 \(number, payer; 100\.00 stays due\)/);
+  await file(
+    'bank.json',
+    JSON.stringify({ records: 'bank', system: 'bank', columns: { date: 'Tag', amount: 'Betrag', text: 'Zweck' } }),
+  );
+  await file('bank.csv', 'Tag;Betrag;Zweck\n14.03.2026;1.042,00;zu viel INV-2026-006 Tern\n');
+  const words = [
+    'bank',
+    'bank.csv',
+    '--mapping',
+    'bank.json',
+    '--apply',
+    '--min-score',
+    '50',
+    '--dates',
+    'dmy',
+    '--decimal',
+    'comma',
+  ];
+  expect((await run(...words)).errors).toContain('--account');
+  expect((await run(...words, '--account', 'Spar')).errors).toContain('--currency');
+  const csv = await run(...words, '--account', 'Spar', '--currency', 'USD');
+  expect(csv.output).toMatch(/INV-2026-006 \(number, payer; 1000\.00 more than is due\)/);
+  expect(await payments()).toEqual(
+    expect.arrayContaining([
+      '2026-03-11 49.50 INV-2026-004',
+      '2026-03-13 600.00 INV-2026-005',
+      '2026-03-14 1042.00 INV-2026-006',
+    ]),
+  );
+});
+
+test('bank rejects a billion entities, a wrong balance, two accounts and half a file, and matches no other currency', async () => {
+  const before = await payments();
+  const entities = [...'bcdefghij'].reduce(
+    (text, name, index) => `${text}<!ENTITY ${name} "${`&${'abcdefghi'[index]};`.repeat(10)}">`,
+    '<!ENTITY a "lol">',
+  );
+  const good = camt(statement('DE02', balances('142.00') + entry('42.00', 'Tern', '&j; INV-2026-005')));
+  const cases = {
+    'entities.xml': [good.replace('<Document', `<!DOCTYPE x [${entities}]>\n<Document`), 'document type'],
+    'wrong.xml': [
+      camt(statement('DE02', balances('999.00') + entry('42.00', 'Tern', 'INV-2026-005'))),
+      'does not add up: 100.00 and its movements are 142.00, but its closing balance is 999.00',
+    ],
+    'two.xml': [
+      camt(statement('DE02', entry('42.00', 'T', 'x')), statement('DE03', entry('42.00', 'T', 'x'))),
+      'several accounts: DE02 (USD), DE03 (USD). Add --account',
+    ],
+    'half.xml': [good.slice(0, -40).replace('&j;', ''), 'not complete XML'],
+    'half.ofx': [ofx.slice(0, -200), 'not complete'],
+    'half.sta': [':20:A\n:25:1\n:60F:C260309USD100,00\n:61:260311CR49,50NTRFNONREF\n', 'not complete'],
+    'half.txt': ['01,1,2,260313,0200,1,80,1,2/\n02,1,2,1,260313,,USD,2/\n03,9,,010,100,,/\n', 'not complete'],
+    'wrong.sta': [
+      ':20:A\n:25:1\n:60F:C260309USD100,00\n:61:260311CR49,50NTRFNONREF\n:62F:C260309USD100,00\n',
+      'does not add up',
+    ],
+  } as const;
+  for (const [name, [content, reason]] of Object.entries(cases)) {
+    await file(name, content);
+    const { code, errors, output } = await run('bank', name, '--apply', '--min-score', '1');
+    expect({ name, code, output, errors }).toEqual({
+      name,
+      code: 2,
+      output: '',
+      errors: expect.stringContaining(reason),
+    });
+  }
+  await file('gbp.xml', camt(statement('GB01', entry('100.00', 'Tern Ltd', 'INV-2026-005'))).replaceAll('USD', 'GBP'));
+  const other = await run('bank', 'gbp.xml', '--apply', '--min-score', '1');
+  expect(other.output).toContain('account GB01, GBP');
+  expect(other.output).toContain('no open invoice has this number or amount');
+  expect(await payments()).toEqual(before);
+});
+
+/** All payments with the numbers of their invoices, by day. */
+async function payments(): Promise<string[]> {
+  const numbers = new Map<string, string>();
+  for await (const row of api.searchInvoices.rows({ body: {} })) numbers.set(row.id, row.invoiceNumber);
+  const found: string[] = [];
+  for await (const { paymentDate, amount, allocations } of api.searchPayments.rows({ body: {} }))
+    found.push(`${paymentDate} ${amount} ${allocations.map(({ invoiceId }) => numbers.get(invoiceId)).join(' ')}`);
+  return found.sort();
+}
