@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander';
 import { isProblem, ProblemError } from '../../client/src/index.ts';
 import { addBank } from './commands/bank-command.ts';
+import { addExport } from './commands/export-command.ts';
 import { addImport } from './commands/import-command.ts';
 import { BridgeError } from './errors.ts';
 
@@ -25,6 +26,7 @@ const onInterrupt = () => stop.abort(new BridgeError('Interrupted.'));
 process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt);
 
 addBank(program, stop.signal);
+addExport(program, stop.signal);
 addImport(program, stop.signal);
 try {
   await program.parseAsync();

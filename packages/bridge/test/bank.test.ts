@@ -221,6 +221,38 @@ test('bank rejects a billion entities, a wrong balance, two accounts and half a 
   expect(await payments()).toEqual(before);
 });
 
+test('export writes a journal that balances, and the statements of clients with a balance once', async () => {
+  await file('journal.csv', 'older');
+  const words = ['--from', '2026-01-01', '--to', '2026-12-31'];
+  const { output, errors } = await run('export', 'journal', ...words, '--file', 'journal.csv');
+  expect({ errors, output }).toEqual({
+    errors: '',
+    output: expect.stringMatching(/USD: debit (\d+\.\d\d), credit \1; they balance/),
+  });
+  const lines = (await read('journal.csv')).trimEnd().split('\r\n');
+  expect(lines[0]).toBe(
+    '\ufeffbusinessDate,postingId,documentNumber,accountCode,accountName,purpose,debit,credit,currency,taxName,taxRatePercent,reason,client',
+  );
+  expect(lines.filter((line) => line.includes('INV-2026-001') && line.endsWith('Harbor & Pine LLC'))).not.toEqual([]);
+  expect(output).toContain(`${lines.length - 1} entries`);
+  expect(
+    (await run('export', 'journal', '--from', '2020-01-01', '--to', '2020-01-31', '--file', 'none.csv')).output,
+  ).toContain('no entries');
+
+  const statements = ['export', 'statements', ...words, '--folder', 'out', '--format', 'csv'];
+  const first = await run(...statements);
+  expect(first.output).toMatch(/^1 statements are written to out\./m);
+  expect((await run(...statements)).output).toMatch(/^0 statements .*\n1 were there already/m);
+  const [name = ''] = /\S+\.csv/.exec(first.output) ?? [];
+  expect(await read(`out/${name}`)).toContain('INV-2026-005');
+  const client = name.split('-2026')[0] ?? '';
+  await run('export', 'statements', ...words, '--folder', 'out', '--client', client);
+  expect((await read(`out/${name.replace('.csv', '.pdf')}`)).slice(0, 5)).toBe('%PDF-');
+  expect((await run('export', 'statements', ...words, '--folder', 'out', '--client', 'X-0')).errors).toContain(
+    'There is no client “X-0”.',
+  );
+});
+
 /** All payments with the numbers of their invoices, by day. */
 async function payments(): Promise<string[]> {
   const numbers = new Map<string, string>();

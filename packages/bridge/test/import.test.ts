@@ -1,6 +1,8 @@
 /** Exports of other systems, in our own words from their documented forms. */
 import { expect, test } from 'vitest';
 import { orThrow } from '../../client/src/index.ts';
+import { forms } from '../src/import/forms.ts';
+import { importFile } from '../src/import/run.ts';
 import { bridgeForFile } from './bridge.ts';
 
 const { api, file, read, run } = await bridgeForFile();
@@ -95,6 +97,24 @@ Q-1,Café Zoë,04/01/2025,,,Advice,,1,10.00,10.00,
     { invoiceNumber: 'Q-2', invoiceDate: '2025-04-01', total: '1500.00', amountDue: '300.00' },
   ]);
   expect(await count('Payment')).toBe(4);
+});
+
+test('import goes on after a break, and leaves no half file of failures', async () => {
+  const names = Array.from({ length: 250 }, (_, index) => `Customer ${index}`);
+  const path = await file('many.csv', `Name,Email\r\n${names.map((name) => `${name},\r\n`).join('')}Bad,nowhere\r\n`);
+  const failedPath = await file('many.failed.csv', 'of an earlier run');
+  const stop = new AbortController();
+  const settings = { path, form: forms['quickbooks-customers'], notation: {}, options: {}, failedPath };
+  const onRows = () => stop.abort(new Error('broken off'));
+  const broken = importFile(api, settings, { apply: true, signal: stop.signal, onRows });
+  await expect(broken).rejects.toThrow('broken off');
+  expect(await read('many.failed.csv')).toBe('of an earlier run');
+  const goesOn = await importFile(api, settings, {
+    apply: true,
+    signal: new AbortController().signal,
+    onRows: () => {},
+  });
+  expect(goesOn).toMatchObject({ rows: 251, counts: { created: 150, unchanged: 100 }, failedRows: 1 });
 });
 
 test('import of Xero contacts, invoices and credit notes brings paid amounts, inclusive tax and voids', async () => {
