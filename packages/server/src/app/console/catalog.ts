@@ -98,7 +98,7 @@ export function isNumber(schema: Schema | undefined): boolean {
   return schema?.format === 'decimal' || types.includes('integer') || types.includes('number');
 }
 
-const labels = ['displayName', 'fullName', 'name', 'fileName', 'subject', 'title', 'email', 'label'];
+const labels = ['displayName', 'fullName', 'name', 'fileName', 'subject', 'title', 'email', 'label', 'accountName'];
 
 /** The field that names a row: its name, or its number, which every row has. */
 function labelOf(properties: ReadonlyMap<string, Schema>): string | undefined {

@@ -196,6 +196,7 @@ function filterForm({ frame, query }: ConsoleVisit, list: DataList, where: RowCo
   const names = list.filters.map(({ name }) => name).filter((name) => !technical.has(name));
   const first = [label, ...columns].filter((name) => name !== undefined && names.includes(name));
   const others = names.filter((name) => !first.includes(name));
+  if (names.length === 0) return false;
   const option = (value: string, text: string, selected: string | null) =>
     html`<option value="${value}"${value === selected && html` selected`}>${text}</option>`;
   const fieldOptions = [...new Set([...first, ...others.sort()])].map((name = '') =>

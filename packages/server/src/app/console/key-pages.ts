@@ -12,7 +12,13 @@ import type { ConsoleVisit } from './visit.ts';
 
 const maxDays = 3650;
 const maxTextLength = 200;
-const { enum: roles = [] } = schemaOf('Role');
+const { enum: roles = [], description: described = '' } = schemaOf('Role');
+
+/** What roles permit, and the roles of which each permits a part, from the table in their description. */
+const permissions = [...described.matchAll(/^\| (`.+`) \| (.+) \|$/gm)].map(([, codes = '', text = '']) => ({
+  codes: [...codes.matchAll(/`(\w+)`/g)].map(([, code = '']) => code),
+  text: text.replaceAll('`', ''),
+}));
 
 interface KeyTimes {
   readonly revokedAt: string | null;
@@ -34,7 +40,10 @@ export async function keysPage(visit: ConsoleVisit): Promise<string> {
     isUsable(key)
       ? html`<details><summary>Revoke</summary><form method="post" action="${frame.base}/keys/${key.id}/revoke">${keyField(frame)}<button class="danger">Revoke this key for good</button></form></details>`
       : none(),
-    html`<code>${key.roles.join(', ')}</code>`,
+    html`<ul class="plain">${permissions.map(({ codes, text }) => {
+      const held = codes.filter((code) => key.roles.includes(code));
+      return held.length > 0 && html`<li>${text} <span class="hint">${held.join(', ')}</span></li>`;
+    })}</ul>`,
     key.description ?? none(),
     when(frame, key.lastUsedAt),
     when(frame, key.expiresAt),
@@ -54,13 +63,19 @@ export async function keysPage(visit: ConsoleVisit): Promise<string> {
 function creationForm({ frame, caller }: ConsoleVisit): HtmlContent {
   const field = (name: string, label: string, hint: string, attributes: HtmlContent = '') =>
     html`<div><label for="${name}">${label} <span class="hint">${hint}</span></label><input id="${name}" name="${name}" autocomplete="off" maxlength="${maxTextLength}"${attributes}></div>`;
-  const choices = roles.filter((role) => hasRole(caller.roles, [role]));
+  const choices = permissions.map(({ codes, text }) => {
+    const own = codes.filter((role) => hasRole(caller.roles, [role]));
+    return (
+      own.length > 0 &&
+      html`<fieldset><legend>${text}</legend>${own.map((role) => html`<label class="choice"><input type="checkbox" name="role" value="${role}">${role}</label>`)}</fieldset>`
+    );
+  });
   return html`<form class="card" method="post" action="${frame.base}/keys">${keyField(frame)}<h2>Create a key</h2><div class="form">
 ${field('user', 'API user', 'a program or a person; one that exists gets these roles', html` required`)}
 ${field('description', 'Description', 'what the key is for')}
 ${field('days', 'Valid for days', `at most ${maxDays}`, html` value="365" inputmode="numeric" required`)}
 ${field('staff', 'Staff number', 'if the API user is a staff member')}</div>
-<fieldset><legend>Roles</legend>${choices.map((role) => html`<label class="choice"><input type="checkbox" name="role" value="${role}">${role}</label>`)}</fieldset><div class="row"><button>Create the key</button></div></form>`;
+<h3>What it may do</h3><div class="form">${choices}</div><div class="row"><button>Create the key</button></div></form>`;
 }
 
 /** Creates a key with roles of which the caller has each, and shows it once. @throws Rejection `VALIDATION_ERROR`, `FORBIDDEN` */

@@ -3,6 +3,8 @@
 /** By type, one row and several. */
 const types: Readonly<Record<string, readonly [one: string, several: string]>> = {
   WipEntry: ['Work in progress', 'Work in progress'],
+  GlMapping: ['Ledger account', 'Ledger accounts'],
+  Project: ['Job with figures', 'Jobs with figures'],
   NonWorkCode: ['Non-work code', 'Non-work codes'],
   Staff: ['Staff member', 'Staff'],
   File: ['Document', 'Documents'],
