@@ -203,7 +203,12 @@ function testConfig(): Service['config'] {
     payments: { processor: 'sandbox' },
     // Tests that run the job replace it.
     identityProvider: undefined,
-    mail: { url: 'smtp://127.0.0.1:1', sandboxUrl: 'smtp://127.0.0.1:1', from: 'books@firm.example' },
+    mail: {
+      url: 'smtp://127.0.0.1:1',
+      sandboxUrl: 'smtp://127.0.0.1:1',
+      from: 'books@firm.example',
+      publicUrl: 'https://api.firm.example',
+    },
   };
 }
 

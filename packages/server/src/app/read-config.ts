@@ -192,7 +192,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     compressResponses: read.COMPRESS_RESPONSES === 'on',
     payments: paymentSettings(read),
     identityProvider: identityProvider(read),
-    mail: mailSettings(read.SMTP_URL, read.SANDBOX_SMTP_URL, read.MAIL_FROM),
+    mail: mailSettings(read.SMTP_URL, read.SANDBOX_SMTP_URL, read.MAIL_FROM, publicUrl),
   };
 }
 
@@ -253,11 +253,11 @@ function identityProvider(read: {
   };
 }
 
-function mailSettings(url: string, sandboxUrl: string, from: string): MailSettings | undefined {
+function mailSettings(url: string, sandboxUrl: string, from: string, publicUrl: string): MailSettings | undefined {
   if (url === '' && sandboxUrl === '') return undefined;
   if (from === '')
     throw new Error('MAIL_FROM is missing. It is required with SMTP_URL: the address that mails are sent from.');
-  return { url: url === '' ? undefined : url, sandboxUrl: sandboxUrl === '' ? undefined : sandboxUrl, from };
+  return { url: url === '' ? undefined : url, sandboxUrl: sandboxUrl === '' ? undefined : sandboxUrl, from, publicUrl };
 }
 
 function s3Settings(bucket: string, region: string, endpoint: string): S3Settings | undefined {

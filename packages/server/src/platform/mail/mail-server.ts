@@ -11,6 +11,8 @@ export interface MailSettings {
   readonly sandboxUrl: string | undefined;
   /** Address of the sender. */
   readonly from: string;
+  /** URL of the service, for links in mails. */
+  readonly publicUrl: string;
 }
 
 export interface MailMessage {
@@ -18,6 +20,8 @@ export interface MailMessage {
   readonly id: string;
   readonly senderName: string;
   readonly replyTo: string | null;
+  /** Where a recipient stops mails like this one; null if nobody can. */
+  readonly unsubscribeUrl: string | null;
   readonly to: readonly string[];
   readonly cc: readonly string[];
   /** Those of them who have not got it yet. */
@@ -61,9 +65,9 @@ export class MailServers {
   /** Returns the one for a tenant: mails of sandboxes never get to the server of the others. */
   of({ isSandbox }: Pick<Tenant, 'isSandbox'>): MailServer | undefined {
     if (this.#settings === undefined) return undefined;
-    const { url, sandboxUrl, from } = this.#settings;
+    const { url, sandboxUrl } = this.#settings;
     const chosen = isSandbox ? sandboxUrl : url;
-    return chosen === undefined ? undefined : new MailServer(chosen, from, this.#timeouts);
+    return chosen === undefined ? undefined : new MailServer(chosen, this.#settings, this.#timeouts);
   }
 }
 
@@ -71,10 +75,12 @@ export class MailServer {
   readonly #url: string;
   readonly #from: string;
   readonly #timeouts: typeof timeouts;
+  readonly publicUrl: string;
 
-  constructor(url: string, from: string, limits: typeof timeouts) {
+  constructor(url: string, { from, publicUrl }: MailSettings, limits: typeof timeouts) {
     this.#url = url;
     this.#from = from;
+    this.publicUrl = publicUrl;
     this.#timeouts = limits;
   }
 
@@ -130,7 +136,7 @@ export class MailServer {
   }
 
   #compose(message: MailMessage): Promise<Buffer> {
-    const { id, senderName, replyTo, to, cc, subject, text, html, attachments } = message;
+    const { id, senderName, replyTo, to, cc, subject, text, html, unsubscribeUrl, attachments } = message;
     const [, domain = 'localhost'] = this.#from.split('@');
     const composer = new MailComposer({
       messageId: `<${id}@${domain}>`,
@@ -139,6 +145,15 @@ export class MailServer {
       // As objects: nodemailer would split a text at commas.
       to: to.map((address) => ({ name: '', address })),
       cc: cc.map((address) => ({ name: '', address })),
+      // RFC 8058: mail programs show a button, and submit it by themselves. As prepared values, which are not encoded or folded.
+      ...(unsubscribeUrl === null
+        ? {}
+        : {
+            headers: {
+              'List-Unsubscribe': { prepared: true, value: `<${unsubscribeUrl}>` },
+              'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+            },
+          }),
       subject,
       text,
       html,

@@ -16,8 +16,12 @@ type Sent = components['schemas']['InvoiceSendResult'];
 
 const sink = await startMailSink();
 const sandboxSink = await startMailSink();
+const publicUrl = 'https://api.firm.example';
 const limits = { connectionTimeout: 500, greetingTimeout: 500, socketTimeout: 700 };
-let servers = new MailServers({ url: sink.url, sandboxUrl: sandboxSink.url, from: 'books@firm.example' }, limits);
+let servers = new MailServers(
+  { url: sink.url, sandboxUrl: sandboxSink.url, from: 'books@firm.example', publicUrl },
+  limits,
+);
 const service = await testService({
   replace: () => ({ mailServers: { of: (tenant) => servers.of(tenant) } as MailServers }),
 });
@@ -35,7 +39,10 @@ const { invoiceNumber } = await invoice(invoiceId);
 beforeEach(() => {
   sink.behavior = {};
   sink.received.length = 0;
-  servers = new MailServers({ url: sink.url, sandboxUrl: sandboxSink.url, from: 'books@firm.example' }, limits);
+  servers = new MailServers(
+    { url: sink.url, sandboxUrl: sandboxSink.url, from: 'books@firm.example', publicUrl },
+    limits,
+  );
 });
 
 const send = (body: object, id = invoiceId) => preparer.call<Sent>('POST', `/api/v1/invoices/${id}/send`, body);
@@ -77,7 +84,9 @@ describe('sendInvoice', () => {
     expect(received?.recipients).toEqual(['ines@example.com', 'tomas@example.com']);
     const { parsed } = received ?? {};
     expect(parsed?.from).toMatchObject({ name: 'firm', address: 'books@firm.example' });
-    expect(parsed?.messageId).toBe(`<${mail.id}@firm.example>`);
+    expect(parsed?.messageId).toMatch(new RegExp(`^<${mail.id}\\.firm\\.[\\w-]{43}@firm\\.example>$`));
+    // An invoice is owed to its recipient.
+    expect(parsed?.headers.map(({ key }) => key)).not.toContain('list-unsubscribe');
     expect(parsed?.text).toContain(`${invoiceNumber} · March 2, 2026 · USD 707.00`);
     expect(parsed?.text).toContain('Thank you <all>.');
     expect(parsed?.text).not.toContain('You can pay');
@@ -236,7 +245,7 @@ describe('a mail server', () => {
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const { port } = server.address() as AddressInfo;
       servers = new MailServers(
-        { url: `smtp://127.0.0.1:${port}`, sandboxUrl: undefined, from: 'books@firm.example' },
+        { url: `smtp://127.0.0.1:${port}`, sandboxUrl: undefined, from: 'books@firm.example', publicUrl },
         { ...limits, greetingTimeout: 100 },
       );
       const mail = await sent({ to: ['ines@example.com'] });
@@ -244,7 +253,10 @@ describe('a mail server', () => {
       server.close();
     }
     atEnd(async () => void silent.close());
-    servers = new MailServers({ url: 'smtp://127.0.0.1:1', sandboxUrl: undefined, from: 'books@firm.example' }, limits);
+    servers = new MailServers(
+      { url: 'smtp://127.0.0.1:1', sandboxUrl: undefined, from: 'books@firm.example', publicUrl },
+      limits,
+    );
     expect(await sent({ to: ['ines@example.com'] })).toMatchObject({ status: 'FAILED', attempts: 4 });
     expect(sink.received).toEqual([]);
   });
@@ -260,7 +272,7 @@ describe('a process that ends', () => {
       },
     };
     servers = new MailServers(
-      { url: sink.url, sandboxUrl: undefined, from: 'books@firm.example' },
+      { url: sink.url, sandboxUrl: undefined, from: 'books@firm.example', publicUrl },
       { socketTimeout: 60_000 },
     );
     const { body } = await send({ to: ['ines@example.com'] });
@@ -321,11 +333,95 @@ describe('a mail template', () => {
   });
 });
 
+describe('a report of a mail server on a mail that it had accepted', () => {
+  /** A report in the form of RFC 3464, with the headers of the mail. */
+  const reportOn = (mail: string, ...failed: readonly string[]) =>
+    [
+      'From: MAILER-DAEMON@example.com',
+      'Message-ID: <report@example.com>',
+      'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
+      '',
+      '--b',
+      'Content-Type: text/plain',
+      '',
+      'Your mail could not be delivered.',
+      '--b',
+      'Content-Type: message/delivery-status',
+      '',
+      'Reporting-MTA: dns; mx.example.com',
+      '',
+      ...failed.flatMap((address) => [
+        `Original-Recipient: rfc822;${address}`,
+        `Final-Recipient: rfc822; other-${address}`,
+        'Action: failed',
+        'Status: 5.1.1',
+        'Diagnostic-Code: smtp; 550 5.1.1 mailbox',
+        ' unknown',
+        '',
+      ]),
+      'Final-Recipient: rfc822; slow@example.com',
+      'Action: delayed',
+      '',
+      '--b',
+      'Content-Type: message/rfc822',
+      '',
+      mail,
+      '--b--',
+      '',
+    ].join('\r\n');
+  const report = async (body: string) =>
+    (
+      await fetch(`${service.address}/mail/bounces`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'message/rfc822' },
+        body,
+      })
+    ).status;
+
+  test('moves recipients to the bounced ones, and later mails leave them out', async () => {
+    const owner = await records.make('Client', { name: 'Late bounce', email: 'late@example.com' });
+    const own = await post(await draftOf([{ unitAmount: '1.00' }], { clientId: owner.id }));
+    const mail = await sent({ cc: ['slow@example.com', 'ines@example.com'] }, own);
+    expect(mail).toMatchObject({ status: 'SENT', toAddresses: ['late@example.com'] });
+    const raw = sink.received[0]?.raw ?? '';
+    expect(await report(reportOn(raw, 'Late@example.com', 'stranger@example.com'))).toBe(200);
+    const partly = await mailOf(mail.id);
+    expect(partly).toMatchObject({
+      status: 'SENT',
+      acceptedAddresses: ['slow@example.com', 'ines@example.com'],
+      bouncedAddresses: ['late@example.com'],
+      failure: 'smtp; 550 5.1.1 mailbox unknown',
+    });
+    expect(await report(reportOn(raw, 'late@example.com'))).toBe(200);
+    expect((await mailOf(mail.id)).version).toBe(partly.version);
+    expect(await send({}, own)).toMatchObject({ status: 400, body: { errors: [{ pointer: '/to' }] } });
+    expect(await report(reportOn(raw, 'slow@example.com', 'ines@example.com'))).toBe(200);
+    expect(await mailOf(mail.id)).toMatchObject({ status: 'BOUNCED', acceptedAddresses: [], sentAt: null });
+    expect(await statesOf(mail.id)).toEqual(['QUEUED', 'SENDING', 'SENT', 'SENT', 'BOUNCED']);
+  });
+
+  test('is rejected if it is on no mail of the service', async () => {
+    const mail = await sent({ to: ['ines@example.com'] });
+    const raw = sink.received[0]?.raw ?? '';
+    const forged = raw.replace(/\.firm\.[\w-]{43}@/, `.firm.${'x'.repeat(43)}@`);
+    expect(forged).not.toBe(raw);
+    for (const body of [reportOn(forged, 'ines@example.com'), raw, '', 'x'.repeat(1_000)])
+      expect(await report(body)).toBe(400);
+    expect((await mailOf(mail.id)).bouncedAddresses).toEqual([]);
+    expect((await fetch(`${service.address}/mail/bounces`)).status).toBe(405);
+  });
+});
+
 test('a sandbox sends to the mail server of sandboxes only', async () => {
   const tenant = { isSandbox: true };
-  servers = new MailServers({ url: sink.url, sandboxUrl: undefined, from: 'books@firm.example' });
+  servers = new MailServers({ url: sink.url, sandboxUrl: undefined, from: 'books@firm.example', publicUrl });
   expect(servers.of(tenant)).toBeUndefined();
-  const delivery = await new MailServers({ url: sink.url, sandboxUrl: sandboxSink.url, from: 'books@firm.example' })
+  const delivery = await new MailServers({
+    url: sink.url,
+    sandboxUrl: sandboxSink.url,
+    from: 'books@firm.example',
+    publicUrl,
+  })
     .of(tenant)
     ?.deliver(
       {
@@ -338,6 +434,7 @@ test('a sandbox sends to the mail server of sandboxes only', async () => {
         subject: 'S',
         text: 'T',
         html: 'H',
+        unsubscribeUrl: null,
         attachments: [],
       },
       AbortSignal.timeout(5_000),

@@ -33,6 +33,25 @@ export const endSending = command(
   },
 );
 
+/** Records recipients of a mail whom another mail server has rejected after the first one had accepted it. */
+export const recordBounce = command(
+  'bounceReported',
+  (plan: Plan, row: Row<'Mail'>, addresses: readonly string[], reason: string | null) => {
+    const before = new Set(row.bouncedAddresses);
+    const recipients = [...new Set([...row.toAddresses, ...row.ccAddresses])];
+    const bounced = recipients.filter((address) => addresses.includes(address) && !before.has(address));
+    if (bounced.length === 0 || (row.status !== 'SENT' && row.status !== 'UNKNOWN')) return;
+    const bouncedAddresses = [...row.bouncedAddresses, ...bounced];
+    const isLost = recipients.every((address) => bouncedAddresses.includes(address));
+    plan.set(mail, row.id, {
+      acceptedAddresses: row.acceptedAddresses.filter((address) => !bounced.includes(address)),
+      bouncedAddresses,
+      ...(isLost && { status: 'BOUNCED', sentAt: null }),
+      failure: reason?.slice(0, maxFailureLength) ?? row.failure,
+    });
+  },
+);
+
 const maxFailureLength = 500;
 
 /** Recipients who have neither got the mail nor rejected it. */

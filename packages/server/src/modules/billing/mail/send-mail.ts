@@ -3,10 +3,11 @@ import { sql } from 'kysely';
 import { defineJob, type JobRun } from '../../../background/job.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
-import type { MailMessage } from '../../../platform/mail/mail-server.ts';
+import type { MailMessage, MailServer } from '../../../platform/mail/mail-server.ts';
 import { writeInvoiceDocument } from '../document/write-invoice.ts';
 import { endingOf, endSending, mail, startSending, waitingRecipients } from './mail.ts';
 import { type MailContent, readMailContent, type WrittenMail, writeMail } from './mail-content.ts';
+import { mailToken } from './mail-token.ts';
 
 type MailRun = JobRun<{ readonly mailId: string }>;
 
@@ -40,7 +41,7 @@ export const sendMail = defineJob({
     const attachments = await attachmentsOf(run, content);
     const started = await run.write((unit) => start(unit, data.mailId, written));
     if (started === undefined) return;
-    const delivery = await server.deliver(messageOf(started, written, attachments), signal);
+    const delivery = await server.deliver(messageOf(run, server, started, written, attachments), signal);
     const ending = endingOf(started, delivery);
     if (ending.status !== 'QUEUED') return end(run, 'SENDING', ending);
     await run.write((unit) => endIf(unit, data.mailId, 'SENDING', ending));
@@ -101,7 +102,16 @@ async function attachmentsOf(run: MailRun, { documents }: MailContent): Promise<
   return [{ fileName: file.fileName, mimeType: file.mimeType, content }];
 }
 
-function messageOf(row: Row<'Mail'>, written: WrittenMail, attachments: MailMessage['attachments']): MailMessage {
-  const { id, toAddresses, ccAddresses } = row;
-  return { ...written, id, to: toAddresses, cc: ccAddresses, recipients: waitingRecipients(row), attachments };
+function messageOf(
+  { tenant, service }: MailRun,
+  { publicUrl }: MailServer,
+  row: Row<'Mail'>,
+  written: WrittenMail,
+  attachments: MailMessage['attachments'],
+): MailMessage {
+  const { toAddresses: to, ccAddresses: cc } = row;
+  const id = mailToken(service.vault, { tenantName: tenant.name, mailId: row.id });
+  // An invoice is owed to its recipient; reminders can be stopped.
+  const unsubscribeUrl = row.kind === 'REMINDER' ? `${publicUrl}/mail/${id}/unsubscribe` : null;
+  return { ...written, id, to, cc, recipients: waitingRecipients(row), unsubscribeUrl, attachments };
 }

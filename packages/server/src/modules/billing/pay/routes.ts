@@ -7,6 +7,7 @@ import { isOwnOrigin } from '../../../wire/own-origin.ts';
 import { privatePageHeaders } from '../../../wire/page-style.ts';
 import type { PageResult } from '../../../wire/result.ts';
 import type { Route } from '../../../wire/route.ts';
+import { mailRoutes } from '../mail/routes.ts';
 import { type Browser, browserOf, isFormKey } from './browser.ts';
 import { addressKey, createPayLimits, type PayLimits } from './limits.ts';
 import { findLink, readLinkPage } from './link-page.ts';
@@ -44,6 +45,7 @@ export function paymentRoutes(service: Service): readonly Route[] {
   return [
     { ...common, name: 'paymentNotification', path: '/pay/webhook', handle: notified },
     // Any token is looked up, so that malformed ones cannot be distinguished from unknown ones.
+    ...mailRoutes(service, limits, common),
     { ...common, name: 'paymentPage', path: '/pay/{token}', pattern: /^\/pay\//, handle: visited },
   ];
 }
