@@ -12,7 +12,8 @@ import { sendMail } from './send-mail.ts';
 type Mail = components['schemas']['Mail'];
 
 const sink = await startMailSink();
-const mailServers = new MailServers({ url: sink.url, sandboxUrl: undefined, from: 'books@firm.example' });
+const publicUrl = 'https://api.firm.example';
+const mailServers = new MailServers({ url: sink.url, sandboxUrl: undefined, from: 'books@firm.example', publicUrl });
 const service = await testService({ replace: () => ({ mailServers }) });
 const { invoice, invoiceOf, pay, preparer, records } = await payingFirm(service);
 let background: Background | undefined;
@@ -116,6 +117,38 @@ describe('a reminder', () => {
     expect(await mailsOf(never.id)).toEqual([]);
   });
 
+  test('drafts the fees of the steps that invoices reach, once', async () => {
+    const { id } = await owing({
+      reminderSchedule: [step(2), { ...step(10), lateFee: '40.00' }, { ...step(20), lateFee: '5.50' }],
+    });
+    const [old, young] = [await invoiceOf(id, '100.00', '2026-03-01'), await invoiceOf(id, '50.00', '2026-03-09')];
+    const feesOf = async () => {
+      const body = { where: { clientId: { _eq: id } }, orderBy: [{ createdAt: 'asc' }] };
+      const { data } = (
+        await preparer.call<{ data: { status: string; interestTotal: string; lines: { description: string }[] }[] }>(
+          'POST',
+          '/gql/v1/draft_invoices/search',
+          body,
+        )
+      ).body;
+      return data.map(({ status, interestTotal, lines }) => [
+        status,
+        interestTotal,
+        ...lines.map((one) => one.description),
+      ]);
+    };
+    await run('2026-03-03');
+    expect(await feesOf()).toEqual([]);
+    await Promise.allSettled([run('2026-03-21'), run('2026-03-21')]);
+    await run('2026-03-21');
+    const [oldNumber, youngNumber] = [(await invoice(old)).invoiceNumber, (await invoice(young)).invoiceNumber];
+    const first = ['DRAFT', '45.50', `Late fee: ${oldNumber}`, `Late fee: ${youngNumber}`];
+    expect(await feesOf()).toEqual([first]);
+    await run('2026-03-29');
+    await run('2026-06-01');
+    expect(await feesOf()).toEqual([first, ['DRAFT', '5.50', `Late fee: ${youngNumber}`]]);
+  });
+
   test('of a client without an address is a mail that has failed, once', async () => {
     const { id } = await owing({ email: null });
     await invoiceOf(id, '100.00', '2026-03-01');
@@ -147,6 +180,45 @@ describe('a reminder', () => {
     expect(received?.parsed.text).toContain('Au total : USD 80,00');
     expect(received?.parsed.attachments).toEqual([]);
     expect(sink.received.some(({ recipients }) => recipients.includes(paid.email))).toBe(false);
+  });
+});
+
+describe('a recipient of a reminder', () => {
+  test('stops reminders by one request of the mail program, or on a page', async () => {
+    const { id, systemRef, email } = await owing();
+    await invoiceOf(id, '100.00', '2026-03-01');
+    await run('2026-03-08');
+    background = await startBackground(service.service, { jobs: [sendMail], clockTasks: [] });
+    const received = () => sink.received.find(({ recipients }) => recipients.includes(email))?.parsed;
+    await expect.poll(received, { timeout: 20_000 }).toBeDefined();
+    await background.stop(0);
+    background = undefined;
+    const header = (name: string) => received()?.headers.find(({ key }) => key === name)?.value ?? '';
+    expect(header('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click');
+    const url = /^<https:\/\/api\.firm\.example(.+)>$/.exec(header('list-unsubscribe'))?.[1] ?? '';
+    const visit = (path: string, method = 'GET') => fetch(`${service.address}${path}`, { method });
+    const isOff = async () =>
+      (await preparer.call<{ remindersOff: boolean }>('GET', `/gql/v1/client/${id}`)).body.remindersOff;
+    const page = await visit(url);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<form method="post">')]);
+    expect(await isOff()).toBe(false);
+    for (const wrong of [url.replace(/\.firm\./, '.other.'), url.replace(/.{5}\/unsubscribe$/, 'xxxxx/unsubscribe')])
+      expect((await visit(wrong, 'POST')).status).toBe(404);
+    expect(await isOff()).toBe(false);
+    const oneClick = await fetch(`${service.address}${url}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: 'List-Unsubscribe=One-Click',
+    });
+    expect([oneClick.status, await oneClick.text()]).toEqual([200, expect.stringContaining('Reminders are stopped')]);
+    expect(await isOff()).toBe(true);
+    expect((await visit(url, 'POST')).status).toBe(200);
+    expect((await visit(url, 'DELETE')).status).toBe(405);
+    await run('2026-03-25');
+    expect((await mailsOf(id)).length).toBe(1);
+    await change('Client', systemRef, { remindersOff: false });
+    await run('2026-03-26');
+    expect((await mailsOf(id)).length).toBe(2);
   });
 });
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { defineClockTask, type Tick } from '../../../background/clock.ts';
 import { type CandidateRow, changeDueRows } from '../../../background/due-rows.ts';
+import { schemaOf } from '../../../contract/contract.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
@@ -9,6 +10,7 @@ import { addRules } from '../../../entity/rules.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { client } from '../../clients/index.ts';
 import { org } from '../../reference/index.ts';
+import { draftInvoice } from '../draft/draft-invoice.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { isOpen } from '../rules/balances.ts';
 import { remindable } from './mail-content.ts';
@@ -77,8 +79,8 @@ async function hasSchedule(session: Session, { tenant }: Tick): Promise<boolean>
 
 /** SQL of the invoices of the client `c` of the org `o` that have reached a step that they were not reminded of, with the step. */
 const reachedBy = (day: string) => sql`
-  select i.id, i.due_date, step.days, step.template from invoice i cross join lateral (
-    select (found ->> 'daysAfterDue')::integer as days, found ->> 'template' as template
+  select i.id, i.due_date, step.days, step.template, step.fee from invoice i cross join lateral (
+    select (found ->> 'daysAfterDue')::integer as days, found ->> 'template' as template, found ->> 'lateFee' as fee
     from jsonb_array_elements(coalesce(c.reminder_schedule, o.reminder_schedule)) found
     where (found ->> 'daysAfterDue')::integer <= ${day}::date - i.due_date
     order by 1 desc limit 1) step
@@ -90,7 +92,12 @@ interface Reminder {
   /** All its overdue invoices. */
   readonly invoiceIds: readonly string[];
   /** The step that each of those has reached that have reached another one. */
-  readonly steps: readonly { readonly id: string; readonly days: number; readonly template: string }[];
+  readonly steps: readonly {
+    readonly id: string;
+    readonly days: number;
+    readonly template: string;
+    readonly fee: string | null;
+  }[];
 }
 
 /** Maximum number of invoices of a mail. */
@@ -103,7 +110,7 @@ const remindersOn = (day: string): Lookup<Reminder> => ({
       select c.id as "clientId",
         array(select i.id::text from invoice i where i.tenant_id = c.tenant_id and i.client_id = c.id and ${remindable('i', 'c')}
           and i.due_date < ${day}::date order by i.due_date, i.id limit ${maxInvoices}) as "invoiceIds",
-        (select coalesce(json_agg(json_build_object('id', r.id, 'days', r.days, 'template', r.template)), '[]')
+        (select coalesce(json_agg(json_build_object('id', r.id, 'days', r.days, 'template', r.template, 'fee', r.fee)), '[]')
           from (${reachedBy(day)} order by i.due_date, i.id limit ${maxInvoices}) r) as steps
       from client c join org o on o.tenant_id = c.tenant_id and o.id = c.org_id
       where c.tenant_id = ${tenantId} and c.id = any(${clientIds})`);
@@ -138,4 +145,37 @@ function remind(plan: Plan, clientId: string, found: Reminder | undefined, today
     reminderDate: today,
   });
   for (const { id, days } of due) plan.set(invoice, id, { remindedAfterDays: days });
+  draftFees(
+    plan,
+    owner,
+    due.flatMap(({ id, fee }) => {
+      const { invoiceNumber, currency } = locked.get(id) ?? {};
+      return fee === null || invoiceNumber === undefined || currency !== owner.currency ? [] : [{ invoiceNumber, fee }];
+    }),
+    today,
+  );
 }
+
+/** Drafts the fees of the steps that a client has reached. They are not taxed: they compensate for the delay. */
+function draftFees(
+  plan: Plan,
+  { id: clientId, currency, paymentTermsDays }: Row<'Client'>,
+  fees: readonly { readonly invoiceNumber: string; readonly fee: string }[],
+  today: string,
+): void {
+  if (fees.length === 0) return;
+  const lines = fees.slice(0, maxLines).map(({ invoiceNumber, fee }) => ({
+    lineType: 'INTEREST' as const,
+    jobId: null,
+    description: `Late fee: ${invoiceNumber}`,
+    quantity: '1',
+    unitAmount: fee,
+    taxable: false,
+    wipIds: [],
+  }));
+  const dueDate = Temporal.PlainDate.from(today).add({ days: paymentTermsDays }).toString();
+  plan.create(draftInvoice, { clientId, currency, billThroughDate: today, proposedInvoiceDate: today, dueDate, lines });
+}
+
+/** Maximum number of lines of a draft. */
+const maxLines = schemaOf('DraftInvoiceFields').properties?.lines?.maxItems ?? 0;
