@@ -6889,6 +6889,13 @@ export interface components {
          */
         MailTemplateName: string;
         /**
+         * Positive money
+         * Format: decimal
+         * @description Amount of money above zero, with two decimal places.
+         * @example 1250.00
+         */
+        PositiveMoney: DecimalString;
+        /**
          * Reminder step
          * @description Reminder of an overdue invoice.
          */
@@ -6905,6 +6912,14 @@ export interface components {
              * @example INVOICE
              */
             template: string;
+            /**
+             * Positive money
+             * Format: decimal
+             * @description Present if the step has a fee: its amount for each invoice that reaches the step, in the currency of the invoice. The fees of a client on a day are lines of a draft
+             *     invoice, which somebody approves, changes or deletes.
+             * @example 1250.00
+             */
+            lateFee?: DecimalString;
         };
         /**
          * Nullable instant
@@ -14286,13 +14301,6 @@ export interface components {
             data: components["schemas"]["StaffType"][];
         };
         /**
-         * Positive money
-         * Format: decimal
-         * @description Amount of money above zero, with two decimal places.
-         * @example 1250.00
-         */
-        PositiveMoney: DecimalString;
-        /**
          * Payment method
          * @description Payment method.
          *
@@ -17503,7 +17511,7 @@ export interface components {
          *     - `QUEUED`: waits to be sent, also after an attempt that a mail server has deferred.
          *     - `SENDING`: is being handed over to the mail server.
          *     - `SENT`: the mail server has accepted it for at least one recipient.
-         *     - `BOUNCED`: the mail server has rejected all recipients for good.
+         *     - `BOUNCED`: the mail server has rejected all recipients for good, or later reported that none of them could be reached.
          *     - `FAILED`: it was not sent; see `failure`.
          *     - `UNKNOWN`: the connection or the service ended after the mail was handed over and before the mail server confirmed it. It may have
          *       arrived, so the service does not send it again. Ask the recipient, or send the invoice again.
@@ -17519,6 +17527,7 @@ export interface components {
          *     | `SENDING` | `QUEUED` | service: sending ended |
          *     | `SENDING` | `FAILED` | service: sending ended |
          *     | `SENDING` | `UNKNOWN` | service: sending ended |
+         *     | `SENT`, `UNKNOWN` | `BOUNCED` | service: bounce reported |
          * @enum {string}
          */
         MailStatus: "QUEUED" | "SENDING" | "SENT" | "BOUNCED" | "FAILED" | "UNKNOWN";
@@ -17760,16 +17769,16 @@ export interface components {
              * @description Number of attempts to send it.
              */
             attempts: number;
-            /** @description Recipients for whom the mail server has accepted it. */
+            /** @description Recipients for whom the mail server has accepted it */
             acceptedAddresses: components["schemas"]["MailAddressList"];
-            /** @description Recipients whom the mail server has rejected for good. */
+            /** @description Recipients whom a mail server has rejected for good */
             bouncedAddresses: components["schemas"]["MailAddressList"];
             /** @description Why the last attempt did not succeed, such as the response of the mail server; null if it did. */
             failure: string | null;
             /**
              * Nullable instant
              * Format: date-time
-             * @description When the mail server accepted it, or null.
+             * @description When the mail server accepted it; null if it did not, or if all recipients bounced later.
              * @example 2026-10-01T16:30:00.000Z
              */
             sentAt: string | null;
@@ -42292,6 +42301,14 @@ export interface components {
              * @example INVOICE
              */
             template: string;
+            /**
+             * Positive money
+             * Format: decimal
+             * @description Present if the step has a fee: its amount for each invoice that reaches the step, in the currency of the invoice. The fees of a client on a day are lines of a draft
+             *     invoice, which somebody approves, changes or deletes.
+             * @example 1250.00
+             */
+            lateFee?: DecimalString;
         };
         /**
          * Electronic address input
