@@ -120,7 +120,7 @@ export function calculateLines<Line extends PricedLine>(
   });
   const amounts = new Map<TaxedPrice, Decimal>();
   const share = (whole: Decimal, together: readonly TaxedPrice[], exact: (part: TaxedPrice) => Decimal) => {
-    const shares = spread(whole, together.map(exact), places);
+    const shares = apportion(whole, together.map(exact), places);
     for (const [index, part] of together.entries()) amounts.set(part, shares[index] ?? zero);
   };
   for (const together of roundedTogether(priced, { pricesIncludeTax, taxRounding })) {
@@ -165,8 +165,8 @@ function keyOfTax({ name, ratePercent, category, regionId }: Tax): string {
   return JSON.stringify([name, ratePercent.toFixed(), category, regionId]);
 }
 
-/** Spreads an amount over exact shares: each is rounded down, and the units that are left go to the largest remainders. */
-export function spread(whole: Decimal, exact: readonly Decimal[], places: number): Decimal[] {
+/** Apportions an amount by exact shares: each is rounded down, and the units that are left go to the largest remainders. */
+export function apportion(whole: Decimal, exact: readonly Decimal[], places: number): Decimal[] {
   const shares = exact.map((one) => roundDown(one, places));
   const remainder = (index: number) => (exact[index] ?? zero).minus(shares[index] ?? zero);
   const unit = unitOf(places);

@@ -1,6 +1,6 @@
 import { placesOf } from '../../../contract/currency.ts';
 import { type Decimal, sum, unitOf, zero } from '../../../platform/decimal.ts';
-import { type LineAmounts, type LineTax, type Pricing, spread } from './document.ts';
+import { apportion, type LineAmounts, type LineTax, type Pricing } from './document.ts';
 
 interface TaxedLine extends LineAmounts {
   readonly taxes: readonly LineTax[];
@@ -26,7 +26,7 @@ export function withTax<Line extends TaxedLine>(
 export function inProportion(whole: Decimal, parts: readonly Decimal[], currency: string): Decimal[] {
   const total = sum(parts);
   if (total.eq(zero)) return parts.map((_, index) => (index === 0 ? whole : zero));
-  return spread(
+  return apportion(
     whole,
     parts.map((part) => whole.times(part).div(total)),
     placesOf(currency),
