@@ -136,7 +136,7 @@ nightlyTest?.(
     const output = JSON.parse((await child.stdout.toArray()).join(''));
     expect(output.rows).toEqual([1, 2, 3]);
     expect(output.failures).toEqual(Array(6).fill('DiskFull'));
-    expect(output.warnings).toContainEqual(expect.stringMatching(/^PGlite was ended: The disk .* is full/));
+    expect(output.warnings).toContainEqual(expect.stringMatching(/^PGlite ended: The disk .* is full/));
   },
 );
 
