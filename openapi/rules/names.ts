@@ -20,6 +20,8 @@ const givenValues = new Set([
   ...['ownPaymentLinksOnly', 'paymentLinkOnly', 'allPayments'],
   // Directions of `orderBy`, as in the search grammar
   ...['asc', 'desc', 'asc_nulls_first', 'asc_nulls_last', 'desc_nulls_first', 'desc_nulls_last'],
+  // Formats of documents in paths
+  ...['ubl', 'xrechnung', 'facturx'],
   // The place of a value in a request, in OpenAPI's words
   ...['body', 'path', 'query', 'header'],
   // File formats, by the endings of their names
@@ -61,7 +63,7 @@ export const names: Oas3Rule = () => {
         }
         for (const value of values) {
           const word = value.value;
-          if (typeof word !== 'string' || /^[A-Z][A-Z0-9_]*$/.test(word) || givenValues.has(word)) continue;
+          if (typeof word !== 'string' || /^([A-Z][A-Z0-9_]*|\d{4})$/.test(word) || givenValues.has(word)) continue;
           // An enum may list types or fields of the contract: those have names already.
           if (!schemas.has(word) && !properties.has(word)) report(value, `Write the value ${word} in UPPER_SNAKE.`);
         }

@@ -116,6 +116,8 @@ export const calls = {
   aggregateInvoices: ["POST","/gql/v1/invoices/aggregate",true,"cursor"],
   /** Get an invoice */
   getInvoice: ["GET","/gql/v1/invoice/{id}",true,null],
+  /** Get an invoice as a document */
+  getInvoiceDocument: ["GET","/api/v1/invoices/{id}/documents/{format}",true,null],
   /** Send an invoice by mail */
   sendInvoice: ["POST","/api/v1/invoices/{id}/send","key",null],
   /** Search mails */

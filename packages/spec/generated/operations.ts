@@ -2181,6 +2181,43 @@ export const operations = {
       503
     ]
   },
+  "getInvoiceDocument": {
+    "method": "GET",
+    "path": "/api/v1/invoices/{id}/documents/{format}",
+    "tag": "billing",
+    "summary": "Get an invoice as a document",
+    "roles": [
+      "INVC_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "lines": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      404,
+      406,
+      409,
+      429,
+      500,
+      503
+    ]
+  },
   "sendInvoice": {
     "method": "POST",
     "path": "/api/v1/invoices/{id}/send",

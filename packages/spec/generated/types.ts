@@ -1752,6 +1752,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/invoices/{id}/documents/{format}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an invoice as a document
+         * @description Returns a posted invoice or credit note as a PDF or as an electronic invoice by EN 16931, or, with the format `json`, the formats and what the invoice lacks for each.
+         *
+         *     An electronic invoice has the names and addresses of the first PDF, completed by what the org, the client and its office have now. Its totals are those of the document as
+         *     posted; payments do not change it. Discounts are allowances of the document; in a credit note, they are lines. The contact of the seller is the biller, manager or
+         *     partner of the client.
+         *
+         *     - An invoice that is not posted yet returns 409 (`INVALID_STATE`), and so does an electronic invoice of a voided one.
+         *     - If the invoice lacks what the format requires, the call returns 409 (`DOCUMENT_INCOMPLETE`). Each pointer of `errors` names the value to write, in the
+         *       invoice or in its `org`, `client` or `office`: for example `/client/electronicAddress`, or `/billingAddress/country` of a client without an address.
+         *     - A line of an electronic invoice has one tax with a category, and the category `O` cannot be combined with others.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        get: operations["getInvoiceDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/invoices/{id}/send": {
         parameters: {
             query?: never;
@@ -5919,6 +5955,7 @@ export interface components {
          *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job | lower the amount, or set `exceedsFee` |
          *     | `LIMIT_REACHED` | the tenant already has the maximum number of these; the operation states it | deactivate one, or wait until one has finished |
          *     | `MAIL_NOT_CONFIGURED` | the service has no mail server, or none for sandboxes | ask the operator to set one |
+         *     | `DOCUMENT_INCOMPLETE` | an invoice lacks what an electronic format requires; each pointer of `errors` is into the invoice, with `org`, `client` and `office` in it | write what `errors` lists, and call again |
          *     | `IDEMPOTENCY_KEY_REUSED` | the key was used for another request | use a new key for each request |
          *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running | repeat after `Retry-After` seconds |
          *     | `EVENTS_EXPIRED` | events after this position are no longer kept | read everything again, and continue from now |
@@ -5935,7 +5972,7 @@ export interface components {
          *     Values can be added in any release.
          * @enum {string}
          */
-        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "MAIL_NOT_CONFIGURED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "OUTCOME_UNKNOWN" | "READ_TIMEOUT";
+        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "MAIL_NOT_CONFIGURED" | "DOCUMENT_INCOMPLETE" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "OUTCOME_UNKNOWN" | "READ_TIMEOUT";
         /**
          * Tenant name
          * @description Name of a tenant.
@@ -6061,7 +6098,7 @@ export interface components {
              * @enum {string}
              */
             in: "body" | "path" | "query" | "header";
-            /** @description JSON Pointer (RFC 6901) into the body, or `/` and the name of the parameter. */
+            /** @description JSON Pointer (RFC 6901) into the body, or `/` and the name of the parameter. With `DOCUMENT_INCOMPLETE`, into the row of the document. */
             pointer: string;
             code: components["schemas"]["ProblemErrorCode"];
             /** @description Description of the error, for people. */
@@ -6838,10 +6875,11 @@ export interface components {
          */
         ElectronicAddress: {
             /**
-             * @description Scheme of the address: a code of the Electronic Address Scheme list (EAS), such as `0088` for a GLN, `9930` for a German VAT ID, or `EM` for an email address.
+             * @description Scheme of the address: a code of the Electronic Address Scheme list (EAS), such as `0088` for a GLN, `9930` for a German VAT ID, or `EM` for an email address. Values can be added in any release.
              * @example 9930
+             * @enum {string}
              */
-            scheme: string;
+            scheme: "0002" | "0007" | "0009" | "0037" | "0060" | "0088" | "0096" | "0097" | "0106" | "0130" | "0135" | "0142" | "0151" | "0177" | "0183" | "0184" | "0188" | "0190" | "0191" | "0192" | "0193" | "0195" | "0196" | "0198" | "0199" | "0200" | "0201" | "0202" | "0204" | "0208" | "0209" | "0210" | "0211" | "0212" | "0213" | "0215" | "0216" | "0218" | "0221" | "0230" | "0235" | "9901" | "9910" | "9913" | "9914" | "9915" | "9918" | "9919" | "9920" | "9922" | "9923" | "9924" | "9925" | "9926" | "9927" | "9928" | "9929" | "9930" | "9931" | "9932" | "9933" | "9934" | "9935" | "9936" | "9937" | "9938" | "9939" | "9940" | "9941" | "9942" | "9943" | "9944" | "9945" | "9946" | "9947" | "9948" | "9949" | "9950" | "9951" | "9952" | "9953" | "9957" | "9959" | "EM" | "AQ" | "AS" | "AU";
             /**
              * Participant ID
              * @description Address in its scheme.
@@ -8776,7 +8814,7 @@ export interface components {
              * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
-            code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "MAIL_NOT_CONFIGURED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
+            code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "MAIL_NOT_CONFIGURED" | "DOCUMENT_INCOMPLETE" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
             /**
              * UUID
              * Format: uuid
@@ -17472,6 +17510,44 @@ export interface components {
              */
             cursor?: string;
             where?: components["schemas"]["InvoiceWhere"];
+        };
+        /**
+         * Missing value
+         * @description Value that a document requires.
+         */
+        MissingValue: {
+            /** @description JSON Pointer (RFC 6901) into the invoice, with the `org`, the `client` and the `office` that it concerns in it, such as `/client/vatId`. */
+            pointer: string;
+            /** @description Description of the gap, for people. */
+            detail: string;
+        };
+        /**
+         * Invoice document format
+         * @description Format of the document of an invoice.
+         */
+        InvoiceDocumentFormat: {
+            /**
+             * @description Format of the document. Values can be added in any release.
+             * @enum {string}
+             */
+            format: "pdf" | "ubl" | "xrechnung" | "facturx";
+            /** @description What the invoice lacks for the format; empty if it can be returned. */
+            missing: components["schemas"]["MissingValue"][];
+        };
+        /**
+         * Invoice document formats
+         * @description Formats of the document of an invoice.
+         */
+        InvoiceDocumentFormats: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description Invoice or credit note.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            invoiceId: string;
+            /** @description Formats, with what the invoice lacks for each. */
+            formats: components["schemas"]["InvoiceDocumentFormat"][];
         };
         /**
          * Invoice send request
@@ -42316,10 +42392,11 @@ export interface components {
          */
         ElectronicAddressInput: {
             /**
-             * @description Scheme of the address: a code of the Electronic Address Scheme list (EAS), such as `0088` for a GLN, `9930` for a German VAT ID, or `EM` for an email address.
+             * @description Scheme of the address: a code of the Electronic Address Scheme list (EAS), such as `0088` for a GLN, `9930` for a German VAT ID, or `EM` for an email address. Values can be added in any release.
              * @example 9930
+             * @enum {string}
              */
-            scheme: string;
+            scheme: "0002" | "0007" | "0009" | "0037" | "0060" | "0088" | "0096" | "0097" | "0106" | "0130" | "0135" | "0142" | "0151" | "0177" | "0183" | "0184" | "0188" | "0190" | "0191" | "0192" | "0193" | "0195" | "0196" | "0198" | "0199" | "0200" | "0201" | "0202" | "0204" | "0208" | "0209" | "0210" | "0211" | "0212" | "0213" | "0215" | "0216" | "0218" | "0221" | "0230" | "0235" | "9901" | "9910" | "9913" | "9914" | "9915" | "9918" | "9919" | "9920" | "9922" | "9923" | "9924" | "9925" | "9926" | "9927" | "9928" | "9929" | "9930" | "9931" | "9932" | "9933" | "9934" | "9935" | "9936" | "9937" | "9938" | "9939" | "9940" | "9941" | "9942" | "9943" | "9944" | "9945" | "9946" | "9947" | "9948" | "9949" | "9950" | "9951" | "9952" | "9953" | "9957" | "9959" | "EM" | "AQ" | "AS" | "AU";
             /**
              * Participant ID
              * @description Address in its scheme.
@@ -42804,6 +42881,12 @@ export interface components {
          * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f101
          */
         InvoiceId: string;
+        /**
+         * @description Format of the document: `pdf`, `ubl` (UBL, Peppol BIS Billing 3.0), `xrechnung` (UBL, XRechnung 3.0) or `facturx` (Factur-X: PDF/A-3 with CII, profile EN 16931); `json`
+         *     for what the invoice lacks for each of them.
+         * @example json
+         */
+        DocumentFormat: "json" | "pdf" | "ubl" | "xrechnung" | "facturx";
         /**
          * @description First day of the period.
          * @example 2026-09-01
@@ -46563,6 +46646,77 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getInvoiceDocument: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path: {
+                /**
+                 * @description ID of the invoice or credit note.
+                 * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["InvoiceId"];
+                /**
+                 * @description Format of the document: `pdf`, `ubl` (UBL, Peppol BIS Billing 3.0), `xrechnung` (UBL, XRechnung 3.0) or `facturx` (Factur-X: PDF/A-3 with CII, profile EN 16931); `json`
+                 *     for what the invoice lacks for each of them.
+                 * @example json
+                 */
+                format: components["parameters"]["DocumentFormat"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document, or its formats. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvoiceDocumentFormats"];
+                    "application/pdf": string;
+                    "application/xml": string;
+                };
+            };
+            400: components["responses"]["InvalidId"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            /** @description The invoice has no such document. */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ConflictProblem"];
+                };
+            };
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

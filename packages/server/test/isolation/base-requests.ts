@@ -166,6 +166,7 @@ function tableOfType(type: string): string {
 function tableOf(id: string, path: string): string {
   if (path.includes('/event-subscriptions/')) return 'event_subscription';
   if (path.includes('/clients/')) return 'client';
+  if (path.includes('/invoices/')) return 'invoice';
   if (path.includes('/people/')) return 'contact';
   const name = id.replace(/^[a-z]+/, '');
   const type = [...allEntities()].map((entity) => entity.type).find((one) => one === name || one === `${name}Entry`);

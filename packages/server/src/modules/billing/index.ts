@@ -1,4 +1,5 @@
 import { aggregateOf, byId, pageOf, searchOf } from '../../query/handlers.ts';
+import { getInvoiceDocument } from './document/getInvoiceDocument.ts';
 import { draftInvoice } from './draft/draft-invoice.ts';
 import { draftInvoiceHistory } from './draft/draft-invoice-history.ts';
 import { billedLine } from './invoice/billed-line.ts';
@@ -37,6 +38,7 @@ export const billing = {
   listBilledLines: pageOf(billedLine),
   searchBilledLines: searchOf(billedLine),
   aggregateBilledLines: aggregateOf(billedLine),
+  getInvoiceDocument,
   sendInvoice,
   getMail: byId(mail),
   searchMails: searchOf(mail),

@@ -229,7 +229,7 @@ test('electronicAddress of a Client has a scheme of the list', async () => {
     )[0];
   const electronicAddress = { scheme: '9930', id: 'DE136695976' };
   expect(await write(electronicAddress)).toMatchObject({ status: 'CREATED', attributes: { electronicAddress } });
-  expect(await write({ ...electronicAddress, scheme: 'XX' })).toMatchObject({
+  expect(await write({ ...electronicAddress, scheme: '0001' })).toMatchObject({
     error: { pointer: '/records/0/attributes/electronicAddress/scheme' },
   });
   expect(await write({ scheme: '9930' })).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });

@@ -48,6 +48,12 @@ export interface DocumentTexts {
   readonly units: Readonly<Partial<Record<Unit, string>>>;
 }
 
+/** The words of a document, and how it writes numbers and days. */
+export interface DocumentStyle {
+  readonly texts: DocumentTexts;
+  readonly locale: string;
+}
+
 /** Units that are the same in all languages. */
 const symbols = { HUR: 'h', MIN: 'min', KMT: 'km', P1: '%', KGM: 'kg', LTR: 'l', MTR: 'm', MTK: 'm²', KWH: 'kWh' };
 

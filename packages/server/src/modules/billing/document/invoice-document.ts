@@ -100,6 +100,9 @@ interface StoredInvoice extends Omit<InvoiceFace, 'parties'>, Parties {
   readonly jobIds: readonly string[];
   readonly lines: readonly DocumentLine[];
   readonly written: InvoiceFace | null;
+  readonly isImported: boolean;
+  /** The address that the client has now, for an invoice without one. */
+  readonly clientAddress: StoredAddress | null;
 }
 
 /**
@@ -111,15 +114,24 @@ export async function readInvoice(
   tenantId: number,
   invoiceId: string,
 ): Promise<(InvoiceDocument & { readonly file: DocumentFile }) | undefined> {
+  const document = await readDocument(session, tenantId, invoiceId);
+  if (document === undefined || document.isImported || isDeepStrictEqual(document.face, document.written))
+    return undefined;
+  const { face, lines, file } = document;
+  return { face, lines, file };
+}
+
+/** Reads the current content of the document of an invoice, and what its file shows; undefined if it is not posted. */
+export async function readDocument(session: Session, tenantId: number, invoiceId: string) {
   const row = await session.first<StoredInvoice>(sql`
-    select o.vat_id as "firmVatId", nullif(o.bank_accounts, '[]') as "bankAccounts", c.vat_id as "clientVatId", c.document_language as language,
+    select i.draft_invoice_id is null as "isImported", o.vat_id as "firmVatId", nullif(o.bank_accounts, '[]') as "bankAccounts", c.vat_id as "clientVatId", c.document_language as language,
       i.service_period_start as "servicePeriodStart", i.service_period_end as "servicePeriodEnd", i.order_reference as "orderReference",
       i.buyer_reference as "buyerReference", i.tax_exempt_reason as "taxExemptReason", i.client_id as "clientId", i.engagement_id as "engagementId", i.job_ids as "jobIds",
       i.document as written, o.legal_name as "firmName", ${address('f')} as "firmAddress",
       coalesce(c.legal_name, c.name) as "clientName", k.display_name as "contactName", c.client_ref as "clientRef",
       i.document_type as "documentType", credited.invoice_number as "creditedNumber",
       i.invoice_number as "invoiceNumber", i.invoice_date as "invoiceDate", i.due_date as "dueDate",
-      i.posted_at as "createdAt", tenant_day(i.voided_at) as "voidedOn", i.currency, ${address('i')} as "billingAddress",
+      i.posted_at as "createdAt", tenant_day(i.voided_at) as "voidedOn", i.currency, ${address('i')} as "billingAddress", ${address('a')} as "clientAddress",
       i.purchase_order as "purchaseOrder", i.memo,
       (select coalesce(json_agg(json_build_object('name', name, 'ratePercent', rate::text, 'category', category, 'amount', amount::text,
           'tax', tax::text) order by first, rate, name, category), '[]')
@@ -141,23 +153,25 @@ export async function readInvoice(
     left join invoice credited on credited.tenant_id = i.tenant_id and credited.id = i.credited_invoice_id
     left join lateral (select * from office f where f.tenant_id = o.tenant_id and f.org_id = o.id and f.active
       order by f.id <> c.office_id, f.id limit 1) f on true
+    left join contact_info a on a.tenant_id = c.tenant_id and a.id = coalesce(c.billing_address_id, c.client_contact_info_id)
     left join contact k on k.tenant_id = i.tenant_id and k.id = i.billing_contact_id
-    where i.tenant_id = ${tenantId} and i.id = ${invoiceId} and i.draft_invoice_id is not null and i.posted_at is not null`);
+    where i.tenant_id = ${tenantId} and i.id = ${invoiceId} and i.posted_at is not null`);
   if (row === undefined) return undefined;
   const { clientId, engagementId, jobIds, lines, written, firmName, firmAddress, firmVatId, bankAccounts, ...others } =
     row;
-  const { clientName, clientVatId, contactName, language, ...rest } = others;
+  const { clientName, clientVatId, contactName, language, isImported, clientAddress, ...rest } = others;
   const current = { firmName, firmAddress, firmVatId, bankAccounts, clientName, clientVatId, contactName, language };
   const known = Object.entries(written?.parties ?? {}).filter(([, value]) => value !== null);
   const parties: Parties = { ...current, ...Object.fromEntries(known) };
-  const face: InvoiceFace = { ...rest, parties };
-  if (isDeepStrictEqual(face, written)) return undefined;
+  const hasAddress = Object.values(rest.billingAddress).some((part) => part !== null);
+  const billingAddress = hasAddress ? rest.billingAddress : (clientAddress ?? rest.billingAddress);
+  const face: InvoiceFace = { ...rest, billingAddress, parties };
   const [jobId = null] = jobIds.length === 1 ? jobIds : [];
   const { title, void: voided } = documentTexts[parties.language];
   const mark = face.voidedOn === null ? '' : ` ${voided.toLowerCase()}`;
   const fileName = `${title[face.documentType]} ${fileNamePart(face.invoiceNumber)}${mark}.pdf`;
   const folderPath = `/${fileNamePart(parties.clientName)}/Invoices`;
-  return { face, lines, file: { fileName, folderPath, clientId, engagementId, jobId } };
+  return { face, lines, written, isImported, file: { fileName, folderPath, clientId, engagementId, jobId } };
 }
 
 /** The lines of the two addresses of a document. A country is only named if they have different ones. */

@@ -1,7 +1,7 @@
 import { placesOf } from '../../../contract/currency.ts';
 import { type Column, heightOf, type Pages, renderPages, type Style } from '../../../platform/pdf/pages.ts';
 import { formatAmount, formatDay, formatNumber, formatPeriod } from '../../documents/index.ts';
-import { type DocumentTexts, documentTexts } from './document-texts.ts';
+import { type DocumentStyle, documentTexts } from './document-texts.ts';
 import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace } from './invoice-document.ts';
 import { setTaxes } from './tax-table.ts';
 
@@ -38,12 +38,6 @@ export function render({ face, lines }: InvoiceDocument): Promise<Buffer> {
 
 /** Countries of paper in inches. */
 const letterCountries: ReadonlySet<string> = new Set(['US', 'CA', 'MX']);
-
-/** The words of a document, and how it writes numbers and days. */
-export interface DocumentStyle {
-  readonly texts: DocumentTexts;
-  readonly locale: string;
-}
 
 /** Numbers and days are written as in the country of the client. */
 function styleOf({ parties: { language, firmAddress }, billingAddress }: InvoiceFace): DocumentStyle {

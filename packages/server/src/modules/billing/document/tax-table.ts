@@ -1,8 +1,8 @@
 import { placesOf } from '../../../contract/currency.ts';
 import { type Column, heightOf, type Pages, type Style } from '../../../platform/pdf/pages.ts';
 import { formatNumber } from '../../documents/index.ts';
+import type { DocumentStyle } from './document-texts.ts';
 import type { InvoiceFace } from './invoice-document.ts';
-import type { DocumentStyle } from './invoice-pdf.ts';
 
 const small: Style = { size: 9 };
 const heading: Style = { ...small, weight: 'bold' };

@@ -1,0 +1,123 @@
+import type { StoredAddress } from '../../documents/index.ts';
+import { exceedsTolerance, lineVats, vatTotals } from './e-invoice-taxes.ts';
+import type { InvoiceDocument } from './invoice-document.ts';
+
+export type EInvoiceFormat = 'ubl' | 'xrechnung' | 'facturx';
+
+/** What electronic invoices say besides what the document shows. */
+export interface EInvoiceDocument extends InvoiceDocument {
+  readonly orgCode: string;
+  readonly creditedDate: string | null;
+  readonly firmElectronicAddress: ElectronicAddress | null;
+  readonly clientElectronicAddress: ElectronicAddress | null;
+  /** The staff member that answers for the client. */
+  readonly firmContact: Readonly<Record<'name' | 'phone' | 'email', string | null>>;
+}
+
+export interface ElectronicAddress {
+  readonly scheme: string;
+  readonly id: string;
+}
+
+/** What an invoice lacks for a format, with a pointer into the invoice and the rows that it names. */
+export interface Gap {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** Returns what an invoice lacks for a format: what EN 16931, Peppol BIS Billing 3.0 or XRechnung require. */
+export function gapsOf(document: EInvoiceDocument, format: EInvoiceFormat): readonly Gap[] {
+  const { face, firmElectronicAddress, clientElectronicAddress, firmContact } = document;
+  const { parties, billingAddress } = face;
+  const isGerman = format === 'xrechnung' || (format === 'ubl' && isDomestic('DE', document));
+  const lacks: readonly (readonly [boolean, string, string])[] = [
+    ...addressGaps('/office/address', parties.firmAddress, isGerman),
+    ...addressGaps('/billingAddress', billingAddress, isGerman),
+    ...endpointGaps('org', firmElectronicAddress, format),
+    ...endpointGaps('client', clientElectronicAddress, format),
+    [
+      format === 'ubl' && face.buyerReference === null && face.purchaseOrder === null,
+      '/buyerReference',
+      'The invoice has neither a buyerReference nor a purchaseOrder.',
+    ],
+    [isGerman && face.buyerReference === null, '/buyerReference', 'The invoice has no buyerReference.'],
+    [isGerman && parties.bankAccounts === null, '/org/bankAccounts', 'The org has no bank account.'],
+    [isGerman && firmContact.name === null, '/client/managerId', 'The client has no biller, manager or partner.'],
+    [
+      isGerman && firmContact.email === null,
+      '/client/managerId',
+      'The staff member of the client has no email address.',
+    ],
+    [
+      isGerman && firmContact.phone === null,
+      '/client/managerId',
+      'Neither the staff member nor the office has a phone.',
+    ],
+    ...taxGaps(document),
+    [
+      format === 'facturx' && lineVats(document.lines).some((vat) => vat?.category === 'O'),
+      '/lines',
+      'Factur-X names the org by its VAT ID, which an invoice outside the scope of tax does not have.',
+    ],
+  ];
+  const found = lacks.flatMap(([isMissing, pointer, detail]) => (isMissing ? [{ pointer, detail }] : []));
+  return found.filter(({ pointer }, index) => found.findIndex((gap) => gap.pointer === pointer) === index);
+}
+
+function isDomestic(country: string, { face: { parties, billingAddress } }: EInvoiceDocument): boolean {
+  return parties.firmAddress?.country === country && billingAddress.country === country;
+}
+
+/** A document for Peppol is delivered to a participant, and one by XRechnung can also be delivered by mail. */
+function endpointGaps(owner: 'org' | 'client', address: ElectronicAddress | null, format: EInvoiceFormat) {
+  const pointer = `/${owner}/electronicAddress`;
+  const isOutside = format === 'ubl' && address !== null && !/^\d{4}$/.test(address.scheme);
+  return [
+    [format !== 'facturx' && address === null, pointer, `The ${owner} has no electronic address.`],
+    [isOutside, `${pointer}/scheme`, `The electronic address of the ${owner} has a scheme that Peppol does not have.`],
+  ] as const;
+}
+
+function addressGaps(pointer: string, address: StoredAddress | null, isGerman: boolean) {
+  const required = isGerman ? (['country', 'city', 'postalCode'] as const) : (['country'] as const);
+  return required.map((name) => {
+    const isMissing = (address?.[name] ?? null) === null;
+    return [isMissing, `${pointer}/${name}`, `The address has no ${name}.`] as const;
+  });
+}
+
+function taxGaps({ face, lines }: EInvoiceDocument): readonly (readonly [boolean, string, string])[] {
+  const { parties } = face;
+  const vats = lineVats(lines);
+  const has = (...categories: readonly string[]) => vats.some((vat) => vat && categories.includes(vat.category));
+  const onlyDiscounts = face.documentType === 'INVOICE' && lines.every(({ lineType }) => lineType === 'DISCOUNT');
+  return [
+    [lines.length === 0 || onlyDiscounts, '/lines', 'An electronic invoice has at least one line that is no discount.'],
+    ...vats.map(
+      (vat, index) =>
+        [
+          vat === undefined,
+          `/lines/${index}/taxes`,
+          'A line of an electronic invoice has one tax with a category, and only the category S has a rate above 0.',
+        ] as const,
+    ),
+    [
+      has('O') && !vats.every((vat) => vat?.category === 'O'),
+      '/lines',
+      'The category O cannot be combined with others.',
+    ],
+    [has('S', 'Z', 'E', 'AE', 'K', 'G') && parties.firmVatId === null, '/org/vatId', 'The org has no VAT ID.'],
+    [has('AE', 'K') && parties.clientVatId === null, '/client/vatId', 'The client has no VAT ID.'],
+    [has('E') && face.taxExemptReason === null, '/taxExemptReason', 'The invoice has no reason for the exemption.'],
+    [
+      has('K') && face.servicePeriodStart === null && face.servicePeriodEnd === null,
+      '/servicePeriodStart',
+      'The invoice has no service period.',
+    ],
+    [
+      vatTotals(face).some(exceedsTolerance),
+      '/taxTotal',
+      'The tax of the lines differs from the rate of their sum by 1.00 or more. Set taxRounding of the org to DOCUMENT.',
+    ],
+  ];
+}
