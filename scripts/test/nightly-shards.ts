@@ -147,7 +147,7 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
       name: 'rules, generators, samples and the mock, in whole',
       command: [
         ...vitest,
-        ...nightlyFiles('{openapi,packages/{spec,mock,examples}/test,scripts}/**/*.nightly.test.ts'),
+        ...nightlyFiles('{openapi,packages/{bridge,spec,mock,examples}/test,scripts}/**/*.nightly.test.ts'),
       ],
       environment: { NIGHTLY: 'yes' },
     },

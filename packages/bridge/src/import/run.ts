@@ -53,8 +53,8 @@ export async function importFile(
   const failed = new CsvWriter(failedPath, table.delimiter);
   const kept = table.header.at(-1) === reasonColumn ? table.header.length - 1 : table.header.length;
   const failures: { line: number; reason: string }[] = [];
-  const seen = new Map<string, number>();
-  const context = contextOf(form, options, directory, countIn(seen));
+  const keys = new Set<number>();
+  const context = contextOf(form, options, directory, countIn(new Map()));
   let rows = 0;
   let documents = 0;
   const fail = async (parts: Rows, reason: string) => {
@@ -74,7 +74,7 @@ export async function importFile(
         rows += own.length;
         try {
           const one = plan.plan(own, context);
-          rejectTwice(one.record, seen);
+          rejectTwice(one.record, keys);
           checkWidth(own, table);
           planned.push({ rows: own, planned: one });
         } catch (error) {
@@ -147,8 +147,13 @@ function countIn(seen: Map<string, number>): (content: string) => number {
 }
 
 /** A second document with the key of an earlier one would replace it. */
-function rejectTwice({ type, systemRef }: AnyRecord, seen: Map<string, number>): void {
-  if (countIn(seen)(hashOf(`${type}:${systemRef}`).slice(0, 14)) === 1) return;
+function rejectTwice({ type, systemRef }: AnyRecord, keys: Set<number>): void {
+  // As numbers of 48 bits, the keys of a large file take little memory.
+  const key = Number.parseInt(hashOf(`${type}:${systemRef}`).slice(0, 12), 16);
+  if (!keys.has(key)) {
+    keys.add(key);
+    return;
+  }
   throw new RowError(
     'An earlier row has the same key. Rows of one document must be together: sort the file, or remove the row.',
   );
