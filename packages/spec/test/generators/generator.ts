@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -5,15 +6,20 @@ import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 export const contract = fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.json'));
-const modules = fileURLToPath(new URL('../../../../node_modules/', import.meta.url));
+const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url));
 
-export interface Generator {
-  readonly name: string;
-  /** Writes a client into the folder. */
-  readonly generate: (folder: string) => Promise<unknown>;
-  /** The file with the types. */
-  readonly types: string;
+interface Documented {
+  readonly version: string;
+  readonly settings: Readonly<Record<string, unknown>>;
 }
+
+const guide = new URL('../../../../openapi/guides/generate-a-client.md', import.meta.url);
+/** The rows of the guide by generator: `` | `orval` 8.38.0 | `{"client":"fetch"}` | ``. */
+export const generatorsOfGuide: ReadonlyMap<string, Documented> = new Map(
+  [...readFileSync(guide, 'utf8').matchAll(/^\| `(\S+)` ([\d.]+) \| `(\{.*?\})` \|/gm)].map(
+    ([, name = '', version = '', settings = '']) => [name, { version, settings: JSON.parse(settings) }],
+  ),
+);
 
 /** What every integrator writes sooner or later; a line with `@ts-expect-error` must not compile. */
 const program = (types: string) => `
@@ -54,17 +60,28 @@ export function tellApart(event: StandardEvent, row: RecordRow): string {
 }
 `;
 
-/** Adds a test of a generator. */
-export function testGenerator({ name, generate, types }: Generator): void {
+/**
+ * Adds a test of a generator with the settings that the guide shows.
+ *
+ * @param types the file with the types
+ * @param generate writes a client into the folder
+ */
+export function testGenerator(
+  name: string,
+  types: string,
+  generate: (folder: string, settings: Documented['settings']) => Promise<unknown>,
+): void {
   describe(name, () => {
     let folder = '';
 
     beforeAll(async () => {
-      // In the node_modules of the project, where the compiler finds the imports of a client.
+      // In the node_modules of this package, where the compiler finds the imports of a client.
       folder = await mkdtemp(join(modules, '.generated-client-'));
       vi.stubGlobal('fetch', () => Promise.reject(new Error('A generator tries to access another host.')));
       vi.spyOn(console, 'log').mockReturnValue();
-      await generate(folder);
+      const documented = generatorsOfGuide.get(name);
+      if (documented === undefined) throw new Error(`The guide has no settings of ${name}.`);
+      await generate(folder, documented.settings);
       await writeFile(join(folder, 'program.ts'), program(types));
     });
 

@@ -5,9 +5,6 @@
 import { createClient } from '@hey-api/openapi-ts';
 import { contract, testGenerator } from './generator.ts';
 
-testGenerator({
-  name: '@hey-api/openapi-ts',
-  generate: (folder) =>
-    createClient({ input: contract, output: { path: folder }, logs: { level: 'silent', file: false } }),
-  types: './index.ts',
-});
+testGenerator('@hey-api/openapi-ts', './index.ts', (folder, settings) =>
+  createClient({ input: contract, output: { path: folder }, logs: { level: 'silent', file: false }, ...settings }),
+);
