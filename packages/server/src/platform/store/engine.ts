@@ -24,5 +24,7 @@ export interface Engine {
    * @throws DatabaseUnavailable if it does not; WrongClock
    */
   check(): Promise<void>;
+  /** Returns memory that large work has taken. Only an embedded database has it. */
+  readonly freeMemory?: () => Promise<void>;
   close(): Promise<void>;
 }

@@ -99,6 +99,23 @@ test('terminating the thread during writes loses no acknowledged row', async () 
   expect(indexed.rows).toEqual([{ rows: found.size }]);
 });
 
+test('freeMemory opens the database again, with its rows and its listeners', async () => {
+  const engine = await openPglite(dataDir, patientLimits, { info() {}, warn() {} });
+  const heard: string[] = [];
+  await engine.listen('after', (payload) => heard.push(payload));
+  await engine.pool.query('create table kept (id integer)');
+  await engine.pool.query(`create temporary table of_the_connection (id integer)`);
+  await engine.freeMemory?.();
+  const { rows } = await engine.pool.query(
+    `select to_regclass('kept') is not null as kept, to_regclass('of_the_connection') is not null as same`,
+  );
+  await engine.pool.query(`select pg_notify('after', 'heard')`);
+  await engine.pool.query('drop table kept');
+  await engine.close();
+  expect(rows).toEqual([{ kept: true, same: false }]);
+  expect(heard.at(-1)).toBe('heard');
+});
+
 test('a second process is rejected while the store is open', async () => {
   const store = await openStore({ dataDir, limits: patientLimits });
   const script = `

@@ -50,6 +50,8 @@ export async function openPglite(dataDir: string, limits: Limits, log: StoreLog)
       binding: bindConnections(limits),
       listen,
       check,
+      // The memory of WebAssembly only grows. The next call opens the database again, in a new thread.
+      freeMemory: async () => (await pool.connect()).release(true),
       async close() {
         clearInterval(checkpoints);
         await close().finally(() => lock.release());

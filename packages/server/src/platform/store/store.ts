@@ -117,6 +117,8 @@ export interface Store {
   cell(number: number): Store;
   /** The database of a tenant. @throws DatabaseUnavailable like `cell` */
   cellOf(tenantId: number): Store;
+  /** Returns the memory that large work has taken in an embedded database, which opens again. */
+  freeMemory?(): Promise<void>;
   /** Waits for work in progress. */
   close(): Promise<void>;
 }
@@ -367,6 +369,10 @@ class EngineStore implements Store {
   async ready(): Promise<void> {
     await this.#engine.check();
     this.#schema.verify();
+  }
+
+  async freeMemory(): Promise<void> {
+    await this.#engine.freeMemory?.();
   }
 
   close(): Promise<void> {
