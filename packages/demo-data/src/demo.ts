@@ -43,7 +43,7 @@ The API is served at ${address} with the demo tenant "${tenant}".
   Contract    ${address}/openapi.yaml
   Mock        npx --yes pnpm@12 mock
 
-Paste this into another terminal, for everything below. TOKEN is an access token, which is valid for 15 minutes:
+Paste this into another terminal with sh, bash or zsh, for everything below. TOKEN is an access token, which is valid for 15 minutes:
 
   export API_URL='${address}' API_KEY='${key}'
   TOKEN=$(curl -s "$API_URL/v1/auth/token" -H 'Content-Type: application/json' -d '{"apiKey":"'"$API_KEY"'"}')
