@@ -42,7 +42,7 @@ test.skipIf(binaries === undefined)(
     await chmod(folder, 0o755);
     const postgres = await startInstalledPostgres(binaries ?? '', [
       'archive_mode=on',
-      `archive_command=cp "%p" "${archive}/unfinished" && mv "${archive}/unfinished" "${archive}/%f"`,
+      `archive_command=${/: `(cp "%p" .*?)`\./.exec(runBook)?.[1]?.replaceAll('/archive', archive)}`,
     ]);
     const url = (user: string, database: string) => urlOf(postgres.url, user, database);
     const original = { url: url('service', 'original'), dataDir: join(folder, 'data') };

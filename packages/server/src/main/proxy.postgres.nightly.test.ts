@@ -1,6 +1,5 @@
 /** The configuration of nginx, with the real program: what the service leaves to it, and restarts that nobody notices. */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
@@ -121,12 +120,4 @@ test.skipIf(!isNginxInstalled)('an address with too many connections gets a prob
   expect(await wire(proxy.address, spooled)).toMatchObject({ status: 200 });
   const large = { method: 'POST', path: '/gql/v1/clients', headers, body: 'x'.repeat(3_000_000) };
   expect(await wire(proxy.address, large)).toMatchObject({ status: 413, json: { code: 'PAYLOAD_TOO_LARGE' } });
-});
-
-test('the unit of systemd starts Node itself, as the image does', () => {
-  const unit = readFileSync(new URL('../../docker/financial-automation@.service', import.meta.url), 'utf8');
-  const image = readFileSync(new URL('../../docker/Dockerfile', import.meta.url), 'utf8');
-  const [, entry = '[]'] = /^ENTRYPOINT (.*)$/m.exec(image) ?? [];
-  const [, command] = /^ExecStart=\/usr\/bin\/(.*) serve$/m.exec(unit) ?? [];
-  expect(command?.split(' ')).toEqual(JSON.parse(entry));
 });

@@ -1,0 +1,71 @@
+/** What the files of `docker/` say fits together, and their programs accept it. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { image, imageCommand, proxy, readComposition, unit, unitValues } from '../../test/deployment.ts';
+
+const analyze = '/usr/bin/systemd-analyze';
+const isSystemdInstalled = existsSync(analyze);
+if (!isSystemdInstalled) console.warn('NOT TESTED: the syntax of the unit, because systemd is not installed.');
+const variables = { MASTER_KEY: 'key', DATABASE_PASSWORD: 'secret' };
+
+test('the unit of systemd starts Node itself, as the image does', () => {
+  const [command = ''] = unitValues('ExecStart');
+  expect(command.split(' ')).toEqual(['/usr/bin/node', ...imageCommand('ENTRYPOINT').slice(1), ...imageCommand('CMD')]);
+  // A process says for 2 seconds that it stops, keeps idle connections for 2, and finishes requests for 10.
+  expect(Number(unitValues('TimeoutStopSec')[0])).toBeGreaterThan(14);
+});
+
+test.skipIf(!isSystemdInstalled)(
+  'systemd-analyze verify accepts the unit, and finds a key that does not exist',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'financial-automation-unit-'));
+    const verify = async (text: string) => {
+      const file = join(folder, 'financial-automation@3000.service');
+      // It looks for the program.
+      await writeFile(file, text.replace('/usr/bin/node', process.execPath));
+      const { stderr } = await promisify(execFile)(analyze, ['verify', '--man=no', file]).catch((error) => error);
+      return stderr;
+    };
+    try {
+      expect(await verify(unit)).toBe('');
+      expect(await verify(unit.replace('TimeoutStopSec', 'TimeoutStopSeconds'))).toContain('Unknown key');
+      expect(await verify(unit.replace('ExecStart=', 'ExecStart=relative'))).toContain(
+        'Neither a valid executable name nor an absolute path',
+      );
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+);
+
+test('the composition names what it defines, and nginx the addresses and the port of its processes', () => {
+  const { services, volumes } = readComposition(variables);
+  const names = Object.keys(services);
+  for (const [
+    name,
+    { depends_on: before = [], volumes: mounted = [], stop_grace_period: grace, build },
+  ] of Object.entries(services)) {
+    for (const one of Array.isArray(before) ? before : Object.keys(before)) expect(names, name).toContain(one);
+    for (const one of mounted)
+      if (!one.startsWith('.')) expect(Object.keys(volumes), name).toContain(one.split(':')[0]);
+    if (build === undefined) continue;
+    expect(existsSync(new URL(`../../docker/${build.context}/${build.dockerfile}`, import.meta.url)), name).toBe(true);
+    if (grace !== undefined) expect(Number.parseInt(grace, 10), name).toBeGreaterThan(14);
+  }
+  const port = /^EXPOSE (\d+)$/m.exec(image)?.[1];
+  const processes = Object.values(services).flatMap(({ networks }) => networks?.default.ipv4_address ?? []);
+  expect([...proxy.matchAll(/^ +server ([\d.]+:\d+)/gm)].map(([, server]) => server)).toEqual(
+    processes.map((one) => `${one}:${port}`),
+  );
+  expect(services.proxy?.ports?.[0]?.split(':').at(-1)).toBe(/listen (\d+);/.exec(proxy)?.[1]);
+});
+
+test('the composition says which variables it needs', () => {
+  for (const name of Object.keys(variables))
+    expect(() => readComposition({ ...variables, [name]: '' })).toThrow(new RegExp(`^Set ${name} to `));
+});
