@@ -16,6 +16,7 @@ interface Page {
 const typeOfPath: Readonly<Record<string, string>> = {
   listContactsByClient: 'Client',
   getClientStatement: 'Client',
+  getPersonalData: 'Contact',
   listEngagementDocuments: 'Engagement',
   getEngagementBatchStatus: 'EngagementBatch',
   listDeliveries: 'EventSubscription',
