@@ -107,10 +107,7 @@ export function* clientSteps(clients: readonly ClientSeed[], span: Span): Genera
           serviceLineId: idOf('serviceLine', index % 7),
           partnerId: idOf('staff', 0),
           managerId: idOf('staff', 1),
-          email:
-            kind === 'BUSINESS'
-              ? emailOf('office', name)
-              : emailOf(name.replace(' Family Trust', '').replaceAll(' ', '.'), ''),
+          email: kind === 'BUSINESS' ? emailOf('office', name) : emailOf(name.replace(' Family Trust', ''), ''),
           phone: phoneOf(index),
           fiscalYearEndMonth: 12,
           fiscalYearEndDay: 31,
@@ -144,7 +141,7 @@ export function* clientSteps(clients: readonly ClientSeed[], span: Span): Genera
   yield* stepsFor('upsertRecords', contacts, (plan, { client, number }) => {
     const [firstName, lastName] = personName(number + 300);
     const business = client.kind === 'BUSINESS' ? client.name : '';
-    const email = number % 11 === 7 ? null : emailOf(`${firstName}.${lastName}`, business);
+    const email = number % 11 === 7 ? null : emailOf(`${firstName} ${lastName}`, business);
     const fields = { pmsRef: `P-${100_000 + number}`, firstName, lastName, email, phone: phoneOf(number) };
     plan.create(entityNamed('Contact'), fields, { id: idOf('contact', number) });
   });

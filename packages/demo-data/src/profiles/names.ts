@@ -32,10 +32,12 @@ export function businessName(number: number): string {
 
 export const streets = places;
 
-/** An address at the domain of a business, or at that of everybody. */
-export function emailOf(local: string, business: string): string {
-  const name = business.toLowerCase().replaceAll(/[^a-z]/g, '');
-  return `${local.toLowerCase()}@${name === '' ? 'example.com' : `${name}.example`}`;
+/** An address at the domain of a business, or at that of everybody, also of names that no address can have. */
+export function emailOf(person: string, business: string): string {
+  const letters = (text: string) => text.toLowerCase().match(/[a-z]+/g) ?? [];
+  const local = letters(person).join('.').slice(0, 60).replace(/\.$/, '');
+  const domain = letters(business).join('').slice(0, 60);
+  return `${local === '' ? 'office' : local}@${domain === '' ? 'example.com' : `${domain}.example`}`;
 }
 
 /**
