@@ -257,8 +257,12 @@ test('the reminders of one tenant do not keep the mail of another one waiting', 
   await invoiceOf(id, '1.00', '2026-02-20');
   await run('2026-03-01');
   background = await startBackground(service.service, { jobs: [sendMail], clockTasks: [] });
-  await expect.poll(() => sink.received.length, { timeout: 60_000 }).toBe(61);
-  const position = sink.received.findIndex(({ recipients }) => recipients.includes(`client-${count}@example.com`));
+  // Mails of the tests before may still wait.
+  const own = `client-${count}@example.com`;
+  const addresses = () =>
+    sink.received.flatMap(({ recipients }) => recipients).filter((one) => one === own || one.startsWith('busy-'));
+  await expect.poll(() => addresses().length, { timeout: 60_000 }).toBe(61);
+  const position = addresses().indexOf(own);
   // The tenants take turns.
   expect(position).toBeLessThan(12);
 });
