@@ -61,7 +61,7 @@ label{display:block;font-weight:500}
 input,select,textarea{display:block;width:100%;font:inherit;color:inherit;background:var(--card);border:1px solid var(--field);border-radius:.5rem;padding:.5rem .75rem;margin-top:.25rem;min-height:2.75rem}
 input[type=checkbox]{display:inline-block;width:1.25rem;height:1.25rem;min-height:0;margin:0 .625rem 0 0;vertical-align:-.25rem;accent-color:var(--accent)}
 .form{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr));gap:1rem}
-fieldset{border:1px solid var(--line);border-radius:.5rem;margin:1rem 0 0;padding:.75rem 1rem;display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));gap:.5rem}
+fieldset{align-content:start;border:1px solid var(--line);border-radius:.5rem;margin:1rem 0 0;padding:.75rem 1rem;display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));gap:.5rem}
 .choice{font-weight:400}
 .form p{margin:.25rem 0 0}
 textarea{min-height:7rem;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.8125rem}

@@ -29,6 +29,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   jobRef: 'Job number',
   staffRef: 'Staff number',
   engagementRef: 'Engagement number',
+  allowedClientIds: 'Allowed client IDs',
   amountDue: 'Amount due',
   overdueAt: 'Overdue since',
   daysPastDue: 'Days past due',
