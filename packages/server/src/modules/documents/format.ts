@@ -55,10 +55,10 @@ const postalCodeLast: ReadonlySet<string | null> = new Set([null, 'US', 'CA', 'A
 export function addressLines(address: StoredAddress | null, language = 'en'): readonly string[] {
   if (address === null) return [];
   const { line1, line2, city, state, postalCode, country } = address;
-  const place = postalCodeLast.has(country)
+  const named = postalCodeLast.has(country)
     ? [city, [state, postalCode].filter((part) => part !== null).join(' ')]
     : [[postalCode, city].filter((part) => part !== null).join(' '), state];
-  const locality = place.filter((part) => part);
-  const named = country === null ? null : new Intl.DisplayNames(language, { type: 'region' }).of(country);
-  return [line1, line2, locality.join(', '), named].flatMap((line) => line || []);
+  const locality = named.filter((part) => part);
+  const nation = country === null ? null : new Intl.DisplayNames(language, { type: 'region' }).of(country);
+  return [line1, line2, locality.join(', '), nation].flatMap((line) => line || []);
 }

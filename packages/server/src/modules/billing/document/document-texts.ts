@@ -1,6 +1,6 @@
 import type { Row } from '../../../entity/row.ts';
 
-export type Language = Row<'Client'>['documentLanguage'];
+type Language = Row<'Client'>['documentLanguage'];
 type Category = NonNullable<Row<'Invoice'>['lines'][number]['taxes'][number]['category']>;
 type Unit = Row<'Invoice'>['lines'][number]['unitCode'];
 
