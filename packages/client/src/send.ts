@@ -124,7 +124,7 @@ export function sender(options: ClientOptions): Send {
 
 /** Bytes of a file that is no text, otherwise JSON or the text. */
 function bodyOf({ headers }: Response, data: ArrayBuffer | undefined): unknown {
-  const bytes = new Uint8Array(data ?? new ArrayBuffer(0));
+  const bytes = new Uint8Array(data ?? []);
   if (headers.get('Content-Type')?.endsWith('pdf')) return bytes;
   const text = new TextDecoder().decode(bytes);
   try {
@@ -137,7 +137,7 @@ function bodyOf({ headers }: Response, data: ArrayBuffer | undefined): unknown {
 /** The service only returns JSON objects, files where a caller chooses them, and problem documents, and no body with 304. */
 function declared(response: AnyApiResponse): AnyApiResponse {
   if (response.status === 304) return response;
-  const isFile = /\/(csv|pdf|xml)/.test(response.headers.get('Content-Type') ?? '');
+  const isFile = /\/(csv|xml)/.test(response.headers.get('Content-Type') ?? '');
   if (response.ok ? isFile || typeof response.body === 'object' : isProblem(response.body)) return response;
   throw new UnexpectedResponseError(response);
 }
