@@ -99,7 +99,7 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
       environment: { NIGHTLY: 'yes' },
     },
     {
-      name: 'the upgrade from the last version and back, while callers read and write, on the demo data mid',
+      name: 'operation: the upgrade from the last version and back, while callers read and write, on the demo data mid',
       command: ['node', 'packages/server/scripts/upgrade.ts'],
     },
     {
@@ -120,8 +120,13 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
       environment: { ENGINES: 'all', KILL_ROUNDS: '20', REFUND_RUNS: '200', NIGHTLY: 'yes' },
     },
     {
-      name: 'restarts behind nginx, and what it keeps from the service',
+      name: 'operation: restarts behind nginx, and what it keeps from the service',
       command: [...vitest, `${server}/main/proxy.postgres.nightly.test.ts`],
+      environment: { NIGHTLY: 'yes' },
+    },
+    {
+      name: 'operation: a month of the run book under load, and the table of what callers saw',
+      command: [...vitest, 'packages/server/test/operation/operation.postgres.nightly.test.ts'],
       environment: { NIGHTLY: 'yes' },
     },
     {
