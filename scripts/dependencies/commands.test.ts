@@ -76,7 +76,15 @@ it.each([
 });
 
 it('what pnpm start installs has at most 500 MB', () => {
-  const words = ['ls', '--prod', '--recursive', '--depth=Infinity', '--json', '--filter=!@financial-automation/mock'];
+  const words = [
+    'ls',
+    '--prod',
+    '--recursive',
+    '--depth=Infinity',
+    '--json',
+    '--filter=!@financial-automation/mock',
+    '--filter=!@financial-automation/mcp',
+  ];
   const projects: unknown = JSON.parse(execFileSync('pnpm', words, { cwd: root, encoding: 'utf8', maxBuffer: 1e9 }));
   const folders = new Set<string>();
   const collect = (value: unknown): void => {
