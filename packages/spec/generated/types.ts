@@ -6053,7 +6053,7 @@ export interface components {
          *     | `EXCLUSIVE` | two values exclude each other | send one of them | Send either cursor or page. |
          *     | `OUT_OF_RANGE` | the value is outside of the range that the state allows | send a value within the range in `detail` | The clock only goes forward, by at most 366 days in a call and 36,525 days in all. |
          *     | `NOT_ASCENDING` | the boundaries of groups are not in ascending order | sort them | Each boundary must be greater than the one before it. |
-         *     | `NOT_GROUPED` | the order names a column that the request does not group by, or `with` one of rows that it does not | group by it, or name another | It is not a column of groupBy. |
+         *     | `NOT_GROUPED` | the order names a column that the request does not group by, or `with` one of rows that it does not | group by it, or name another | It is not a column of groupBy or with. |
          *     | `UNKNOWN_MEASURE` | the order names a measure that the request does not have | add the measure, or order by another | It is not one of the measures. |
          *     | `DUPLICATE` | a name is used twice in the request | choose another name | Another field has this name. |
          *     | `RESERVED` | the name is reserved | choose another name | The name is reserved. Choose another one. |
@@ -6954,7 +6954,7 @@ export interface components {
              * Positive money
              * Format: decimal
              * @description Present if the step has a fee: its amount for each invoice that reaches the step, in the currency of the invoice. The fees of a client on a day are lines of a draft
-             *     invoice, which somebody approves, changes or deletes.
+             *     invoice, which a user of the firm approves, changes or deletes.
              * @example 1250.00
              */
             lateFee?: DecimalString;
@@ -42381,7 +42381,7 @@ export interface components {
              * Positive money
              * Format: decimal
              * @description Present if the step has a fee: its amount for each invoice that reaches the step, in the currency of the invoice. The fees of a client on a day are lines of a draft
-             *     invoice, which somebody approves, changes or deletes.
+             *     invoice, which a user of the firm approves, changes or deletes.
              * @example 1250.00
              */
             lateFee?: DecimalString;

@@ -16,6 +16,7 @@ interface Page {
 const typeOfPath: Readonly<Record<string, string>> = {
   listContactsByClient: 'Client',
   getClientStatement: 'Client',
+  getInvoiceDocument: 'Invoice',
   getPersonalData: 'Contact',
   listEngagementDocuments: 'Engagement',
   getEngagementBatchStatus: 'EngagementBatch',
@@ -65,7 +66,7 @@ export class Reads {
     const ids = await this.#idsOf(typeOfPath[id] ?? typeOfResponse(path));
     const chosen = ids.length <= most ? ids : ids.filter(() => this.#random.chance(most / ids.length));
     const query = id === 'getClientStatement' ? '?from=2026-01-01&to=2026-12-31' : '';
-    return chosen.map((one) => path.replace(/\{[^}]+\}/, one) + query);
+    return chosen.map((one) => path.replace('{format}', 'json').replace(/\{[^}]+\}/, one) + query);
   }
 
   async #byReference(path: string): Promise<readonly string[]> {
