@@ -27,7 +27,7 @@ import { normalizeSchemas, toLatestForm } from './schemas.ts';
 export interface Comparison {
   readonly breaks: readonly Break[];
   /**
-   * Other differences that a caller could notice, besides the operations and components that break. Descriptions and
+   * Differences that a caller could notice outside of the operations and components that break. Descriptions and
    * examples do not count.
    */
   readonly others: readonly string[];

@@ -1,6 +1,6 @@
 import { createTenant, type Operator } from '@financial-automation/server/service';
 import { loadProfile } from './load-profile.ts';
-import { besides, type ProfileName } from './profile.ts';
+import { companions, type ProfileName } from './profile.ts';
 
 interface DemoTenantOptions {
   readonly operator: Operator;
@@ -21,7 +21,7 @@ interface DemoTenantOptions {
 export async function createDemoTenants({ operator, profile, name, today, log }: DemoTenantOptions): Promise<void> {
   const tenants = [
     [name, profile] as const,
-    ...Object.entries(besides[profile] ?? {}).map(([ending, other]) => [`${name}_${ending}`, other] as const),
+    ...Object.entries(companions[profile] ?? {}).map(([ending, other]) => [`${name}_${ending}`, other] as const),
   ];
   const { service } = operator;
   const start = performance.now();

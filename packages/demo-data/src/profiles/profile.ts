@@ -44,7 +44,7 @@ export function sizeOf(name: ProfileName): Size {
 }
 
 /** The other tenants that are loaded with the first, for tests of isolation: by the suffix of their name. */
-export const besides: Readonly<Partial<Record<ProfileName, Readonly<Record<string, ProfileName | 'empty'>>>>> = {
+export const companions: Readonly<Partial<Record<ProfileName, Readonly<Record<string, ProfileName | 'empty'>>>>> = {
   mid: { small: 'small', empty: 'empty' },
 };
 

@@ -13,7 +13,7 @@ import { idOf, type Step, stepsFor } from './step.ts';
 /** A page with a text in the font that every viewer has. It is the content of all files of demo data. */
 export function sampleDocument(): Buffer {
   const page =
-    'BT /F1 18 Tf 72 720 Td (Sample document) Tj /F1 11 Tf 0 -28 Td (It stands for what a client or the firm has filed.) Tj ET';
+    'BT /F1 18 Tf 72 720 Td (Sample document) Tj /F1 11 Tf 0 -28 Td (A placeholder for a document of the client or the firm.) Tj ET';
   const objects = [
     '<</Type/Catalog/Pages 2 0 R>>',
     '<</Type/Pages/Kids[3 0 R]/Count 1>>',

@@ -51,7 +51,7 @@ export interface AnyEntity {
   readonly sumsUp: readonly string[];
   /** Sums of the rows that the database keeps, if it does. */
   readonly monthly: MonthlySums | undefined;
-  /** What responses include besides the row's own columns: nothing, declared embeds, or any calculated values. */
+  /** What responses include in addition to the row's own columns: nothing, declared embeds, or any calculated values. */
   readonly showsBesides: 'nothing' | 'embeds' | 'anything';
   /** Returns the field that rows are in the order of if they are sorted by this one; undefined if the value is the same in all rows. */
   sortedBy(name: string): string | undefined;

@@ -22,7 +22,7 @@ import { checkInitialState, findTransition, type Mover } from './state-machine.t
 
 type By = AnyPendingChange['by'];
 
-/** Options of a new row besides its input. */
+/** Options of a new row, in addition to its input. */
 interface NewRow {
   readonly id?: string | undefined;
   readonly systemRef: string | undefined;

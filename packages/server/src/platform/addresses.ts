@@ -71,7 +71,7 @@ export class DeliveryAddresses {
    * What is wrong with a delivery URL that is about to be saved. A name that does not resolve now is accepted; deliveries to it
    * fail.
    *
-   * @param ports the ports that the tenant allows besides 443.
+   * @param ports the ports that the tenant allows in addition to 443.
    */
   async faultOf(deliveryUrl: string, ports: readonly number[]): Promise<UrlFault | undefined> {
     const fault = this.#faultOfForm(deliveryUrl, ports);
@@ -84,7 +84,7 @@ export class DeliveryAddresses {
   /**
    * Checks the form of a URL before it is delivered to: what is allowed may have changed since it was saved.
    *
-   * @param ports the ports that the tenant allows besides 443.
+   * @param ports the ports that the tenant allows in addition to 443.
    * @throws AddressBlocked
    */
   checkForm(deliveryUrl: string, ports: readonly number[]): URL {

@@ -2,7 +2,7 @@ import type { Schema } from '../../src/contract/contract.ts';
 import { fieldsOf } from '../../src/contract/fields.ts';
 import { hasType, isAccepted, type PlainSchema, plain } from './places.ts';
 
-/** What a body contains besides its required properties. */
+/** What a body contains in addition to its required properties. */
 export interface Choices {
   /** Whether it contains the optional value. */
   includes(pointer: string, schema: PlainSchema): boolean;

@@ -1,4 +1,4 @@
-/** Parts of the service that are measured alone, besides those of `service.ts`. */
+/** Parts of the service that are measured alone, in addition to those of `service.ts`. */
 export { Directory } from '../../admission/directory.ts';
 export { createApp } from '../../app/app.ts';
 export { toRejection } from '../../app/failure.ts';

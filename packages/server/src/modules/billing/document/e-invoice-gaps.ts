@@ -4,13 +4,13 @@ import type { InvoiceDocument } from './invoice-document.ts';
 
 export type EInvoiceFormat = 'ubl' | 'xrechnung' | 'facturx';
 
-/** What electronic invoices say besides what the document shows. */
+/** Content of electronic invoices in addition to what the document shows. */
 export interface EInvoiceDocument extends InvoiceDocument {
   readonly orgCode: string;
   readonly creditedDate: string | null;
   readonly firmElectronicAddress: ElectronicAddress | null;
   readonly clientElectronicAddress: ElectronicAddress | null;
-  /** The staff member that answers for the client. */
+  /** The staff member who is responsible for the client. */
   readonly firmContact: Readonly<Record<'name' | 'phone' | 'email', string | null>>;
 }
 

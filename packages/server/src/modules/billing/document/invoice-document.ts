@@ -47,7 +47,7 @@ interface TaxTotal {
   readonly tax: string;
 }
 
-/** What the document of an invoice shows besides its lines, which never change. It is stored with the document. */
+/** What the document of an invoice shows in addition to its lines, which never change. It is stored with the document. */
 export interface InvoiceFace {
   readonly parties: Parties;
   readonly documentType: Row<'Invoice'>['documentType'];

@@ -50,7 +50,7 @@ async function invoicesOf(server: TestProcess, name: string): Promise<string[]> 
   return records.slice(1).map(({ id }) => String(id));
 }
 
-/** When the process is killed, by what the mail server is told. */
+/** When the process is killed, by what it sends to the mail server. */
 const kills = {
   'before the message is handed over': (kill: () => void) => ({ recipient: () => void kill() }),
   'after the message is handed over': (kill: () => void) => ({ message: () => void kill() }),

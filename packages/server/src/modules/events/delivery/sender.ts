@@ -37,7 +37,7 @@ export interface SenderOptions {
   readonly ca?: string;
 }
 
-/** A delivery URL, and the ports that the tenant allows besides 443. It is checked once, so each batch brings its own. */
+/** A delivery URL, and the ports that the tenant allows in addition to 443. It is checked once, so each batch brings its own. */
 export interface Destination {
   readonly url: string;
   readonly ports: readonly number[];
