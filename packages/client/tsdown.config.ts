@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig, type UserConfig } from 'tsdown';
 
 const shared: UserConfig = {
@@ -7,6 +8,10 @@ const shared: UserConfig = {
   fixedExtension: false,
   // Declarations are written file by file, without the compiler, which takes a minute for the types of the contract.
   dts: { oxc: true },
+  // By its path, because what serves the API has no development dependencies, and there, too, the README packs the client.
+  alias: { '@financial-automation/spec': fileURLToPath(new URL('../spec/src/index.ts', import.meta.url)) },
+  // What is not found would otherwise be left as an import, of which only the program of an integrator learns.
+  failOnWarn: true,
 };
 
 /** The types and the index of the contract are bundled, because the workspace's `spec` is not published. */
