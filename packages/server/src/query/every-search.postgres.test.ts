@@ -1,6 +1,6 @@
 import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
 import { type RawBuilder, sql } from 'kysely';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { testDatabase } from '../../test/database.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, schemaOf } from '../contract/contract.ts';
@@ -34,6 +34,15 @@ const { service, store, tenant, signIn } = await testService({ database: await t
 const tenantId = tenant.id;
 await loadProfile({ service, tenant }, 'sample');
 await store.system((transaction) => transaction.all(sql`analyze`));
+// Loading creates indexes anew. PostgreSQL uses one over updated rows only when all transactions that began earlier have ended, also those
+// of other databases.
+const unusable = () =>
+  store.system((transaction) =>
+    transaction.all(sql`
+      select indexrelid::regclass::text as index from pg_index
+      where indcheckxmin and age(xmin) <= age(pg_snapshot_xmin(pg_current_snapshot())::xid)`),
+  );
+await vi.waitFor(async () => expect(await unusable()).toEqual([]), { timeout: 60_000 });
 
 interface PlanNode {
   readonly 'Node Type': string;
