@@ -253,6 +253,33 @@ test('export writes a journal that balances, and the statements of clients with 
   );
 });
 
+test('export writes the documents of invoices once, and says what the others lack', async () => {
+  const words = [
+    'export',
+    'invoices',
+    '--from',
+    '2026-01-01',
+    '--to',
+    '2026-12-31',
+    '--folder',
+    'invoices',
+    '--format',
+  ];
+  const pdf = await run(...words, 'pdf');
+  expect(pdf.output).toMatch(/^ {2}Firm-INV-2026-001-pdf\.pdf$/m);
+  expect(pdf.code).toBe(0);
+  expect((await read('invoices/Firm-INV-2026-001-pdf.pdf')).slice(0, 5)).toBe('%PDF-');
+  const [count = ''] = /^\d+(?= documents are written)/m.exec(pdf.output) ?? [];
+  expect((await run(...words, 'pdf')).output).toContain(`0 documents are written to invoices.\n${count} were there`);
+
+  const lacking = await run(...words, 'ubl');
+  expect(lacking.code).toBe(1);
+  expect(lacking.output).toContain(`0 documents are written to invoices.\n${count} invoices lack`);
+  expect(await read('invoices/ubl.failed.csv')).toMatch(
+    /^\ufeffInvoice,Client,Date,Missing,Reason\r\n(.+\r\n)*INV-2026-001,Harbor & Pine LLC,2026-\d\d-\d\d,\/org\/electronicAddress,/,
+  );
+});
+
 /** All payments with the numbers of their invoices, by day. */
 async function payments(): Promise<string[]> {
   const numbers = new Map<string, string>();

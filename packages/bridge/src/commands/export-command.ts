@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import { connect } from '../connect.ts';
 import { BridgeError } from '../errors.ts';
+import { DocumentFolder } from '../export/folder.ts';
+import { exportInvoices, type InvoiceFormat, invoiceFormats } from '../export/invoices.ts';
 import { exportJournal } from '../export/journal.ts';
 import { exportStatements } from '../export/statements.ts';
 
@@ -10,7 +12,7 @@ interface Period {
 }
 
 export function addExport(program: Command, signal: AbortSignal): void {
-  const command = program.command('export').summary('write the journal, or statements of account');
+  const command = program.command('export').summary('write the journal, statements of account, or electronic invoices');
   withPeriod(command.command('journal'))
     .description(
       'Writes the double entries of a period as a CSV file for the accountant, and says whether they balance.',
@@ -27,25 +29,53 @@ export function addExport(program: Command, signal: AbortSignal): void {
         if (!debit.eq(credit)) process.exitCode = 1;
       }
     });
-  withPeriod(command.command('statements'))
+  withFolder(command.command('statements'), ['pdf', 'csv'], 'pdf')
     .description(
       'Writes a statement of account for each client that owes something or has credit. Files that are there already are kept.',
     )
-    .requiredOption('--folder <folder>', 'folder for the files')
-    .addOption(new Option('--format <format>', 'format of the files').choices(['pdf', 'csv']).default('pdf'))
-    .option('--client <number>', 'only this client')
-    .action(async (options: Period & { folder: string; format: 'pdf' | 'csv'; client?: string }) => {
-      const { folder, format, client } = options;
+    .action(async (options: FolderOptions & { format: 'pdf' | 'csv' }) => {
+      const { client, format } = options;
+      const folder = await DocumentFolder.open(options.folder, onFile);
       const api = connect(process.env, { statementFormat: format });
-      const onFile = (name: string) => console.log(`  ${name}`);
-      const { written, present } = await exportStatements(
-        api,
-        { ...checked(options), folder, format, client, signal },
-        onFile,
-      );
-      console.log(`${written} statements are written to ${folder}.`);
-      if (present > 0) console.log(`${present} were there already. Delete them to write them anew.`);
+      await exportStatements(api, folder, { ...checked(options), client, format, signal });
+      report(folder, 'statements');
     });
+  withFolder(command.command('invoices'), invoiceFormats)
+    .description(
+      'Writes the invoices and credit notes of a period as electronic invoices or PDF. Files that are there already are kept; what an invoice lacks is in a CSV file.',
+    )
+    .action(async (options: FolderOptions & { format: InvoiceFormat }) => {
+      const { client, format } = options;
+      const folder = await DocumentFolder.open(options.folder, onFile);
+      const period = checked(options);
+      const result = await exportInvoices(connect(process.env), folder, { ...period, client, format, signal });
+      report(folder, 'documents');
+      if (result.incomplete === 0) return;
+      console.log(`${result.incomplete} invoices lack what the format requires: see ${result.failed}.`);
+      process.exitCode = 1;
+    });
+}
+
+interface FolderOptions extends Period {
+  readonly folder: string;
+  readonly client?: string;
+}
+
+function onFile(name: string): void {
+  console.log(`  ${name}`);
+}
+
+function report({ written, present, path }: DocumentFolder, what: string): void {
+  console.log(`${written.toLocaleString('en')} ${what} are written to ${path}.`);
+  if (present > 0) console.log(`${present.toLocaleString('en')} were there already. Delete them to write them anew.`);
+}
+
+function withFolder(command: Command, formats: readonly string[], standard?: string): Command {
+  const format = new Option('--format <format>', 'format of the files').choices(formats);
+  return withPeriod(command)
+    .requiredOption('--folder <folder>', 'folder for the files')
+    .addOption(standard === undefined ? format.makeOptionMandatory() : format.default(standard))
+    .option('--client <number>', 'only this client');
 }
 
 function withPeriod(command: Command): Command {
