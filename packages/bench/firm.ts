@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createDemoTenants } from '@financial-automation/demo-data/profiles/make-demo-tenants';
 import { isProfile } from '@financial-automation/demo-data/profiles/profile';
 import type { Vault } from '@financial-automation/server/bench';
-import { onDatabase, readConfig, type Store, tenantNamed } from '@financial-automation/server/service';
+import { onDatabase, readConfig, type Store, tenantNamed, unlimited } from '@financial-automation/server/service';
 import { createDatabase, openService, settings } from './service.ts';
 
 /** A tenant whose rows are read by those who hold all roles. */
@@ -24,7 +24,7 @@ export async function openDemoFirm(database: string | undefined, profile: string
   const own = await createDatabase('firm');
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
   const config = readConfig({ ...settings, DATABASE_URL: own.url, MIGRATE_AT_START: 'on', DATA_DIR: folder });
-  await onDatabase(config, (operator) => createDemoTenants({ operator, profile, name, log: console.log }));
+  await onDatabase(config, (operator) => createDemoTenants({ operator, profile, name, log: console.log }), unlimited);
   const firm = await openFirm(own.url, name);
   return {
     ...firm,

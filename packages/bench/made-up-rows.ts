@@ -61,7 +61,7 @@ export async function fillTimeEntries(store: Store, tenantId: number, rows: numb
   while (!(await store.write(tenantId, (transaction) => isMarked(transaction, tenantId, 'time_entry'))));
 }
 
-/** Adds three years of work of which nearly all is billed 45 days later, and invoices of which nearly all are paid after 20 to 79 days. */
+/** Adds three years of work of which nearly all is billed after 15 to 74 days, and invoices of which nearly all are paid after 20 to 79 days. */
 export async function fillLedger(store: Store, tenantId: number, rows: number): Promise<void> {
   const [works, invoices] = [Math.round(rows * 0.44), Math.round(rows * 0.04)];
   const day = (count: number) => `date '2023-11-01' + (n * 1050.0 / ${count})::integer`;
@@ -69,32 +69,36 @@ export async function fillLedger(store: Store, tenantId: number, rows: number): 
     insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id,
       invoice_id, payment_id, wip_entry_id, due_date, work_date)
     select ${tenantId}, uuidv7(), account, kind, amount, 'USD', day, day + interval '15 hours', ${numberedId('8000', 'n % 1500')},
-      job_id, invoice_id, payment_id, wip_entry_id, due_date, case when account = 'WIP' then day end from (${select}) e`;
+      job_id, invoice_id, payment_id, wip_entry_id, due_date, work_date from (${select}) e`;
   await fillAlone(store, 'ledger_entry', '(invoice|payment|wip_entry|job)_id_index', [
     entries(`
-      select n, 'WIP' as account, kind, sign * (50 + n % 400) * 1.25 as amount, ${day(works)} + later as day,
+      select n, 'WIP' as account, kind, sign * (50 + n % 400) * 1.25 as amount, ${day(works)} + case kind when 'BILLED' then 15 + n % 60 else 0 end as day,
         ${numberedId('9000', 'n % 6000')} as job_id, null::uuid as invoice_id, null::uuid as payment_id,
-        ${numberedId('a000', 'n')} as wip_entry_id, null::date as due_date
-      from generate_series(1, ${works}) n, (values ('WORK', 1, 0), ('BILLED', -1, 45)) k (kind, sign, later)
+        ${numberedId('a000', 'n')} as wip_entry_id, null::date as due_date, ${day(works)} as work_date
+      from generate_series(1, ${works}) n, (values ('WORK', 1), ('BILLED', -1)) k (kind, sign)
       where kind = 'WORK' or n % 20 <> 0`),
     entries(`
       select n, account, kind, sign * (500 + n % 4000) * 1.25 as amount,
         ${day(invoices)} + case when kind = 'INVOICE' then 0 else 20 + n % 60 end as day, null::uuid as job_id,
         case when kind <> 'PAYMENT' then ${numberedId('b000', 'n')} end as invoice_id,
         case when kind <> 'INVOICE' then ${numberedId('c000', 'n')} end as payment_id, null::uuid as wip_entry_id,
-        case when account = 'RECEIVABLE' then ${day(invoices)} + 30 end as due_date
+        case when account = 'RECEIVABLE' then ${day(invoices)} + 30 end as due_date, null::date as work_date
       from generate_series(1, ${invoices}) n,
         (values ('RECEIVABLE', 'INVOICE', 1), ('CREDIT', 'PAYMENT', 1), ('RECEIVABLE', 'ALLOCATION', -1), ('CREDIT', 'ALLOCATION', -1))
           k (account, kind, sign)
       where kind = 'INVOICE' or n % 20 <> 0`),
   ]);
-  // As the trigger of the table does.
-  await store.write(tenantId, (transaction) =>
-    transaction.all(sql`
+  // As the triggers of the table do.
+  await store.write(tenantId, async (transaction) => {
+    await transaction.all(sql`
       insert into ledger_month (tenant_id, account, client_id, currency, business_date, amount, entries)
       select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
-      from ledger_entry where tenant_id = ${tenantId} group by 1, 2, 3, 4, 5`),
-  );
+      from ledger_entry where tenant_id = ${tenantId} group by 1, 2, 3, 4, 5`);
+    await transaction.all(sql`
+      insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
+      select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
+      from ledger_entry where tenant_id = ${tenantId} group by 1, 2, 3, 4, 5, 6`);
+  });
 }
 
 function numberedId(group: string, number: string): string {

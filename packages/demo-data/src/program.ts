@@ -23,7 +23,7 @@ program
   .option('--today <date>', 'day on which the three years end, not after the current day, which is the default')
   .action(async ({ profile, tenant: name, today }: { profile: string; tenant?: string; today?: string }) => {
     if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
-    const { onDatabase, readConfig } = await import('@financial-automation/server/service');
+    const { onDatabase, readConfig, unlimited } = await import('@financial-automation/server/service');
     const config = readConfig({ MIGRATE_AT_START: 'on', ...process.env });
     const options = {
       profile,
@@ -32,5 +32,5 @@ program
       log: console.log,
     };
     const { createDemoTenants } = await import('./profiles/make-demo-tenants.ts');
-    await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }));
+    await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }), unlimited);
   });

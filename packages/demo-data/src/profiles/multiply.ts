@@ -123,6 +123,13 @@ async function copyRows(
   }
   await transaction.all(sql`
     update tenant_counter set value = value * ${copies} where tenant_id = ${tenantId} and name not like 'demo_data.%'`);
+  // Copies share the orgs and lists by which the books are summed up by day.
+  await transaction.all(
+    sql`update ledger_day set amount = amount * ${copies}, entries = entries * ${copies} where tenant_id = ${tenantId}`,
+  );
+  await transaction.all(sql`
+    update journal_sum set amount = amount * ${copies}, debit = debit * ${copies}, credit = credit * ${copies}, entries = entries * ${copies}
+    where tenant_id = ${tenantId}`);
   await renameParties(transaction, tenantId, copies, written);
 }
 

@@ -2,6 +2,7 @@ import type { BackgroundWork } from '../background/background.ts';
 import {
   draftBySchedule,
   expireLinks,
+  foldSums,
   followAttempts,
   markOverdue,
   remindClients,
@@ -22,6 +23,7 @@ export const backgroundWork: BackgroundWork = {
     draftBySchedule,
     expireLinks,
     followAttempts,
+    foldSums,
     expireLetters,
     removeOldEvents,
     markPages,

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { readRolesOf, schemaOf } from '../contract/contract.ts';
 import { columnOf, type Field, fieldsOf, holdsField, membersOf } from '../contract/fields.ts';
 import { embedded, jsonObject, ownedRows } from './embed.ts';
-import type { Embed, Entity, MonthlySums, Owned, RelatedField, Relation, Searchable } from './model.ts';
+import type { Embed, Entity, Owned, RelatedField, Relation, Searchable, SumTable } from './model.ts';
 import { allEntities, anyEntityNamed, register } from './registry.ts';
 import type { EntityType, StoredRow } from './row.ts';
 import { type ReadAttributes, type Rules, setRules } from './rules.ts';
@@ -79,7 +79,8 @@ export interface EntityDefinition<Type extends EntityType> {
   readonly sortedBy?: PerField<Type, (keyof StoredRow<Type> & string) | null>;
   /** Other tables that the database aggregates in rows of this one: a change there is a new version here. */
   readonly sumsUp?: readonly string[];
-  readonly monthly?: MonthlySums;
+  /** Sums of the rows that the database keeps, those with the fewest first. */
+  readonly sums?: readonly SumTable[];
   readonly embeds?: PerField<Type, Embed>;
   readonly owned?: PerField<Type, Owned>;
   /** Objects stored with a column for each member, such as an address. */
@@ -165,7 +166,7 @@ export function createEntity<Type extends EntityType>(
       return custom === undefined ? ofTenant : sql<boolean>`${ofTenant} and ${custom.only(row)}`;
     },
     sumsUp,
-    monthly: definition.monthly,
+    sums: definition.sums ?? [],
     uniqueFields: shown.filter((field) => field.unique && isStored(field)),
     showsBesides: computed.size + owned.size > 0 ? 'anything' : embeds.size > 0 ? 'embeds' : 'nothing',
     sortedBy: (name) => (sortedBy.has(name) ? (sortedBy.get(name) ?? undefined) : name),

@@ -49,8 +49,8 @@ export interface AnyEntity {
   readonly uniqueFields: readonly Field[];
   /** Other tables that the database aggregates in these rows. */
   readonly sumsUp: readonly string[];
-  /** Sums of the rows that the database keeps, if it does. */
-  readonly monthly: MonthlySums | undefined;
+  /** Sums of the rows that the database keeps, those with the fewest first. */
+  readonly sums: readonly SumTable[];
   /** What responses include in addition to the row's own columns: nothing, declared embeds, or any calculated values. */
   readonly showsBesides: 'nothing' | 'embeds' | 'anything';
   /** Returns the field that rows are in the order of if they are sorted by this one; undefined if the value is the same in all rows. */
@@ -62,15 +62,16 @@ export interface AnyEntity {
 }
 
 /**
- * A table with the sum and the number (`entries`) of rows of each month. Its columns have the names of those of the rows; the one of
- * the day has the first day of the month.
+ * A table with sums of rows, and their number (`entries`), of each month or day. Its columns have the names of those of the rows. For a month,
+ * the one of the day has its first day.
  */
-export interface MonthlySums {
+export interface SumTable {
   readonly table: string;
+  readonly per: 'MONTH' | 'DAY';
   /** The fields whose values have sums of their own. */
   readonly by: readonly string[];
   readonly day: string;
-  readonly amount: string;
+  readonly amounts: readonly string[];
 }
 
 /** A target of searches: rows of an entity, or of a table that belongs to entities. */

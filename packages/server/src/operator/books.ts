@@ -10,6 +10,7 @@ import {
   type KeptSums,
   keptSums,
   payment,
+  writeDays,
   writeMonths,
 } from '../modules/billing/index.ts';
 import { client } from '../modules/clients/index.ts';
@@ -47,7 +48,7 @@ const entities: Readonly<Record<KeptSums['type'], AnyEntity>> = {
 type BooksOperator = { readonly service: Pick<Operator['service'], 'store' | 'directory'> };
 
 /**
- * Recalculates the balances of clients, the sums of jobs, tasks, months of the ledger, and the amounts of invoices and payments, and compares
+ * Recalculates the balances of clients, the sums of jobs, tasks, months and days of the ledger, and the amounts of invoices and payments, and compares
  * them with the stored values.
  *
  * @throws Error with a sentence if a sum cannot be written because its sources contradict each other.
@@ -100,6 +101,7 @@ async function repairSums(
     await traced(transaction, tenantId, entities[sums.type], ids, () => writeSums(transaction, tenantId, sums, ids));
   }
   await writeMonths(transaction, tenantId, idsOf('LedgerMonth'));
+  if (found.some(({ type }) => type === 'LedgerDay' || type === 'JournalDay')) await writeDays(transaction, tenantId);
   return wrong;
 }
 

@@ -51,7 +51,7 @@ interface WorkOptions {
 
 const day = 86_400_000;
 /** For work on all rows of a tenant, which somebody watches. */
-const unlimited: Partial<Limits> = { read: day, statement: day, idleInTransaction: day };
+export const unlimited: Partial<Limits> = { read: day, statement: day, idleInTransaction: day };
 
 /**
  * A wrong directory must not become a second, empty database.

@@ -55,7 +55,7 @@ export function aggregateReader(
   };
   // The rows that groups are keyed by divide no group.
   const groupBy = [...(request.groupBy ?? []), ...related.map((column): GroupBy => ({ column }))];
-  const { rows: counted, count } = countedRows(entity, 'e', tenantId, { ...request, groupBy });
+  const { rows: counted, count, areSums } = countedRows(entity, 'e', tenantId, { ...request, groupBy });
   const columns = columnsOf(entity, { ...request, groupBy }, count);
   const keys = orderOf(columns, orderBy);
   const outputs = [...columns.keys.values(), ...columns.figures.values()];
@@ -68,7 +68,9 @@ export function aggregateReader(
   const filtered = met.length === 0 ? sql`` : sql` where ${sql.join(met, sql` and `)}`;
   const order = keys.length === 0 ? sql`` : sql` order by ${orderClause(groups, 'g', keys)}`;
   const grouped =
-    groupBy.length === 0 ? sql`` : sql` group by ${sql.join(groupBy.map((_, index) => sql.lit(index + 1)))}`;
+    groupBy.length === 0
+      ? sql``
+      : sql` group by ${sql.join(groupBy.map((_, index) => sql.lit(index + 1)))}${areSums ? sql` having ${count} > 0` : sql``}`;
   return async (session) => {
     // Built now: until its turn, an aggregate holds what was sent.
     const conditions = [

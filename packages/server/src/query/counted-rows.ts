@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import type { MonthlySums } from '../entity/model.ts';
+import type { SumTable } from '../entity/model.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
 import { type Clause, type Comparison, clauseOf, type Where } from './clause.ts';
 
@@ -18,22 +18,69 @@ interface CountedRows {
   readonly rows: RawBuilder<unknown>;
   /** SQL of how many rows of the entity they are. */
   readonly count: RawBuilder<unknown>;
+  /** Whether they are sums, of which several can add up to no row of the entity. */
+  readonly areSums: boolean;
 }
 
-/**
- * Returns the rows of an entity, or their monthly sums if a request can be answered from these. Then the days at both ends that are no
- * whole months are read from the rows.
- */
+/** Returns the rows of an entity, or the first of their sums that a request can be answered from. */
 export function countedRows(entity: AnyEntity, row: string, tenantId: number, request: Request): CountedRows {
-  const { monthly } = entity;
-  const days = monthly === undefined ? undefined : daysOf(monthly, entity, request);
-  if (monthly === undefined || days === undefined)
-    return { rows: sql`${sql.table(entity.table)} ${sql.id(row)}`, count: sql`count(*)` };
-  const columns = [...monthly.by, monthly.day, monthly.amount].map((field) => sql.ref(columnOf(field)));
+  const clause = clauseOf(entity, request.where ?? {});
+  for (const sums of entity.sums) {
+    if (!areGrouped(sums, entity, request)) continue;
+    const rows = sums.per === 'DAY' ? daysOf(sums, clause) : monthsOf(sums, clause, entity, tenantId);
+    if (rows === undefined) continue;
+    const count = sql`coalesce(sum(${sql.ref(`${row}.entries`)}), 0)`;
+    return { rows: sql`${rows} ${sql.id(row)}`, count, areSums: true };
+  }
+  return { rows: sql`${sql.table(entity.table)} ${sql.id(row)}`, count: sql`count(*)`, areSums: false };
+}
+
+/** Whether the groups and figures of a request follow from sums. */
+function areGrouped(
+  { by, day, per, amounts }: SumTable,
+  entity: AnyEntity,
+  { groupBy = [], measures = {} }: Request,
+): boolean {
+  const isKept = (column: string) => {
+    const [relation = '', field] = column.split('.');
+    return by.includes(field === undefined ? column : (entity.relations[relation]?.by ?? ''));
+  };
+  const isSum = ({ function: name, column }: Measure) =>
+    name === 'COUNT' || (name === 'SUM' && column !== undefined && amounts.includes(column));
+  return (
+    groupBy.every(({ column, by: unit }) =>
+      column === day ? per === 'DAY' || (unit !== undefined && months.has(unit)) : isKept(column),
+    ) && Object.values(measures).every(isSum)
+  );
+}
+
+/** Units that are whole months. */
+const months: ReadonlySet<string> = new Set(['MONTH', 'QUARTER', 'YEAR']);
+
+/** SQL of sums by day, if they have all that a clause is about. */
+function daysOf({ by, day, table }: SumTable, clause: Clause): RawBuilder<unknown> | undefined {
+  return isOfKept(clause, new Set([...by, day]), true) ? sql.table(table) : undefined;
+}
+
+/** SQL of sums by month, if they have all that a clause is about. The days at both ends that are no whole months are read from the rows. */
+function monthsOf(
+  { by, day: dayField, table: sumTable, amounts }: SumTable,
+  clause: Clause,
+  entity: AnyEntity,
+  tenantId: number,
+): RawBuilder<unknown> | undefined {
+  const kept = new Set(by);
+  const days: Comparison[] = [];
+  for (const part of clause.kind === 'all' ? clause.parts : [clause]) {
+    if (part.kind === 'comparison' && part.field === dayField && !part.negated && ends.has(part.operator))
+      days.push(part);
+    else if (!isOfKept(part, kept, true)) return undefined;
+  }
+  const columns = [...by, dayField, ...amounts].map((field) => sql.ref(columnOf(field)));
   const part = (table: string, entries: RawBuilder<unknown>, condition: RawBuilder<unknown>) => sql`
     select tenant_id, ${sql.join(columns)}, ${entries} as entries from ${sql.table(table)}
     where tenant_id = ${tenantId} and ${condition}`;
-  const day = sql.ref(columnOf(monthly.day));
+  const day = sql.ref(columnOf(dayField));
   const first = latest(
     days.flatMap(({ operator, operand }) =>
       operator === '_gte' ? [monthAfter(operand, 0)] : operator === '_gt' ? [monthAfter(operand, 1)] : [],
@@ -46,7 +93,7 @@ export function countedRows(entity: AnyEntity, row: string, tenantId: number, re
   );
   const parts = [
     part(
-      monthly.table,
+      sumTable,
       sql.ref('entries'),
       sql`${first === undefined ? sql`true` : sql`${day} >= ${first}`} and ${end === undefined ? sql`true` : sql`${day} < ${end}`}`,
     ),
@@ -54,35 +101,7 @@ export function countedRows(entity: AnyEntity, row: string, tenantId: number, re
   if (first !== undefined) parts.push(part(entity.table, sql`1`, sql`${day} < ${first}`));
   if (end !== undefined)
     parts.push(part(entity.table, sql`1`, sql`${day} >= ${first === undefined ? end : latest([first, end])}`));
-  return {
-    rows: sql`(${sql.join(parts, sql` union all `)}) ${sql.id(row)}`,
-    count: sql`coalesce(sum(${sql.ref(`${row}.entries`)}), 0)`,
-  };
-}
-
-/** The comparisons of the day of a request that its monthly sums are sufficient for; undefined if they are not. */
-function daysOf(
-  { by, day, amount }: MonthlySums,
-  entity: AnyEntity,
-  { where = {}, groupBy = [], measures = {} }: Request,
-): readonly Comparison[] | undefined {
-  const kept = new Set(by);
-  const isKept = (column: string) => {
-    const [relation = '', field] = column.split('.');
-    return kept.has(field === undefined ? column : (entity.relations[relation]?.by ?? ''));
-  };
-  const isWhole = ({ column, by: unit }: GroupBy) =>
-    isKept(column) || (column === day && (unit === 'MONTH' || unit === 'QUARTER' || unit === 'YEAR'));
-  const isSum = (measure: Measure) =>
-    measure.function === 'COUNT' || (measure.function === 'SUM' && measure.column === amount);
-  if (!groupBy.every(isWhole) || !Object.values(measures).every(isSum)) return undefined;
-  const clause = clauseOf(entity, where);
-  const days: Comparison[] = [];
-  for (const part of clause.kind === 'all' ? clause.parts : [clause]) {
-    if (part.kind === 'comparison' && part.field === day && !part.negated && ends.has(part.operator)) days.push(part);
-    else if (!isOfKept(part, kept, true)) return undefined;
-  }
-  return days;
+  return sql`(${sql.join(parts, sql` union all `)})`;
 }
 
 const ends = new Set(['_gte', '_gt', '_lte', '_lt']);

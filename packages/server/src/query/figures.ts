@@ -65,7 +65,8 @@ export function figureOf(
   const read = isNumber ? (result: unknown) => decimalText(result, placesOf(field)) : textOrNull;
   switch (measure.function) {
     case 'SUM':
-      return { sql: sql`sum(${value})`, nullable: true, read };
+      // Sums of rows that have moved add up to no rows.
+      return { sql: sql`case when ${count} > 0 then sum(${value}) end`, nullable: true, read };
     case 'MIN':
       return { sql: sql`min(${value})`, nullable: true, read };
     case 'MAX':

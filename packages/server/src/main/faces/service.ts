@@ -11,7 +11,7 @@ export type { UnitOfWork } from '../../entity/unit-of-work.ts';
 export { createApiKey, signApiKeyAgain } from '../../operator/api-keys.ts';
 export { checkBooks } from '../../operator/books.ts';
 export type { Operator } from '../../operator/operator.ts';
-export { onDatabase } from '../../operator/run-commands.ts';
+export { onDatabase, unlimited } from '../../operator/run-commands.ts';
 export { setTenantSetting } from '../../operator/tenant-settings.ts';
 export { asOperator, createTenant, tenantNamed } from '../../operator/tenants.ts';
 export type { Tenant } from '../../platform/auth/caller.ts';

@@ -16,6 +16,25 @@ export const journalEntry = defineEntity('JournalEntry', {
     version: () => sql`1`,
     documentNumber,
   },
+  sums: [
+    {
+      table: 'journal_day',
+      per: 'DAY',
+      by: [
+        'kind',
+        'purpose',
+        'accountCode',
+        'accountName',
+        'currency',
+        'orgId',
+        'serviceLineId',
+        'paymentMethod',
+        'taxName',
+      ],
+      day: 'businessDate',
+      amounts: ['amount', 'debit', 'credit'],
+    },
+  ],
   // The order of IDs is that of postings, which have an index.
   sortedBy: { id: 'postingId', systemRef: 'postingId', active: null, createdAt: 'recordedAt', updatedAt: 'recordedAt' },
   writable: false,

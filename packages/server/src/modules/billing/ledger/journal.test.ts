@@ -1,10 +1,12 @@
 /** The ledger as double entry, with the accounts of the firm. */
 import type { components } from '@financial-automation/spec';
+import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only, recordsOf } from '../../../../test/modules/records.ts';
 import { testService } from '../../../../test/service.ts';
 import { findBreaches } from './invariants.ts';
+import { differencesOf } from './kept-sums.ts';
 
 type JournalEntry = components['schemas']['JournalEntry'];
 
@@ -267,6 +269,92 @@ test('aggregateJournalEntries returns a trial balance as of a day in one call, w
     'RECEIVABLE: 50.00 - 20.00 = 30.00',
     'REVENUE: 0.00 - 50.00 = -50.00',
   ]);
+  await agrees();
+});
+
+test('aggregateJournalEntries › has the same figures by sums as by rows, also when a client moves to another org and a job to another service line', async () => {
+  const { id: tenantId } = service.tenant;
+  const byAll = [
+    'accountCode',
+    'accountName',
+    'currency',
+    'kind',
+    'orgId',
+    'paymentMethod',
+    'purpose',
+    'serviceLineId',
+    'taxName',
+  ];
+  const figures = async (groupBy: readonly object[], where: object) => {
+    const { status, body } = await service.call<{ data: object[] }>('POST', '/gql/v1/journal_entries/aggregate', {
+      where,
+      groupBy,
+      pageSize: 1000,
+      measures: {
+        rows: { function: 'COUNT' },
+        ...Object.fromEntries(['amount', 'debit', 'credit'].map((column) => [column, { function: 'SUM', column }])),
+      },
+    });
+    expect(status).toBe(200);
+    return body.data;
+  };
+  const same = async () => {
+    for (const day of ['2026-01-10', '2026-01-31', '2099-12-31']) {
+      for (const columns of [
+        [],
+        ...byAll.map((column) => [column]),
+        byAll.slice(0, 4),
+        byAll.slice(4, 8),
+        byAll.slice(5),
+      ]) {
+        const groupBy = columns.map((column) => ({ column }));
+        const where = { businessDate: { _lte: day } };
+        // Sums have no amounts of single rows, so these are read. None is 0.00.
+        expect(await figures(groupBy, where)).toEqual(await figures(groupBy, { ...where, amount: { _neq: '0.00' } }));
+      }
+    }
+    expect(await service.store.read(tenantId, (session) => differencesOf(session, tenantId))).toEqual([]);
+  };
+  const { id: movedClient } = await newClient();
+  const job = await newJob(movedClient);
+  const wipId = await workFor('1.00', job);
+  const bill = await post(
+    await draftOf(
+      [
+        { lineType: 'TIME', jobId: job, unitAmount: '150.00', wipIds: [wipId] },
+        { jobId: job, unitAmount: '10.00', taxes: [{ name: 'GST', ratePercent: '5' }] },
+      ],
+      { clientId: movedClient },
+    ),
+  );
+  await pay('200.00', [{ invoiceId: bill, amount: '20.00' }], { clientId: movedClient });
+  await workFor('2.00', job);
+  await same();
+  const change = async (type: string, path: string, id: string, attributes: object) => {
+    const found = await service.call<{ data: { systemRef: string }[] }>('POST', `/gql/v1/${path}/search`, {
+      where: { id: { _eq: id } },
+    });
+    await records.update([{ type, systemRef: found.body.data[0]?.systemRef ?? '', attributes }]);
+  };
+  const line = await records.make('ServiceLine', { name: 'Advice', code: 'ADV', revenueAccountCode: '4030' });
+  const other = await records.make('Org', {
+    name: 'Second',
+    legalName: 'Second',
+    code: 'ORG2',
+    timeZone: 'UTC',
+    fiscalYearStartMonth: 1,
+    currency: 'USD',
+    country: 'US',
+  });
+  await map({ purpose: 'CREDIT', accountCode: '2400', orgId: other.id });
+  const before = await figures([{ column: 'orgId' }, { column: 'serviceLineId' }], {});
+  await change('Job', 'projects', job, { serviceLineId: line.id });
+  await same();
+  await change('Client', 'clients', movedClient, { orgId: other.id });
+  await same();
+  expect(await figures([{ column: 'orgId' }, { column: 'serviceLineId' }], {})).not.toEqual(before);
+  await service.store.write(tenantId, (transaction) => transaction.all(sql`select fold_day_sums(${tenantId})`));
+  await same();
   await agrees();
 });
 

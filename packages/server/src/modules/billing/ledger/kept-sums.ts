@@ -1,14 +1,18 @@
 import { type RawBuilder, sql } from 'kysely';
+import { columnOf } from '../../../contract/fields.ts';
+import type { AnyEntity, SumTable } from '../../../entity/model.ts';
 import type { Session, Transaction } from '../../../platform/store/session.ts';
+import { journalEntry } from './journal-entry.ts';
+import { ledgerEntry } from './ledger-entry.ts';
 
 /** The types whose rows store sums, in the lock order. */
 type SummingType = 'Payment' | 'Invoice' | 'Task' | 'Job' | 'Client';
 
 /** A stored sum that differs from its sources. */
 export interface Difference {
-  /** `LedgerMonth`: the entries of a client in a month. */
-  readonly type: SummingType | 'LedgerMonth';
-  /** Of the row, or of the client. */
+  /** `LedgerMonth`: the entries of a client in a month. `LedgerDay`, `JournalDay`: those of a day. */
+  readonly type: SummingType | 'LedgerMonth' | 'LedgerDay' | 'JournalDay';
+  /** Of the row, or of the client; or the day. */
   readonly id: string;
   readonly field: string;
   readonly kept: string;
@@ -127,30 +131,45 @@ export async function differencesOf(session: Pick<Session, 'all'>, tenantId: num
       with sums as (${sums(tenantId)}) ${sql.join(compared, sql` union all `)} order by 1, 2`);
     for (const row of rows) differences.push({ type, ...row });
   }
-  for (const row of await session.all(wrongMonths(tenantId))) differences.push({ type: 'LedgerMonth', ...row });
+  for (const { type, id, entity, sums } of sumTables)
+    for (const row of await session.all(wrongSums(tenantId, entity, sums, id))) differences.push({ type, ...row });
   return differences;
 }
 
-/** Query of the sums of the ledger by month. */
-function monthsOf(tenantId: number): RawBuilder<unknown> {
-  return sql`
-    select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date as business_date,
-      sum(amount) as amount, count(*)::integer as entries
-    from ledger_entry where tenant_id = ${tenantId} group by 1, 2, 3, 4, 5`;
-}
+/** The tables with sums of entries, and what identifies their differences. */
+const sumTables = [ledgerEntry, journalEntry].flatMap((entity) =>
+  entity.sums.map((sums) => {
+    const isMonth = sums.per === 'MONTH';
+    const type = isMonth ? 'LedgerMonth' : entity === ledgerEntry ? 'LedgerDay' : 'JournalDay';
+    return { type, id: isMonth ? 'clientId' : sums.day, entity, sums } as const;
+  }),
+);
 
-function wrongMonths(tenantId: number) {
-  const shown = (row: string) =>
-    sql`concat(coalesce(${sql.ref(`${row}.amount`)}, 0)::numeric(18, 2), ' in ', coalesce(${sql.ref(`${row}.entries`)}, 0), ' entries')`;
+/** Query of the sums of entries in a table that differ from the entries. */
+function wrongSums(tenantId: number, entity: AnyEntity, { table, per, by, day, amounts }: SumTable, id: string) {
+  const names = by.map((field) => sql.ref(columnOf(field)));
+  const dayColumn = sql.ref(columnOf(day));
+  const entryDay = per === 'MONTH' ? sql`date_trunc('month', ${dayColumn}::timestamp)::date` : dayColumn;
+  const sumsOf = (from: string, first: RawBuilder<unknown>, entries: RawBuilder<unknown>, isKept: boolean) => sql`
+    select ${sql.join(names)}, ${first} as day, ${sql.join(amounts.map((amount) => sql`sum(${sql.ref(columnOf(amount))}) as ${sql.ref(columnOf(amount))}`))},
+      ${entries} as entries, ${sql.lit(isKept)} as is_kept
+    from ${sql.table(from)} where tenant_id = ${tenantId} group by ${sql.join([...names, first])}`;
+  const shown = (isKept: boolean) => {
+    const of = (column: string) =>
+      sql`coalesce(sum(${sql.ref(column)}) filter (where is_kept = ${sql.lit(isKept)}), 0)`;
+    const figures = amounts.map((amount) => sql`${of(columnOf(amount))}::numeric(18, 2)`);
+    return sql`concat_ws(' ', ${sql.join(figures)}, 'in', ${of('entries')}, 'entries')`;
+  };
+  const field = by.flatMap((name, index) => (name === id ? [] : [names[index] ?? sql``]));
+  const shownDay = per === 'MONTH' ? sql`to_char(day, 'YYYY-MM')` : sql`null`;
   return sql<Omit<Difference, 'type'>>`
-    select client_id::text as id, concat_ws(' ', account, currency, to_char(business_date, 'YYYY-MM')) as field,
-      ${shown('k')} as kept, ${shown('s')} as actual
-    from (select * from ledger_month where tenant_id = ${tenantId}) k
-    full join (${monthsOf(tenantId)}) s using (account, client_id, currency, business_date)
-    where (k.amount, k.entries) is distinct from (s.amount, s.entries) order by 1, 2`;
+    select ${id === day ? sql`day` : sql.ref(columnOf(id))}::text as id, concat_ws(' ', ${sql.join([...field, shownDay])}) as field,
+      ${shown(true)} as kept, ${shown(false)} as actual
+    from (${sumsOf(table, dayColumn, sql`sum(entries)`, true)} union all ${sumsOf(entity.table, entryDay, sql`count(*)`, false)}) s
+    group by ${sql.join([...names, sql`day`])} having ${shown(true)} <> ${shown(false)} order by 1, 2`;
 }
 
-/** Writes the sums of the ledger of clients, who are locked. */
+/** Writes the sums of the ledger by month of clients, who are locked. */
 export async function writeMonths(
   transaction: Transaction,
   tenantId: number,
@@ -161,5 +180,11 @@ export async function writeMonths(
   );
   await transaction.all(sql`
     insert into ledger_month (tenant_id, account, client_id, currency, business_date, amount, entries)
-    select * from (${monthsOf(tenantId)}) m where client_id = any(${clientIds}::uuid[])`);
+    select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
+    from ledger_entry where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[]) group by 1, 2, 3, 4, 5`);
+}
+
+/** Writes the sums of the ledger and the journal by day. Entries can be written meanwhile. */
+export async function writeDays(transaction: Transaction, tenantId: number): Promise<void> {
+  await transaction.all(sql`select write_day_sums(${tenantId})`);
 }

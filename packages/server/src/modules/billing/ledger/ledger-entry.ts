@@ -19,12 +19,22 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
     version: () => sql`1`,
     documentNumber,
   },
-  monthly: {
-    table: 'ledger_month',
-    by: ['account', 'clientId', 'currency'],
-    day: 'businessDate',
-    amount: 'amount',
-  },
+  sums: [
+    {
+      table: 'ledger_day',
+      per: 'DAY',
+      by: ['account', 'currency', 'dueDate', 'workDate'],
+      day: 'businessDate',
+      amounts: ['amount'],
+    },
+    {
+      table: 'ledger_month',
+      per: 'MONTH',
+      by: ['account', 'clientId', 'currency'],
+      day: 'businessDate',
+      amounts: ['amount'],
+    },
+  ],
   sortedBy: { systemRef: 'id', active: null, createdAt: 'recordedAt', updatedAt: 'recordedAt' },
   rules: {
     constraints: {

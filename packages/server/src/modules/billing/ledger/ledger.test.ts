@@ -212,7 +212,7 @@ describe('the day of an entry', () => {
   });
 });
 
-describe('figures that monthly sums are sufficient for', () => {
+describe('figures that sums are sufficient for', () => {
   const days = fc.constantFrom(
     '2025-12-31',
     '2026-01-01',
@@ -234,16 +234,22 @@ describe('figures that monthly sums are sufficient for', () => {
     {
       account: fc.constantFrom({ _eq: 'WIP' }, { _in: ['CREDIT', 'RECEIVABLE'] }, { _neq: 'WIP' }),
       client: fc.constantFrom({ name: { _like: '%' } }, { name: { _eq: 'nobody' } }),
+      dueDate: fc.constantFrom({ _lte: '2026-02-28' }, { _is_null: true }),
       _or: fc.constant([{ currency: { _eq: 'USD' } }, { clientId: { _eq: client.id } }]),
     },
     { requiredKeys: [] },
   );
-  const groupBy = fc.subarray([
-    { column: 'account' },
-    { column: 'client.name' },
-    { column: 'businessDate', by: 'MONTH' },
-    { column: 'currency' },
-  ]);
+  const groupBy = fc.subarray(
+    [
+      { column: 'account' },
+      { column: 'client.name' },
+      { column: 'businessDate', by: 'MONTH' },
+      { column: 'dueDate', daysBefore: '2026-03-15', boundaries: [1, 31] },
+      { column: 'workDate' },
+      { column: 'currency' },
+    ],
+    { maxLength: 4 },
+  );
   const measures = { entries: { function: 'COUNT' }, sum: { function: 'SUM', column: 'amount' } };
 
   test('aggregateLedgerEntries and searchLedgerEntries › are the figures of the entries, as of any day', async () => {
@@ -267,19 +273,49 @@ describe('figures that monthly sums are sufficient for', () => {
     await fc.assert(property, { numRuns: 100, seed: 45 });
   });
 
-  test('aggregateLedgerEntries › reads whole months from their sums', async () => {
-    const entries = () =>
-      preparer.call<{ data: { values: { entries: string } }[] }>('POST', '/gql/v1/ledger_entries/aggregate', {
-        where: { businessDate: { _lte: today } },
-        measures: { entries: { function: 'COUNT' } },
-      });
+  test.each([
+    ['months', 'ledger_month', { column: 'clientId' }],
+    ['days', 'ledger_day', { column: 'dueDate', daysBefore: today, boundaries: [1, 31, 61, 91] }],
+  ])('aggregateLedgerEntries › reads %s from their sums', async (_what, table, groupBy) => {
+    const entries = async () => {
+      const { body } = await preparer.call<{ data: { values: { entries: string } }[] }>(
+        'POST',
+        '/gql/v1/ledger_entries/aggregate',
+        {
+          where: { businessDate: { _lte: today } },
+          groupBy: [groupBy],
+          measures: { entries: { function: 'COUNT' } },
+          pageSize: 1000,
+        },
+      );
+      return body.data.reduce((sum, { values }) => sum + Number(values.entries), 0);
+    };
     const before = await entries();
-    await store.ownerStatements(`
-      alter table ledger_month no force row level security;
-      update ledger_month set entries = entries + 1000 where ctid = (select min(ctid) from ledger_month);
-      alter table ledger_month force row level security`);
-    const count = Number(before.body.data[0]?.values.entries);
-    expect((await entries()).body.data).toEqual([{ key: {}, values: { entries: String(count + 1000) } }]);
+    const add = (count: number) =>
+      store.ownerStatements(`
+        alter table ${table} no force row level security;
+        update ${table} set entries = entries + ${count} where ctid = (select min(ctid) from ${table});
+        alter table ${table} force row level security`);
+    await add(1000);
+    expect(await entries()).toBe(before + 1000);
+  });
+
+  test('fold-sums › leaves one row of each sum, and every figure as it is', async () => {
+    const rows = () =>
+      store.read(tenant.id, (session) =>
+        session.all(sql`
+          select business_date, account, currency, due_date, work_date, sum(amount), sum(entries) as entries from ledger_day
+          group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5`),
+      );
+    const count = async () =>
+      (await store.read(tenant.id, (session) => session.all(sql`select from ledger_day`))).length;
+    const before = await rows();
+    expect(await count()).toBeGreaterThan(before.length);
+    const fold = () =>
+      store.write(tenant.id, (transaction) => transaction.all(sql`select fold_day_sums(${tenant.id})`));
+    await Promise.all([fold(), fold()]);
+    expect(await rows()).toEqual(before);
+    expect(await count()).toBe(before.length);
   });
 });
 

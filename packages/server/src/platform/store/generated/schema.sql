@@ -246,6 +246,7 @@ CREATE INDEX client_vat_id_index ON client USING btree (tenant_id, vat_id, id) W
 alter table client enable row level security, force row level security;
 create policy tenant_isolation on client for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on client to financial_automation_service;
+CREATE TRIGGER client_sums_moved AFTER UPDATE ON client FOR EACH ROW WHEN (old.org_id IS DISTINCT FROM new.org_id AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION move_sums_of_client();
 
 create table client_business_entity (
   tenant_id integer not null,
@@ -1559,6 +1560,7 @@ CREATE INDEX invoice_created_at_index ON invoice USING btree (tenant_id, created
 CREATE INDEX invoice_credited_invoice_id_index ON invoice USING btree (tenant_id, credited_invoice_id) WHERE credited_invoice_id IS NOT NULL;
 CREATE INDEX invoice_document_type_index ON invoice USING btree (tenant_id, document_type, id);
 CREATE INDEX invoice_due_date_index ON invoice USING btree (tenant_id, due_date, id);
+CREATE INDEX invoice_empty_index ON invoice USING btree (tenant_id) WHERE total = 0::numeric AND posted_at IS NOT NULL;
 CREATE INDEX invoice_falling_due_index ON invoice USING btree (tenant_id, due_date) WHERE overdue_at IS NULL AND (status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text])) AND document_type = 'INVOICE'::text;
 CREATE INDEX invoice_invoice_date_index ON invoice USING btree (tenant_id, invoice_date, id);
 CREATE UNIQUE INDEX invoice_invoice_number_org_unique ON invoice USING btree (tenant_id, invoice_number, org_id);
@@ -1799,6 +1801,7 @@ CREATE INDEX job_wip_amount_index ON job USING btree (tenant_id, wip_amount, id)
 alter table job enable row level security, force row level security;
 create policy tenant_isolation on job for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on job to financial_automation_service;
+CREATE TRIGGER job_sums_moved AFTER UPDATE ON job FOR EACH ROW WHEN (old.service_line_id IS DISTINCT FROM new.service_line_id AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION move_sums_of_job();
 
 create table job_template (
   tenant_id integer not null,
@@ -1856,6 +1859,43 @@ alter table job_template_task enable row level security, force row level securit
 create policy tenant_isolation on job_template_task for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant delete, insert, select on job_template_task to financial_automation_service;
 
+create table journal_sum (
+  tenant_id integer not null,
+  id uuid default gen_random_uuid() not null,
+  business_date date not null,
+  org_id uuid not null,
+  purpose text collate "C" not null,
+  kind text collate "C" not null,
+  currency text collate "C" not null,
+  payment_method text collate "C",
+  service_line_id uuid,
+  tax_name text collate "C",
+  amount numeric(18,2) not null,
+  debit numeric(18,2) not null,
+  credit numeric(18,2) not null,
+  entries integer not null,
+  constraint journal_sum_pkey PRIMARY KEY (tenant_id, business_date, id)
+);
+alter table journal_sum enable row level security, force row level security;
+create policy tenant_isolation on journal_sum for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant delete, insert, select on journal_sum to financial_automation_service;
+
+create table ledger_day (
+  tenant_id integer not null,
+  id uuid default gen_random_uuid() not null,
+  business_date date not null,
+  account text collate "C" not null,
+  currency text collate "C" not null,
+  due_date date,
+  work_date date,
+  amount numeric(18,2) not null,
+  entries integer not null,
+  constraint ledger_day_pkey PRIMARY KEY (tenant_id, account, business_date, id)
+);
+alter table ledger_day enable row level security, force row level security;
+create policy tenant_isolation on ledger_day for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant delete, insert, select on ledger_day to financial_automation_service;
+
 create table ledger_entry (
   tenant_id integer not null,
   id uuid not null,
@@ -1910,6 +1950,7 @@ CREATE CONSTRAINT TRIGGER ledger_entry_agrees AFTER INSERT ON ledger_entry DEFER
 CREATE TRIGGER ledger_entry_immutable BEFORE DELETE OR UPDATE ON ledger_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_entry_period_open AFTER INSERT ON ledger_entry REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_open_period();
 CREATE TRIGGER ledger_entry_sum AFTER INSERT ON ledger_entry REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION sum_ledger();
+CREATE TRIGGER ledger_entry_sum_by_day AFTER INSERT ON ledger_entry REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION sum_ledger_by_day();
 
 create table ledger_month (
   tenant_id integer not null,
@@ -3180,6 +3221,102 @@ create view billed_line with (security_invoker=true) as
      LEFT JOIN job j ON j.tenant_id = l.tenant_id AND j.id = l.job_id;
 grant select on billed_line to financial_automation_service;
 
+create view journal_day with (security_invoker=true) as
+ SELECT s.tenant_id,
+    s.kind,
+    s.purpose,
+    COALESCE(narrow.account_code,
+        CASE
+            WHEN s.purpose = 'REVENUE'::text THEN l.revenue_account_code
+            ELSE NULL::text
+        END, wide.account_code) AS account_code,
+        CASE
+            WHEN narrow.id IS NOT NULL THEN narrow.account_name
+            WHEN s.purpose <> 'REVENUE'::text OR l.revenue_account_code IS NULL THEN wide.account_name
+            ELSE NULL::text
+        END AS account_name,
+    s.amount,
+    s.debit,
+    s.credit,
+    s.currency,
+    s.business_date,
+    s.org_id,
+    s.service_line_id,
+    s.payment_method,
+    s.tax_name,
+    s.entries
+   FROM ( SELECT journal_sum.tenant_id,
+            journal_sum.business_date,
+            journal_sum.org_id,
+            journal_sum.purpose,
+            journal_sum.kind,
+            journal_sum.currency,
+            journal_sum.payment_method,
+            journal_sum.service_line_id,
+            journal_sum.tax_name,
+            journal_sum.amount,
+            journal_sum.debit,
+            journal_sum.credit,
+            journal_sum.entries
+           FROM journal_sum
+        UNION ALL
+         SELECT j.tenant_id,
+            j.business_date,
+            j.org_id,
+            j.purpose,
+            j.kind,
+            j.currency,
+            j.payment_method,
+            j.service_line_id,
+            j.tax_name,
+            j.amount,
+            j.debit,
+            j.credit,
+            1
+           FROM invoice i
+             CROSS JOIN LATERAL ( SELECT j_1.tenant_id,
+                    j_1.id,
+                    j_1.posting_id,
+                    j_1.kind,
+                    j_1.purpose,
+                    j_1.account_code,
+                    j_1.account_name,
+                    j_1.amount,
+                    j_1.debit,
+                    j_1.credit,
+                    j_1.currency,
+                    j_1.business_date,
+                    j_1.recorded_at,
+                    j_1.org_id,
+                    j_1.client_id,
+                    j_1.office_id,
+                    j_1.job_id,
+                    j_1.service_line_id,
+                    j_1.invoice_id,
+                    j_1.invoice_line_id,
+                    j_1.payment_id,
+                    j_1.wip_entry_id,
+                    j_1.payment_method,
+                    j_1.tax_name,
+                    j_1.tax_category,
+                    j_1.tax_region_id,
+                    j_1.tax_rate_percent,
+                    j_1.reverses_id,
+                    j_1.reason
+                   FROM journal_entry j_1
+                  WHERE j_1.tenant_id = i.tenant_id AND j_1.posting_id = i.id) j
+          WHERE i.total = 0::numeric AND i.posted_at IS NOT NULL) s
+     LEFT JOIN service_line l ON l.tenant_id = s.tenant_id AND l.id = s.service_line_id
+     LEFT JOIN gl_mapping narrow ON narrow.tenant_id = s.tenant_id AND narrow.active AND narrow.org_id = s.org_id AND narrow.purpose = s.purpose AND narrow.subject =
+        CASE s.purpose
+            WHEN 'REVENUE'::text THEN s.service_line_id::text
+            WHEN 'TAX'::text THEN s.tax_name
+            WHEN 'PAYMENT'::text THEN s.payment_method
+            ELSE s.kind
+        END
+     LEFT JOIN gl_mapping wide ON wide.tenant_id = s.tenant_id AND wide.active AND wide.org_id = s.org_id AND wide.purpose = s.purpose AND wide.subject = ''::text;
+grant select on journal_day to financial_automation_service;
+
 create view journal_entry with (security_invoker=true) as
  SELECT e.tenant_id,
     journal_row_id(e.id, r.number) AS id,
@@ -3839,6 +3976,35 @@ CREATE OR REPLACE FUNCTION public.first_partition_begins(parent regclass) RETURN
   where bounds <> 'DEFAULT'
 $function$;
 
+CREATE OR REPLACE FUNCTION public.fold_day_sums(tenant integer) RETURNS void LANGUAGE plpgsql AS $function$
+begin
+  with folded as (
+    delete from ledger_day d using (
+      select business_date, account, currency, due_date, work_date from ledger_day where tenant_id = tenant
+      group by 1, 2, 3, 4, 5 having count(*) > 1) several
+    where d.tenant_id = tenant and d.account = several.account and d.business_date = several.business_date
+      and (d.currency, d.due_date, d.work_date) is not distinct from (several.currency, several.due_date, several.work_date)
+    returning d.*)
+  insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
+  select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), sum(entries)
+  from folded group by 1, 2, 3, 4, 5, 6;
+  with folded as (
+    delete from journal_sum d using (
+      select business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name from journal_sum
+      where tenant_id = tenant group by 1, 2, 3, 4, 5, 6, 7, 8 having count(*) > 1) several
+    where d.tenant_id = tenant and d.business_date = several.business_date and d.org_id = several.org_id and d.purpose = several.purpose
+      and d.kind = several.kind and d.currency = several.currency
+      and (d.payment_method, d.service_line_id, d.tax_name)
+        is not distinct from (several.payment_method, several.service_line_id, several.tax_name)
+    returning d.*)
+  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries)
+  select tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    sum(amount), sum(debit), sum(credit), sum(entries)
+  from folded group by 1, 2, 3, 4, 5, 6, 7, 8, 9 having sum(entries) <> 0;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.held(payment_status text, unapplied_amount numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (payment_status = ANY (ARRAY['COMPLETED'::text, 'PARTIALLY_REFUNDED'::text, 'REFUNDED'::text, 'RETURNED'::text])) THEN unapplied_amount ELSE (0)::numeric END;
 
@@ -3916,6 +4082,41 @@ $function$;
 
 CREATE OR REPLACE FUNCTION public.minor_units(currency text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (currency = ANY (ARRAY['BIF'::text, 'CLP'::text, 'DJF'::text, 'GNF'::text, 'ISK'::text, 'JPY'::text, 'KMF'::text, 'KRW'::text, 'PYG'::text, 'RWF'::text, 'UGX'::text, 'UYI'::text, 'VND'::text, 'VUV'::text, 'XAF'::text, 'XAG'::text, 'XAU'::text, 'XBA'::text, 'XBB'::text, 'XBC'::text, 'XBD'::text, 'XDR'::text, 'XOF'::text, 'XPD'::text, 'XPF'::text, 'XPT'::text, 'XSU'::text, 'XTS'::text, 'XUA'::text, 'XXX'::text])) THEN 0 ELSE 2 END;
+
+CREATE OR REPLACE FUNCTION public.move_sums_of_client() RETURNS trigger LANGUAGE plpgsql AS $function$
+begin
+  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries)
+  select j.tenant_id, j.business_date, side.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+    sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
+  from ledger_entry e
+  cross join lateral (select * from journal_entry j where j.tenant_id = e.tenant_id and j.posting_id = e.id
+    and j.purpose in ('CREDIT', 'PAYMENT', 'WIP', 'WIP_CHANGE')) j
+  cross join (values (old.org_id, -1), (new.org_id, 1)) side (org_id, sign)
+  where e.tenant_id = new.tenant_id and e.client_id = new.id
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.move_sums_of_job() RETURNS trigger LANGUAGE plpgsql AS $function$
+begin
+  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries)
+  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, side.service_line_id, j.tax_name,
+    sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
+  from (
+    select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.job_id = new.id
+    union
+    select e.id from invoice i join ledger_entry e on e.tenant_id = i.tenant_id and e.invoice_id = i.id
+    where i.tenant_id = new.tenant_id and i.job_ids @> array[new.id] and e.kind in ('INVOICE', 'CREDIT_NOTE', 'VOID', 'NOTE_VOID')) e
+  cross join lateral (select * from journal_entry j
+    where j.tenant_id = new.tenant_id and j.posting_id = e.id and j.job_id = new.id) j
+  cross join (values (old.service_line_id, -1), (new.service_line_id, 1)) side (service_line_id, sign)
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  return null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.note_due_attempts() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
@@ -4184,6 +4385,22 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.sum_ledger_by_day() RETURNS trigger LANGUAGE plpgsql AS $function$
+begin
+  insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
+  select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
+  from new_rows group by 1, 2, 3, 4, 5, 6;
+  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries)
+  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+    sum(j.amount), sum(j.debit), sum(j.credit), count(*)
+  from new_rows n
+  cross join lateral (select * from journal_entry j where j.tenant_id = n.tenant_id and j.posting_id = n.id) j
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.sum_payments() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   changes balance_change[];
@@ -4316,3 +4533,21 @@ $function$;
 
 CREATE OR REPLACE FUNCTION public.work_amount(hours numeric, billing_rate numeric, places integer) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round((hours * billing_rate), places);
+
+CREATE OR REPLACE FUNCTION public.write_day_sums(tenant integer) RETURNS void LANGUAGE plpgsql AS $function$
+begin
+  with removed as (delete from ledger_day where tenant_id = tenant)
+  insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
+  select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
+  from ledger_entry where tenant_id = tenant group by 1, 2, 3, 4, 5, 6;
+  with removed as (delete from journal_sum where tenant_id = tenant)
+  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries)
+  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+    sum(j.amount), sum(j.debit), sum(j.credit), count(*)
+  from journal_entry j
+  where j.tenant_id = tenant and not exists (
+    select from invoice i where i.tenant_id = tenant and i.id = j.posting_id and i.total = 0)
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+end
+$function$;

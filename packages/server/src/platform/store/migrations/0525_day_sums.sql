@@ -1,0 +1,183 @@
+-- Sums of the ledger and of the journal by day, from which figures as of a day are added up.
+-- locks: share row exclusive on client, share row exclusive on job, share row exclusive on ledger_entry
+
+-- Writers only add rows, so they never wait for each other: the rows of a day add up to its sums. A task of the clock folds them.
+create table ledger_day (
+  tenant_id integer not null,
+  id uuid not null default gen_random_uuid(),
+  business_date date not null,
+  account text collate "C" not null,
+  currency text collate "C" not null,
+  due_date date,
+  work_date date,
+  amount numeric(18,2) not null,
+  -- How many entries there are.
+  entries integer not null,
+  primary key (tenant_id, account, business_date, id)
+);
+call protect_tenant_table('ledger_day', 'select, insert, delete');
+
+-- The rows of the journal by what decides their account. Its name and number are those of the present mapping.
+create table journal_sum (
+  tenant_id integer not null,
+  id uuid not null default gen_random_uuid(),
+  business_date date not null,
+  org_id uuid not null,
+  purpose text collate "C" not null,
+  kind text collate "C" not null,
+  currency text collate "C" not null,
+  payment_method text collate "C",
+  service_line_id uuid,
+  tax_name text collate "C",
+  amount numeric(18,2) not null,
+  debit numeric(18,2) not null,
+  credit numeric(18,2) not null,
+  -- Negative where rows have moved to another org or service line.
+  entries integer not null,
+  primary key (tenant_id, business_date, id)
+);
+call protect_tenant_table('journal_sum', 'select, insert, delete');
+
+-- What is written with an entry, such as the lines and taxes of its document, is written before it.
+create function sum_ledger_by_day() returns trigger language plpgsql as $$
+begin
+  insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
+  select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
+  from new_rows group by 1, 2, 3, 4, 5, 6;
+  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries)
+  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+    sum(j.amount), sum(j.debit), sum(j.credit), count(*)
+  from new_rows n
+  cross join lateral (select * from journal_entry j where j.tenant_id = n.tenant_id and j.posting_id = n.id) j
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  return null;
+end
+$$;
+
+create trigger ledger_entry_sum_by_day
+  after insert on ledger_entry referencing new table as new_rows for each statement
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function sum_ledger_by_day();
+
+-- The rows of the journal that have the org of their client, and not that of a document, move with it.
+create function move_sums_of_client() returns trigger language plpgsql as $$
+begin
+  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries)
+  select j.tenant_id, j.business_date, side.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+    sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
+  from ledger_entry e
+  cross join lateral (select * from journal_entry j where j.tenant_id = e.tenant_id and j.posting_id = e.id
+    and j.purpose in ('CREDIT', 'PAYMENT', 'WIP', 'WIP_CHANGE')) j
+  cross join (values (old.org_id, -1), (new.org_id, 1)) side (org_id, sign)
+  where e.tenant_id = new.tenant_id and e.client_id = new.id
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  return null;
+end
+$$;
+
+create trigger client_sums_moved
+  after update on client for each row
+  when (old.org_id is distinct from new.org_id and current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function move_sums_of_client();
+
+create function move_sums_of_job() returns trigger language plpgsql as $$
+begin
+  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries)
+  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, side.service_line_id, j.tax_name,
+    sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
+  from (
+    select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.job_id = new.id
+    union
+    select e.id from invoice i join ledger_entry e on e.tenant_id = i.tenant_id and e.invoice_id = i.id
+    where i.tenant_id = new.tenant_id and i.job_ids @> array[new.id] and e.kind in ('INVOICE', 'CREDIT_NOTE', 'VOID', 'NOTE_VOID')) e
+  cross join lateral (select * from journal_entry j
+    where j.tenant_id = new.tenant_id and j.posting_id = e.id and j.job_id = new.id) j
+  cross join (values (old.service_line_id, -1), (new.service_line_id, 1)) side (service_line_id, sign)
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  return null;
+end
+$$;
+
+create trigger job_sums_moved
+  after update on job for each row
+  when (old.service_line_id is distinct from new.service_line_id and current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function move_sums_of_job();
+
+-- The sums of the journal with the accounts of the present mapping, as `journal_entry` has them. Invoices of 0.00 are no entries of the ledger,
+-- and few: their rows are those of the journal.
+create view journal_day with (security_invoker = true) as
+select s.tenant_id, s.kind, s.purpose,
+  coalesce(narrow.account_code, case when s.purpose = 'REVENUE' then l.revenue_account_code end, wide.account_code) as account_code,
+  case when narrow.id is not null then narrow.account_name
+    when s.purpose <> 'REVENUE' or l.revenue_account_code is null then wide.account_name end as account_name,
+  s.amount, s.debit, s.credit, s.currency, s.business_date, s.org_id, s.service_line_id, s.payment_method, s.tax_name, s.entries
+from (
+  select tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name, amount, debit, credit, entries
+  from journal_sum
+  union all
+  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name, j.amount,
+    j.debit, j.credit, 1
+  from invoice i
+  cross join lateral (select * from journal_entry j where j.tenant_id = i.tenant_id and j.posting_id = i.id) j
+  where i.total = 0 and i.posted_at is not null
+) s
+left join service_line l on l.tenant_id = s.tenant_id and l.id = s.service_line_id
+left join gl_mapping narrow on narrow.tenant_id = s.tenant_id and narrow.active and narrow.org_id = s.org_id and narrow.purpose = s.purpose
+  and narrow.subject = case s.purpose when 'REVENUE' then s.service_line_id::text when 'TAX' then s.tax_name
+    when 'PAYMENT' then s.payment_method else s.kind end
+left join gl_mapping wide on wide.tenant_id = s.tenant_id and wide.active and wide.org_id = s.org_id and wide.purpose = s.purpose
+  and wide.subject = '';
+grant select on journal_day to financial_automation_service;
+
+-- Each table in one statement: it removes the sums that it sees, and adds up the entries that it sees. Those of other transactions have sums
+-- of their own, which it does not see either.
+create function write_day_sums(tenant integer) returns void language plpgsql as $$
+begin
+  with removed as (delete from ledger_day where tenant_id = tenant)
+  insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
+  select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
+  from ledger_entry where tenant_id = tenant group by 1, 2, 3, 4, 5, 6;
+  with removed as (delete from journal_sum where tenant_id = tenant)
+  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries)
+  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+    sum(j.amount), sum(j.debit), sum(j.credit), count(*)
+  from journal_entry j
+  where j.tenant_id = tenant and not exists (
+    select from invoice i where i.tenant_id = tenant and i.id = j.posting_id and i.total = 0)
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+end
+$$;
+
+-- Makes one row of those that several writers have added for the same sums.
+create function fold_day_sums(tenant integer) returns void language plpgsql as $$
+begin
+  with folded as (
+    delete from ledger_day d using (
+      select business_date, account, currency, due_date, work_date from ledger_day where tenant_id = tenant
+      group by 1, 2, 3, 4, 5 having count(*) > 1) several
+    where d.tenant_id = tenant and d.account = several.account and d.business_date = several.business_date
+      and (d.currency, d.due_date, d.work_date) is not distinct from (several.currency, several.due_date, several.work_date)
+    returning d.*)
+  insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
+  select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), sum(entries)
+  from folded group by 1, 2, 3, 4, 5, 6;
+  with folded as (
+    delete from journal_sum d using (
+      select business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name from journal_sum
+      where tenant_id = tenant group by 1, 2, 3, 4, 5, 6, 7, 8 having count(*) > 1) several
+    where d.tenant_id = tenant and d.business_date = several.business_date and d.org_id = several.org_id and d.purpose = several.purpose
+      and d.kind = several.kind and d.currency = several.currency
+      and (d.payment_method, d.service_line_id, d.tax_name)
+        is not distinct from (several.payment_method, several.service_line_id, several.tax_name)
+    returning d.*)
+  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries)
+  select tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    sum(amount), sum(debit), sum(credit), sum(entries)
+  from folded group by 1, 2, 3, 4, 5, 6, 7, 8, 9 having sum(entries) <> 0;
+end
+$$;
