@@ -23,8 +23,14 @@ export async function startIdentityProvider() {
 
   /** Until this is called, it cannot be reached. */
   function open(redirectUri: string, accounts: Accounts): void {
+    const registered = {
+      client_id: client.id,
+      client_secret: client.secret,
+      redirect_uris: [redirectUri],
+      post_logout_redirect_uris: [new URL('/console', redirectUri).href],
+    };
     const provider = new Provider(issuer, {
-      clients: [{ client_id: client.id, client_secret: client.secret, redirect_uris: [redirectUri] }],
+      clients: [registered],
       cookies: { keys: ['a key of cookies'] },
       jwks: { keys: [jwk] },
       features: { devInteractions: { enabled: false } },

@@ -1,68 +1,145 @@
-import { hasRole } from '@financial-automation/spec/roles';
-import { sql } from 'kysely';
-import type { Operation } from '../../contract/contract.ts';
+/** Forms of what can be done, and what happens when they are sent: what would change is shown first, then it is done. */
+import { takes } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import { visibleTo } from '../../entity/field-access.ts';
-import { entityOf } from '../../entity/registry.ts';
-import type { AnyStoredRow } from '../../entity/row.ts';
-import type { Caller } from '../../platform/auth/caller.ts';
-import { formatDecimal, parseDecimal, sum } from '../../platform/decimal.ts';
 import { newId } from '../../platform/store/new-id.ts';
-import type { Transaction } from '../../platform/store/store.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type Action, actionsOn, failuresIn, isOfSeveral, requestOf, type VersionedRow } from './actions.ts';
-import { columnsOf, type DataList, dataLists, isNumber } from './catalog.ts';
-import { decimal, none } from './formats.ts';
-import { alert, framed, keyField, table } from './layout.ts';
-import { currencyOf, type ShownRow, shownValue, type View } from './values.ts';
-import { type ConsoleVisit, callIn, contextIn } from './visit.ts';
+import { type Action, bulkActions, failuresIn, requestOf, type VersionedRow, writingOf } from './actions.ts';
+import { type DataList, responseProperties } from './catalog.ts';
+import { type Change, changeTable, recordedSince } from './changes.ts';
+import { currentText, enteredValues, type Input, inputFor } from './forms.ts';
+import { alert, card, framed, keyField, table } from './layout.ts';
+import { namesIn } from './names.ts';
+import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
+import { type CallInput, type ConsoleVisit, callIn, contextIn } from './visit.ts';
 import { fieldInWords, typeInWords } from './words.ts';
 
-/** The forms of what can be done with a row now. */
-export function actionForms(
+/** The forms of what can be done now. A form with fields opens; one without is a button. */
+export async function actionForms(visit: ConsoleVisit, url: string, actions: readonly Action[], row: ShownRow = {}) {
+  const forms: HtmlContent[] = [];
+  for (const { name, label, inputs, operation } of actions) {
+    const start = html`<form method="post" action="${visit.frame.base}${url}/${name}">${keyField(visit.frame)}${versionField(row)}`;
+    const isRehearsed = takes(operation, 'Dry-Run');
+    if (inputs.length === 0) {
+      forms.push(html`${start}<button class="plain">${label}</button></form>`);
+      continue;
+    }
+    const shown: HtmlContent[] = [];
+    for (const input of inputs)
+      shown.push(await inputFor(visit, input, currentText(input, row, new Map()), `${name}-`));
+    forms.push(
+      html`<details><summary>${label}</summary>${start}<div class="form">${shown}</div><div class="row"><button class="plain">${isRehearsed ? 'Show what would change' : label}</button></div></form></details>`,
+    );
+  }
+  return forms;
+}
+
+function versionField(row: ShownRow | undefined): HtmlContent {
+  return html`<input type="hidden" name="version" value="${String(row?.version ?? 0)}">`;
+}
+
+/** The form of a row, or of a new one with what the address presets. @throws Rejection `FORBIDDEN` */
+export async function editPage(visit: ConsoleVisit, list: DataList, row: VersionedRow | undefined): Promise<string> {
+  const { frame, query, caller } = visit;
+  const action = writingOf(list, row, caller);
+  if (action === undefined) throw cannotWrite(list);
+  const presets = row === undefined ? Object.fromEntries(query) : {};
+  const names = await namesIn(visit, [row ?? presets], list.properties);
+  const first: HtmlContent[] = [];
+  const more: HtmlContent[] = [];
+  for (const input of action.inputs) {
+    const { path, isRequired } = input;
+    const preset = presets[path];
+    const isFirst = row !== undefined || isRequired || preset !== undefined || /^\w+\.0\./.test(path);
+    (isFirst ? first : more).push(
+      preset === undefined
+        ? await inputFor(visit, input, currentText(input, row, names))
+        : presetField(input, preset, names),
+    );
+  }
+  const from = `${frame.base}${urlOf(list, row)}`;
+  return framed(frame, {
+    title: titleOf(list, action, row),
+    part: '/data',
+    lead: html`<a href="${from}">Back without changes</a>`,
+    body: html`<form class="card" method="post" action="${from}/${action.name}">${keyField(frame)}${versionField(row)}<input type="hidden" name="newRef" value="console-${newId()}"><div class="form">${first}</div>${more.length > 0 && html`<details><summary>More fields</summary><div class="form">${more}</div></details>`}<div class="row"><button>Show what would change</button><a class="button plain" href="${from}">Cancel</a></div></form>`,
+  });
+}
+
+function presetField({ path }: Input, value: string, names: ReadonlyMap<string, string>): HtmlContent {
+  return html`<div>${fieldInWords(path)}: <strong>${names.get(value) ?? value}</strong><input type="hidden" name="${path}" value="${value}"></div>`;
+}
+
+function cannotWrite({ title }: DataList): Rejection {
+  return new Rejection('FORBIDDEN', `Your API user cannot write ${title.toLowerCase()}.`);
+}
+
+function titleOf(list: DataList, { label }: Action, row: ShownRow | undefined): string {
+  return row === undefined ? `New ${typeInWords(list.type).toLowerCase()}` : `${label}: ${nameOf(list, row)}`;
+}
+
+/** What came of a form: a page to show, or the response of the operation. */
+export type Outcome = { readonly page: string } | { readonly body: Readonly<Record<string, unknown>> };
+
+/**
+ * Handles the form of an action on a row, or of a new one.
+ *
+ * @throws Rejection also `PRECONDITION_FAILED` if the row has changed since the page was shown
+ */
+export async function act(
   visit: ConsoleVisit,
   list: DataList,
-  row: ShownRow,
-  others: readonly HtmlContent[],
-): HtmlContent {
-  const actions = actionsOn(list, row, visit.caller);
-  if (actions.length + others.length === 0) return '';
-  return html`<section class="card"><h2>What you can do now</h2><div class="row">${actions.map((action) => actionForm(visit, list, row, action))}${others}</div></section>`;
-}
-
-function actionForm(
-  { frame }: ConsoleVisit,
-  list: DataList,
-  row: ShownRow,
-  { to, label, fields }: Action,
-): HtmlContent {
-  const start = html`<form method="post" action="${frame.base}/data/${list.type}/${String(row.id)}/${to}">${keyField(frame)}<input type="hidden" name="version" value="${String(row.version)}">`;
-  if (fields.size === 0) return html`${start}<button class="plain">${label}</button></form>`;
-  const inputs = [...fields].map(([name, schema]) => {
-    if ([schema.type].flat().includes('boolean')) return html`<input type="hidden" name="${name}" value="true">`;
-    const id = `${to}-${name}`;
-    const value = row[name] === null || row[name] === undefined ? '' : String(row[name]);
-    const kind = isNumber(schema) ? html` inputmode="decimal"` : '';
-    return html`<label for="${id}">${fieldInWords(name)}</label><input id="${id}" name="${name}" value="${value}" required autocomplete="off"${kind}>`;
+  row: VersionedRow | undefined,
+  action: Action | undefined,
+) {
+  const { fields: entered } = visit;
+  if (action === undefined && row === undefined) throw cannotWrite(list);
+  if (action === undefined || (row !== undefined && entered.get('version') !== String(row.version)))
+    throw new Rejection(
+      'PRECONDITION_FAILED',
+      'Somebody else has changed it since you opened the page. Open it again.',
+    );
+  const isEdit = action.name === 'edit';
+  const names = isEdit ? await namesIn(visit, [row], list.properties) : new Map<string, string>();
+  const values = await enteredValues(visit, action.inputs, isEdit ? row : undefined, names);
+  if ((isEdit || row === undefined) && Object.keys(values).length === 0)
+    throw new Rejection('INVALID_STATE', 'Nothing was changed.');
+  const written = row ?? { systemRef: entered.get('newRef') ?? '', version: 0 };
+  return perform(visit, action, {
+    input: requestOf(list, [written], action, { ...action.fixed, ...values }),
+    ifMatch: row && takes(action.operation, 'If-Match') ? entityTag(row) : undefined,
+    title: titleOf(list, action, row),
+    from: urlOf(list, row),
+    names: [nameOf(list, written)],
   });
-  return html`<details><summary>${label}</summary>${start}${inputs}<div class="row"><button class="plain">Show what would change</button></div></form></details>`;
 }
 
-/** A change of a row, as the audit log records it. */
-interface Change {
-  readonly type: string;
-  readonly before: AnyStoredRow | null;
-  readonly after: AnyStoredRow;
+/** Handles the form of a list: does one thing with the rows that were selected, in the versions that the page showed. */
+export function actOnSelected(visit: ConsoleVisit, list: DataList, name: string): Promise<Outcome> {
+  const rows = visit.fields.getAll('row').flatMap((text): VersionedRow[] => {
+    const [status = '', version = '', systemRef = '', ...label] = text.split(' ');
+    const row = { status, version: Number(version), systemRef: decodeURIComponent(systemRef) };
+    return /^\d+$/.test(version) ? [{ ...row, [list.label ?? 'name']: label.join(' ') }] : [];
+  });
+  const action = bulkActions(list, rows, visit.caller).find((one) => one.name === name);
+  if (action === undefined) throw new Rejection('INVALID_STATE', 'Select rows for which this is possible.');
+  return perform(visit, action, {
+    input: requestOf(list, rows, action, action.fixed),
+    title: `${action.label}: ${list.title.toLowerCase()}`,
+    from: urlOf(list, undefined),
+    names: rows.map((row) => nameOf(list, row)),
+  });
 }
 
-/** What a form of the console writes. */
-export interface FormWrite {
-  readonly operation: Operation;
-  readonly input: { readonly path?: Readonly<Record<string, string>>; readonly body: object };
-  readonly ifMatch?: string;
-  /** The verb of the button that confirms it. */
-  readonly label: string;
+/** What a row of a list sends if it is selected. */
+export function selection(list: DataList, row: ShownRow): string {
+  const { status, version, systemRef } = row;
+  return `${String(status)} ${String(version)} ${encodeURIComponent(String(systemRef))} ${String(row[list.label ?? ''] ?? '')}`;
+}
+
+export interface Request {
+  readonly input: CallInput;
+  readonly ifMatch?: string | undefined;
   readonly title: string;
   /** Address of the page that the form is on, below the console. */
   readonly from: string;
@@ -71,17 +148,15 @@ export interface FormWrite {
 }
 
 /**
- * Rehearses what a form writes, and returns the page that shows what would change; or does it, once that is confirmed.
+ * Rehearses an action, and returns the page that shows what would change; or does it, once that is confirmed. What cannot be
+ * rehearsed is done at once, and its response shown.
  *
- * @returns the page of the rehearsal, or what the operation returned
  * @throws Rejection what the operation rejects; a rejection of all rows is one of the form
  */
-export async function rehearseOrDo(
-  visit: ConsoleVisit,
-  write: FormWrite,
-): Promise<{ readonly page: string } | { readonly body: Readonly<Record<string, unknown>> }> {
-  const isRehearsal = visit.fields.get('confirmed') !== 'yes';
-  const { operation, ifMatch } = write;
+export async function perform(visit: ConsoleVisit, action: Action, request: Request): Promise<Outcome> {
+  const { operation } = action;
+  const { input, ifMatch, names } = request;
+  const isRehearsal = takes(operation, 'Dry-Run') && visit.fields.get('confirmed') !== 'yes';
   const context = contextIn(visit, operation, { isRehearsal, ...(ifMatch !== undefined && { ifMatch }) });
   const start = newId();
   const changes: Change[] = [];
@@ -92,155 +167,50 @@ export async function rehearseOrDo(
       changes.push(...(await recordedSince(unit.transaction, visit, start)));
       return result;
     });
-  const body = await callIn(visit, isRehearsal ? { ...context, write: recording } : context, write.input);
+  const body = await callIn(visit, isRehearsal ? { ...context, write: recording } : context, input);
   const failures = failuresIn(body);
   const [first] = failures.values();
-  if (first !== undefined && failures.size >= write.names.length) throw new Rejection('INVALID_STATE', first);
-  return isRehearsal ? { page: rehearsalPage(visit, write, changes, failures) } : { body };
+  if (first !== undefined && failures.size >= names.length) throw new Rejection('INVALID_STATE', first);
+  if (isRehearsal) return { page: rehearsalPage(visit, action, request, changes, failures) };
+  return takes(operation, 'Dry-Run') ? { body } : { page: responsePage(visit, action, request, body) };
 }
-
-/** Handles the form of an action. @throws Rejection also `PRECONDITION_FAILED` if the row has changed since the page was shown */
-export async function act(visit: ConsoleVisit, list: DataList, row: VersionedRow, to: string) {
-  const { fields: entered, caller } = visit;
-  const action = actionsOn(list, row, caller).find((one) => one.to === to);
-  if (String(row.version) !== entered.get('version') || action === undefined)
-    throw new Rejection(
-      'PRECONDITION_FAILED',
-      'Somebody else has changed it since you opened the page. Open it again.',
-    );
-  const name = `${typeInWords(list.type)} ${String(row[list.label ?? ''] ?? '')}`;
-  return rehearseOrDo(visit, {
-    operation: action.operation,
-    input: requestOf(list, [row], action, entered),
-    ifMatch: entityTag(row),
-    label: action.label,
-    title: `${action.label}: ${name}`,
-    from: `/data/${list.type}/${String(row.id)}`,
-    names: [name],
-  });
-}
-
-/** What can be done with several rows of a list at once: what needs no fields, by its state. */
-export function bulkActions(list: DataList, rows: readonly ShownRow[], caller: Caller): Action[] {
-  const all = rows.flatMap((row) => actionsOn(list, row, caller));
-  const simple = all.filter(({ fields, operation }) => fields.size === 0 && isOfSeveral(operation));
-  return [...new Map(simple.map((action) => [action.to, action])).values()];
-}
-
-/** Handles the form of a list: does one thing with the rows that were selected, in the versions that the page showed. */
-export function actOnSelected(visit: ConsoleVisit, list: DataList, to: string) {
-  const rows = visit.fields.getAll('row').flatMap((text): VersionedRow[] => {
-    const [status = '', version = '', systemRef = '', ...label] = text.split(' ');
-    return /^\d+$/.test(version)
-      ? [{ status, version: Number(version), systemRef: decodeURIComponent(systemRef), label: label.join(' ') }]
-      : [];
-  });
-  const action = bulkActions(list, rows, visit.caller).find((one) => one.to === to);
-  if (action === undefined) throw new Rejection('INVALID_STATE', 'Select rows for which this is possible.');
-  return rehearseOrDo(visit, {
-    operation: action.operation,
-    input: requestOf(list, rows, action, visit.fields),
-    label: action.label,
-    title: `${action.label}: ${list.title.toLowerCase()}`,
-    from: `/data/${list.type}`,
-    names: rows.map(({ label, systemRef }) => String(label || systemRef)),
-  });
-}
-
-/** What a row of a list sends if it is selected. */
-export function selection(list: DataList, row: ShownRow): string {
-  const { status, version, systemRef } = row;
-  return `${String(status)} ${String(version)} ${encodeURIComponent(String(systemRef))} ${String(row[list.label ?? ''] ?? '')}`;
-}
-
-/** What a transaction has recorded, which it may not keep. */
-function recordedSince(transaction: Transaction, { tenant, exchange }: ConsoleVisit, start: string): Promise<Change[]> {
-  return transaction.all<Change>(sql`
-    select entity_type as type, before, after from audit_log
-    where tenant_id = ${tenant.id} and id > ${start} and request_id = ${exchange.id} order by id`);
-}
-
-/** With more changed rows, their sums are shown instead of each. */
-const maxShown = 8;
 
 function rehearsalPage(
   visit: ConsoleVisit,
-  { operation, label, title, from, names }: FormWrite,
+  { label, operation }: Action,
+  { title, from, names }: Request,
   changes: readonly Change[],
   failures: ReadonlyMap<number, string>,
 ): string {
-  const { frame, fields, exchange } = visit;
+  const { frame, fields: entered, exchange } = visit;
   const url = `${frame.base}${from}`;
-  const entered = [...fields].filter(([name]) => name !== 'formKey');
-  const hidden = [...entered, ['confirmed', 'yes'] as const];
-  const rows =
-    changes.length > maxShown ? summary(visit, changes) : changes.flatMap((change) => changedRows(visit, change));
-  const heads = ['Row', 'Field', { text: 'Before', isNumber: true }, { text: 'After', isNumber: true }];
+  const hidden = [...[...entered].filter(([name]) => name !== 'formKey'), ['confirmed', 'yes'] as const];
   const failed = [...failures].map(([index, detail]) => [names[index] ?? '', detail]);
   const target = `${frame.base}${(exchange.path ?? '').replace(/^.*?\/console/, '')}`;
+  const rows = names.length > 1 && ` in ${names.length - failures.size} of ${names.length} rows`;
   return framed(frame, {
     title,
     part: '/data',
     lead: html`<a href="${url}">Back without changes</a>`,
-    notice: alert(
-      '',
-      html`<p>Nothing has changed yet. This is what would change${names.length > 1 && ` in ${names.length - failures.size} of ${names.length} rows`}.</p>`,
-    ),
-    body: html`${failed.length > 0 && html`<section class="card"><h2>What would not change</h2>${table('Failures', ['Row', 'Why'], failed)}</section>`}<section class="card"><h2>What would change</h2>${rows.length === 0 ? html`<p>Nothing that you may read.</p>` : table('Changes', changes.length > maxShown ? ['Rows', 'What', ...heads.slice(2)] : heads, rows)}
-<form method="post" action="${target}">${keyField(frame)}${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button><a class="button plain" href="${url}">Cancel</a></div></form></section>`,
+    notice: alert('', html`Nothing has changed yet. This is what would change${rows}.`),
+    body: html`${failed.length > 0 && card('What would not change', table('Failures', ['Row', 'Why'], failed))}${card(
+      'What would change',
+      html`${changeTable(visit, changes)}
+<form method="post" action="${target}">${keyField(frame)}${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button><a class="button plain" href="${url}">Cancel</a></div></form>`,
+    )}`,
   });
 }
 
-/** Of each type, how many rows change, and the sums of their amounts and hours before and after. */
-function summary(visit: ConsoleVisit, changes: readonly Change[]): HtmlContent[][] {
-  return [
-    ...Map.groupBy(changes, ({ type, before }) => `${type} ${before === null ? 'new' : 'changed'}`).values(),
-  ].flatMap((of) => {
-    const shown = of.flatMap((change) => visibleChange(visit, change));
-    const [first] = shown;
-    if (first === undefined) return [];
-    const { list, isNew } = first;
-    const sums = [...list.properties].flatMap(([name, schema]) => {
-      if (schema.format !== 'decimal' || /Rate$|Percent$/.test(name)) return [];
-      const total = (side: 'old' | 'now') => sum(shown.map((one) => parseDecimal(String(one[side][name] ?? '0'))));
-      const [old, now] = [total('old'), total('now')];
-      return old.eq(now)
-        ? []
-        : [['', fieldInWords(name), decimal(formatDecimal(old, 2)), decimal(formatDecimal(now, 2))]];
-    });
-    return [
-      [`${isNew ? 'New ' : ''}${list.title}`, 'Rows', isNew ? '0' : String(of.length), String(of.length)],
-      ...sums,
-    ];
-  });
-}
-
-/** Both sides of a change, as far as the caller may read such rows. */
-function visibleChange({ caller }: ConsoleVisit, { type, before, after }: Change) {
-  const [entity, list] = [entityOf(type), dataLists.get(type)];
-  const holds = (roles: readonly string[]) => hasRole(caller.roles, roles);
-  if (entity === undefined || list === undefined || !holds(entity.readRoles ?? [])) return [];
-  const old: ShownRow = before === null ? {} : visibleTo(holds, entity, before);
-  const now: ShownRow = visibleTo(holds, entity, after);
-  return [{ list, old, now, isNew: before === null }];
-}
-
-const bookkeeping = new Set(['version', 'updatedAt', 'createdAt', 'active', 'systemRef', 'sysRefs', 'id']);
-
-/** The single values of a row that differ: of a new row, what people compare. */
-function changedRows(visit: ConsoleVisit, change: Change): HtmlContent[][] {
-  return visibleChange(visit, change).flatMap(({ list, old, now, isNew }) => {
-    const view: View = { frame: visit.frame, names: new Map() };
-    const names = isNew ? columnsOf(list.properties) : [...list.properties.keys()];
-    const isSingle = (value: unknown) => typeof value !== 'object' || value === null;
-    const row = `${isNew ? 'New ' : ''}${typeInWords(list.type)} ${String(now[list.label ?? ''] ?? '')}`;
-    return names.flatMap((name) => {
-      const [from, value] = [old[name], now[name]];
-      if (bookkeeping.has(name) || from === value || !isSingle(from) || !isSingle(value)) return [];
-      const schema = list.properties.get(name);
-      if (isNew && (value === null || schema?.['x-references'] !== undefined)) return [];
-      const shown = (one: unknown) => (one === undefined ? none() : shownValue(view, one, schema, currencyOf(now)));
-      return [[row, fieldInWords(name), shown(from), shown(value)]];
-    });
+function responsePage(
+  { frame }: ConsoleVisit,
+  { label, operation }: Action,
+  { from }: Request,
+  body: ShownRow,
+): string {
+  return framed(frame, {
+    title: label,
+    part: from,
+    lead: html`<a href="${frame.base}${from}">Back</a>`,
+    body: card('Done', fields({ frame, names: new Map() }, body, responseProperties(operation))),
   });
 }

@@ -1,61 +1,125 @@
+/** What a person can do with rows: transitions of state machines, changes of fields, new rows, and other operations on one row. */
 import { hasRole } from '@financial-automation/spec/roles';
 import { allOperations, type Operation, type Schema } from '../../contract/contract.ts';
 import type { Caller } from '../../platform/auth/caller.ts';
 import { type DataList, merged, schemasOf } from './catalog.ts';
-import { typedValue } from './filter.ts';
+import { type Input, inputsOf } from './forms.ts';
 import type { ShownRow } from './values.ts';
-import { transitionInWords } from './words.ts';
+import { actionInWords, transitionInWords } from './words.ts';
 
-/** A transition of the state machine of a type that its caller can cause now. */
 export interface Action {
-  readonly from: string;
-  /** The state that the row gets. */
-  readonly to: string;
+  /** In addresses: the state that a row gets, `edit`, `new`, or the ID of the operation. */
+  readonly name: string;
   readonly label: string;
   readonly operation: Operation;
-  /** What the conditions of the transition require to be set, with its schema. */
-  readonly fields: ReadonlyMap<string, Schema>;
+  readonly inputs: readonly Input[];
+  /** What is written beside what is entered. */
+  readonly fixed: Readonly<Record<string, unknown>>;
+}
+
+/** A row with the version that a page showed. */
+export interface VersionedRow extends ShownRow {
+  readonly version: number;
+}
+
+function allows({ roles }: Pick<Caller, 'roles'>, required: readonly string[] = []): boolean {
+  return required.length === 0 || hasRole(roles, required);
 }
 
 /** An operation is tried in this order: the narrowest first. */
 const preference = ['update', 'delete', 'upsert'];
 
-/** What a caller can do with a row: the transitions from its state, if the roles allow one of their operations. */
-export function actionsOn(list: DataList, row: ShownRow, { roles }: Caller): Action[] {
+/** The transitions from the state of a row, if the roles of the caller allow one of their operations. */
+export function transitionsOn(list: DataList, row: ShownRow, caller: Caller): Action[] {
   const machine = list.properties.get('status')?.['x-state-machine'];
   const { status } = row;
-  if (machine === undefined || typeof status !== 'string') return [];
-  const holds = (required: readonly string[] = []) => required.length === 0 || hasRole(roles, required);
-  if (!holds(list.writeRoles)) return [];
+  if (machine === undefined || typeof status !== 'string' || !allows(caller, list.writeRoles)) return [];
   const found = new Map<string, Action>();
-  for (const transition of machine.transitions) {
-    const { from, to, events, conditions = [] } = transition;
-    if (!from.includes(status) || found.has(to) || !holds(transition.roles)) continue;
-    const named = transition.operations ?? (events === undefined ? machine.operations : []);
+  for (const { from, to, roles, operations, events, conditions = [] } of machine.transitions) {
+    if (!from.includes(status) || found.has(to) || !allows(caller, roles)) continue;
+    const named = operations ?? (events === undefined ? machine.operations : []);
     const rank = ({ id }: Operation) => preference.findIndex((verb) => id.startsWith(verb));
-    const operations = allOperations.filter((one) => named.includes(one.id) && holds(one.roles));
-    const [operation] = operations.sort((one, other) => rank(one) - rank(other));
+    const [operation] = allOperations
+      .filter((one) => named.includes(one.id) && allows(caller, one.roles))
+      .sort((one, other) => rank(one) - rank(other));
     const written = operation && attributesOf(operation, list.type);
     if (operation === undefined || written === undefined) continue;
-    const texts = conditions.map((condition) => machine.conditions?.[condition] ?? '');
-    const names = texts.flatMap(
-      (text) => /^The `(\w+)` (?:is set|is true|is more|is lowered|equals|covers)/.exec(text)?.[1] ?? [],
-    );
-    const fields = names.flatMap((name): [string, Schema][] => {
+    // What the conditions of the transition require to be set.
+    const required = conditions.flatMap((condition) => {
+      const text = machine.conditions?.[condition] ?? '';
+      const [, name = ''] = /^The `(\w+)` (?:is set|is true|is more|is lowered|equals|covers)/.exec(text) ?? [];
       const schema = written.properties?.[name];
-      return schema === undefined ? [] : [[name, merged(schema)]];
+      return schema === undefined ? [] : [{ path: name, schema: merged(schema), isRequired: true }];
     });
-    found.set(to, { from: status, to, label: transitionInWords(status, to), operation, fields: new Map(fields) });
+    const isFlag = ({ schema }: Input) => [schema.type].flat().includes('boolean');
+    const flags = Object.fromEntries(required.filter(isFlag).map(({ path }) => [path, true]));
+    const inputs = required.filter((input) => !isFlag(input));
+    const label = transitionInWords(status, to);
+    found.set(to, { name: to, label, operation, inputs, fixed: { ...flags, status: to } });
   }
   return [...found.values()];
+}
+
+/** What can be done with several rows of a list at once: transitions that need no fields. */
+export function bulkActions(list: DataList, rows: readonly ShownRow[], caller: Caller): Action[] {
+  const all = rows.flatMap((row) => transitionsOn(list, row, caller));
+  const simple = all.filter(({ inputs, operation }) => inputs.length === 0 && itemsOf(operation) !== undefined);
+  return [...new Map(simple.map((action) => [action.name, action])).values()];
+}
+
+/** Operations on one row beside those that write its fields, such as `POST /api/v1/invoices/{id}/send`. */
+export function commandsOn({ type }: DataList, row: ShownRow, caller: Caller): Action[] {
+  const resource = `/${type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}s/{id}`;
+  return allOperations.flatMap((operation): Action[] => {
+    const { id, method, path, roles } = operation;
+    const [, verb] = path.split(resource);
+    const isCommand =
+      verb === '' ? method === 'DELETE' : verb !== undefined && method === 'POST' && /^\/\w+$/.test(verb);
+    // Of a row that is not active, only that can be changed.
+    if (!isCommand || !allows(caller, roles) || (row.active === false) !== (verb === '/reactivate')) return [];
+    return [{ name: id, label: actionInWords(id), operation, inputs: commandInputs(operation), fixed: {} }];
+  });
+}
+
+/** The inputs of the body of an operation. */
+export function commandInputs(operation: Operation): Input[] {
+  const { body } = schemasOf(operation);
+  const { required = [], ...schema } = body === undefined ? {} : merged(body);
+  return inputsOf(schema).map((input) => ({ ...input, isRequired: required.includes(input.path) }));
+}
+
+/** What changes the fields of a row, or creates one, if the caller may; undefined if nothing does. */
+export function writingOf(
+  list: DataList,
+  row: ShownRow | undefined,
+  caller: Pick<Caller, 'roles'>,
+): Action | undefined {
+  const [name, label, verbs] =
+    row === undefined ? (['new', 'Create', ['upsert']] as const) : (['edit', 'Change', ['update', 'upsert']] as const);
+  const written = writtenBy(list, verbs, caller);
+  return written && { name, label, operation: written.operation, inputs: inputsOf(written.attributes, row), fixed: {} };
+}
+
+/** The first operation that writes rows of a type one by one, and what it writes of them. */
+export function writtenBy({ type, writeRoles }: DataList, verbs: readonly string[], caller: Pick<Caller, 'roles'>) {
+  if (!allows(caller, writeRoles)) return undefined;
+  for (const verb of verbs) {
+    for (const operation of allOperations) {
+      if (!operation.id.startsWith(verb) || !allows(caller, operation.roles) || itemsOf(operation) === undefined)
+        continue;
+      const attributes = attributesOf(operation, type);
+      if (attributes?.properties !== undefined) return { operation, attributes };
+    }
+  }
+  return undefined;
 }
 
 /** The name and the schema of the items of a request that writes several rows. */
 function itemsOf(operation: Operation): readonly [name: string, item: Schema] | undefined {
   const { body } = schemasOf(operation);
-  const [name, list] =
-    Object.entries((body && merged(body).properties) ?? {}).find(([, one]) => one.type === 'array') ?? [];
-  return name === undefined || list?.items === undefined || operation.id === 'updateEngagement'
+  const lists = Object.entries((body && merged(body).properties) ?? {}).filter(([, one]) => one.type === 'array');
+  const [name, list] = lists[0] ?? [];
+  return name === undefined || list?.items === undefined || operation.path.includes('{')
     ? undefined
     : [name, list.items];
 }
@@ -82,27 +146,11 @@ function variantOf(unmerged: Schema, type: string): Schema | undefined {
   return undefined;
 }
 
-/** The request of an action on one row or several: it writes the versions that the page showed, or nothing. */
-export function requestOf(
-  list: DataList,
-  rows: readonly VersionedRow[],
-  { operation, to, fields }: Pick<Action, 'operation' | 'to' | 'fields'>,
-  entered: URLSearchParams,
-) {
-  const values = [...fields].map(([name, schema]) => [name, typedValue(schema, entered.get(name)?.trim() ?? '')]);
-  return writeOf(list, rows, operation, { status: to, ...Object.fromEntries(values) });
-}
-
-/** A row with the version that the page showed. */
-export interface VersionedRow extends ShownRow {
-  readonly version: number;
-}
-
-/** The request that writes attributes of rows. */
-export function writeOf(list: DataList, rows: readonly VersionedRow[], operation: Operation, attributes: object) {
+/** The request of an action on rows, in the versions that the page showed. */
+export function requestOf(list: DataList, rows: readonly VersionedRow[], { operation }: Action, attributes: object) {
   const items = itemsOf(operation);
   if (items === undefined) {
-    const [, parameter = 'id'] = /\{(\w+)\}$/.exec(operation.path) ?? [];
+    const [, parameter = 'id'] = /\{(\w+)\}/.exec(operation.path) ?? [];
     return { path: { [parameter]: String(rows[0]?.id) }, body: attributes };
   }
   const all = rows.map(({ systemRef, version }) => {
@@ -113,42 +161,18 @@ export function writeOf(list: DataList, rows: readonly VersionedRow[], operation
   return { body: { [items[0]]: all } };
 }
 
-/** Whether an operation writes several rows. */
-export function isOfSeveral(operation: Operation): boolean {
-  return itemsOf(operation) !== undefined;
-}
-
-/** What creates rows of a type, or changes them, if the caller may; undefined if nothing does. */
-export function writerOf(list: DataList, verbs: readonly string[], { roles }: Pick<Caller, 'roles'>) {
-  const holds = (required: readonly string[]) => required.length === 0 || hasRole(roles, required);
-  if (!holds(list.writeRoles)) return undefined;
-  for (const verb of verbs) {
-    for (const operation of allOperations) {
-      if (!operation.id.startsWith(verb) || !holds(operation.roles) || itemsOf(operation) === undefined) continue;
-      const attributes = attributesOf(operation, list.type);
-      if (attributes?.properties !== undefined) return { operation, attributes };
-    }
-  }
-  return undefined;
+interface Failure {
+  readonly detail?: string;
+  readonly errors?: readonly { readonly detail: string }[];
 }
 
 /** Why an operation that writes several rows did not write some of them, by their position; empty if it wrote all. */
-export function failuresIn(body: Readonly<Record<string, unknown>>): ReadonlyMap<number, string> {
-  const items: { error?: { detail?: string; errors?: { detail: string }[] } | null }[] = Array.isArray(body.records)
-    ? body.records
-    : [];
+export function failuresIn({ records }: Readonly<Record<string, unknown>>): ReadonlyMap<number, string> {
+  const items: { error?: Failure | null }[] = Array.isArray(records) ? records : [];
+  const sentences = items.map(({ error }) => [error?.detail, ...(error?.errors ?? []).map(({ detail }) => detail)]);
   return new Map(
-    items.flatMap(({ error }, index): [number, string][] =>
-      error?.detail === undefined
-        ? []
-        : [
-            [
-              index,
-              [error.detail, ...(error.errors ?? []).map(({ detail }) => detail)]
-                .filter((one, at, all) => all.indexOf(one) === at)
-                .join(' '),
-            ],
-          ],
+    sentences.flatMap((details, index): [number, string][] =>
+      details[0] === undefined ? [] : [[index, [...new Set(details)].join(' ')]],
     ),
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { entityOf } from '../../entity/registry.ts';
-import { actionsOn } from './actions.ts';
+import { transitionsOn } from './actions.ts';
 import { dataLists } from './catalog.ts';
 
 const everything = [...dataLists.values()].flatMap(({ properties, writeRoles }) => [
@@ -18,10 +18,11 @@ test('every transition that a caller can cause is an action, with the fields tha
       (operations ?? (events === undefined ? machine.operations : [])).length > 0;
     return machine.transitions.filter(isCaused).flatMap(({ from, to, conditions = [] }) =>
       from.map((status) => {
-        const action = actionsOn(list, { status }, caller).find((one) => one.to === to);
+        const action = transitionsOn(list, { status }, caller).find(({ name }) => name === to);
         const texts = conditions.map((condition) => machine.conditions?.[condition] ?? '');
         const required = texts.flatMap((text) => /`(\w+)` is set/.exec(text)?.[1] ?? []);
-        const missing = required.filter((name) => action?.fields.has(name) !== true);
+        const entered = [...(action?.inputs.map(({ path }) => path) ?? []), ...Object.keys(action?.fixed ?? {})];
+        const missing = required.filter((name) => !entered.includes(name));
         return [`${list.type} ${status} ${to}`, action === undefined ? 'none' : missing.join()] as const;
       }),
     );

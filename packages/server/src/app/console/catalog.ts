@@ -1,5 +1,6 @@
 /** What the data browser can show, derived from the contract: lists, their columns and filters, reads by ID, and references. */
 import { allOperations, contract, type Operation, type Schema, schemaOf } from '../../contract/contract.ts';
+import { declarationsOf, referred } from '../../contract/parameters.ts';
 import { operationOf } from './visit.ts';
 import { typesInWords } from './words.ts';
 
@@ -34,49 +35,35 @@ export interface DataList {
   readonly writeRoles: readonly string[];
 }
 
-interface OperationSchemas {
-  readonly body: Schema | undefined;
-  readonly response: Schema | undefined;
-  readonly query: readonly { readonly name: string; readonly required: boolean; readonly schema: Schema }[];
-}
-
-/** The schemas of an operation in the bundle. */
-export function schemasOf({ path, method, statuses }: Operation): OperationSchemas {
-  const item: Record<string, unknown> = Object(contract.paths[path]);
-  const raw: Record<string, unknown> = Object(item[method.toLowerCase()]);
-  const parameters = [item.parameters, raw.parameters].flatMap((list) =>
-    Array.isArray(list) ? list.map(resolved) : [],
-  );
-  const success = statuses.find((status) => status < 300);
+/** The schemas of an operation: of its body, its successful response, and its query parameters. */
+export function schemasOf(operation: Operation) {
+  const parts = declarationsOf(operation);
+  const [, { requestBody, responses = {} } = {}] = parts;
+  const jsonOf = (of: { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> } | undefined) =>
+    of?.content?.['application/json']?.schema;
+  const success = operation.statuses.find((status) => status < 300);
+  const response = responses[String(success)];
   return {
-    body: jsonOf(raw.requestBody),
-    response: jsonOf(resolved(Object(raw.responses)[String(success)])),
-    query: parameters.flatMap((parameter) => {
-      const { name, required, schema, in: location }: Record<string, unknown> = Object(parameter);
-      return location === 'query'
-        ? [{ name: String(name), required: required === true, schema: merged(Object(schema)) }]
-        : [];
-    }),
+    body: jsonOf(requestBody),
+    response: response && jsonOf(referred(response)),
+    query: parts
+      .flatMap(({ parameters = [] }) => parameters.map(referred))
+      .filter((parameter) => parameter.in === 'query')
+      .map(({ name, required = false, schema }) => ({ name, required, schema: merged(schema) })),
   };
-}
-
-function jsonOf(content: unknown): Schema | undefined {
-  return Object(Object(Object(content).content)['application/json']).schema;
-}
-
-/** Follows a `$ref` to any component. */
-function resolved(value: unknown): unknown {
-  const reference: unknown = Object(value).$ref;
-  if (typeof reference !== 'string') return value;
-  return reference
-    .split('/')
-    .slice(1)
-    .reduce((part: unknown, name) => Object(part)[name], contract);
 }
 
 /** A schema with what it refers to; its own words take precedence. */
 export function merged(schema: Schema): Schema {
   return schema.$ref === undefined ? schema : { ...merged(schemaOf(schema.$ref)), ...schema };
+}
+
+/** A schema without its null, and without the other ways to refer to a row. */
+export function plain(unmerged: Schema): Schema {
+  const schema = merged(unmerged);
+  const [choice] = (schema.anyOf ?? schema.oneOf ?? []).map(merged).filter(({ type }) => type !== 'null');
+  const { anyOf: _anyOf, oneOf: _oneOf, ...own } = schema;
+  return choice === undefined ? schema : { ...choice, ...own };
 }
 
 function nameOf(schema: Schema | undefined): string | undefined {
@@ -147,7 +134,7 @@ function sortableOf(operation: Operation): Set<string> {
   return new Set(Object.keys((order === undefined ? undefined : merged(order).properties) ?? {}));
 }
 
-function conditionsOf({ body }: OperationSchemas): [name: string, condition: Schema][] | undefined {
+function conditionsOf({ body }: ReturnType<typeof schemasOf>): [name: string, condition: Schema][] | undefined {
   const where = body === undefined ? undefined : merged(body).properties?.where;
   return where === undefined ? undefined : Object.entries(merged(where).properties ?? {});
 }
@@ -179,6 +166,12 @@ function filtersOf(operation: Operation): FilterField[] {
 /** Entity types have other names than some schemas, such as File and FileMetadata. */
 function typeOf(schema: string): string {
   return schemaOf(schema)['x-type'] ?? schema;
+}
+
+/** The properties of what an operation returns. */
+export function responseProperties(operation: Operation): Map<string, Schema> {
+  const { response } = schemasOf(operation);
+  return response === undefined ? new Map() : propertiesOf(merged(response));
 }
 
 export function propertiesOf(schema: Schema): Map<string, Schema> {
@@ -231,6 +224,14 @@ function findLists(): Map<string, DataList> {
     if (operation !== undefined && name !== undefined) found.set(type, describeList(type, operation, { type: name }));
   }
   return new Map([...found].sort(([, one], [, other]) => one.title.localeCompare(other.title)));
+}
+
+/** The operation that aggregates the rows of a type. */
+export function aggregateOf(type: string): Operation {
+  const path = dataLists.get(type)?.operation.path.replace(/search$/, 'aggregate');
+  const found = allOperations.find((one) => one.path === path && one.id.startsWith('aggregate'));
+  if (found === undefined) throw new Error(`The contract has no aggregate of ${type}.`);
+  return found;
 }
 
 const lookup = operationOf('lookupRecords');

@@ -1,6 +1,6 @@
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { day } from './formats.ts';
-import { framed, keyField } from './layout.ts';
+import { card, framed, keyField } from './layout.ts';
 import { type CountedRows, countsOf } from './overview-page.ts';
 import { type ConsoleVisit, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
 
@@ -36,7 +36,7 @@ export async function closePage(visit: ConsoleVisit): Promise<string> {
     part: '/close',
     lead: 'After it is closed, nothing gets a day of the period, and its figures never change.',
     body: html`<form class="card scope" method="get" action="${frame.base}/close"><div><label for="through">Last day of the period</label><input type="date" id="through" name="through" value="${through}"></div><button>Check</button></form>
-<section class="card"><h2>Still open through ${day(through)}</h2>${checks.length === 0 ? html`<p>Nothing. The period is complete.</p>` : html`<ul class="links">${checks}</ul><p class="soft">What is done later counts for the first open day.</p>`}</section>
+${card(html`Still open through ${day(through)}`, checks.length === 0 ? html`<p>Nothing. The period is complete.</p>` : html`<ul class="links">${checks}</ul><p class="soft">What is done later counts for the first open day.</p>`)}
 ${orgs.map((org) => orgCard(visit, org, through))}`,
   });
 }

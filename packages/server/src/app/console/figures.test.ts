@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { testDatabase } from '../../../test/database.ts';
 import { testService } from '../../../test/service.ts';
 import { parseDecimal, sum } from '../../platform/decimal.ts';
+import { aggregateOf } from './catalog.ts';
 import {
   type FigureRequest,
   figures,
@@ -12,14 +13,13 @@ import {
   seriesOf,
   whereOfGroup,
 } from './figures.ts';
-import { operationOf } from './visit.ts';
 
 const database = await testDatabase();
 const { service, tenant, call } = await testService({ database });
 await loadProfile({ service, tenant }, 'sample');
 
 async function groupsOf(figure: OverviewFigure, body: Omit<FigureRequest, 'groupBy'>): Promise<readonly Group[]> {
-  const result = await call<{ data: Group[] }>('POST', operationOf(figure.operation).path, { pageSize: 1000, ...body });
+  const result = await call<{ data: Group[] }>('POST', aggregateOf(figure.type).path, { pageSize: 1000, ...body });
   expect([figure.id, result.status, result.body]).toMatchObject([figure.id, 200, {}]);
   return result.body.data;
 }

@@ -1,5 +1,4 @@
 /** The figures of the overview. Each is one aggregate of the API, and each of its groups links to its rows. */
-import type { OperationId } from '../../contract/handler.ts';
 import { type Decimal, formatDecimal, parseDecimal, sum, zero } from '../../platform/decimal.ts';
 import type { GroupBy, Measure } from '../../query/aggregate-request.ts';
 import type { RowConditions } from './filter.ts';
@@ -43,7 +42,6 @@ export interface OverviewFigure {
   readonly title: string;
   /** What it measures, in a sentence. */
   readonly lead: string;
-  readonly operation: OperationId;
   /** Type of the rows that are aggregated. */
   readonly type: string;
   readonly unit: 'MONEY' | 'PERCENT' | 'DAYS';
@@ -70,13 +68,12 @@ export const figures: readonly OverviewFigure[] = [
     id: 'receivables',
     title: 'Receivables by age',
     lead: 'What clients owe, by days past due.',
-    operation: 'aggregateLedgerEntries',
     type: 'LedgerEntry',
     unit: 'MONEY',
     shape: 'COLUMNS',
     keys: ages,
     request: (scope) => ({
-      where: { account: { _eq: 'RECEIVABLE' }, ...booked(scope), ...ofClient(scope) },
+      where: { account: { _eq: 'RECEIVABLE' }, ...booked(scope), ...within(scope, 'client', 'client') },
       groupBy: [{ column: 'dueDate', daysBefore: scope.asOf, boundaries: [1, 31, 61, 91] }],
       measures: { open: { function: 'SUM', column: 'amount' } },
     }),
@@ -85,13 +82,12 @@ export const figures: readonly OverviewFigure[] = [
     id: 'work',
     title: 'Unbilled work by age',
     lead: 'Work at standard rates that is not billed, by days since it was done.',
-    operation: 'aggregateLedgerEntries',
     type: 'LedgerEntry',
     unit: 'MONEY',
     shape: 'COLUMNS',
     keys: workAges,
     request: (scope) => ({
-      where: { account: { _eq: 'WIP' }, ...booked(scope), ...ofWork(scope) },
+      where: { account: { _eq: 'WIP' }, ...booked(scope), ...within(scope, 'client', 'job') },
       groupBy: [{ column: 'workDate', daysBefore: scope.asOf, boundaries: [0, 31, 61, 91] }],
       measures: { unbilled: { function: 'SUM', column: 'amount' } },
     }),
@@ -100,19 +96,17 @@ export const figures: readonly OverviewFigure[] = [
     id: 'revenue',
     title: 'Revenue by month',
     lead: 'Invoices less credit notes, without tax, beside the same months a year before.',
-    operation: 'aggregateBilledLines',
     type: 'BilledLine',
     unit: 'MONEY',
     shape: 'COLUMNS',
     series: ['This year', 'A year before'],
-    request: ({ asOf, currency, officeId, serviceLineId }) => ({
+    request: (scope) => ({
       where: {
         status: { _neq: 'PENDING' },
-        currency: { _eq: currency },
-        invoiceDate: { _gte: monthsBefore(asOf, 23), _lte: asOf },
-        _or: [{ voidedDate: { _is_null: true } }, { voidedDate: { _gt: asOf } }],
-        ...(officeId !== undefined && { officeId: { _eq: officeId } }),
-        ...(serviceLineId !== undefined && { serviceLineId: { _eq: serviceLineId } }),
+        currency: { _eq: scope.currency },
+        invoiceDate: { _gte: monthsBefore(scope.asOf, 23), _lte: scope.asOf },
+        _or: [{ voidedDate: { _is_null: true } }, { voidedDate: { _gt: scope.asOf } }],
+        ...within(scope),
       },
       groupBy: [{ column: 'invoiceDate', by: 'MONTH' }],
       measures: { revenue: { function: 'SUM', column: 'amount' } },
@@ -130,7 +124,6 @@ export const figures: readonly OverviewFigure[] = [
     id: 'days-to-pay',
     title: 'Days to pay',
     lead: 'Average days from the date of an invoice to its full payment, by the month of the payment.',
-    operation: 'aggregateInvoices',
     type: 'Invoice',
     unit: 'DAYS',
     shape: 'COLUMNS',
@@ -139,7 +132,7 @@ export const figures: readonly OverviewFigure[] = [
         documentType: { _eq: 'INVOICE' },
         currency: { _eq: scope.currency },
         paidDate: { _gte: monthsBefore(scope.asOf, 11), _lte: scope.asOf },
-        ...ofClient(scope),
+        ...within(scope, 'client', 'client'),
       },
       groupBy: [{ column: 'paidDate', by: 'MONTH' }],
       measures: { days: { function: 'AVERAGE', column: 'daysToPay' } },
@@ -149,12 +142,11 @@ export const figures: readonly OverviewFigure[] = [
     id: 'debtors',
     title: 'Largest debtors',
     lead: 'The clients that owe most.',
-    operation: 'aggregateLedgerEntries',
     type: 'LedgerEntry',
     unit: 'MONEY',
     shape: 'ROWS',
     request: (scope) => ({
-      where: { account: { _eq: 'RECEIVABLE' }, ...booked(scope), ...ofClient(scope) },
+      where: { account: { _eq: 'RECEIVABLE' }, ...booked(scope), ...within(scope, 'client', 'client') },
       groupBy: [{ column: 'clientId' }],
       measures: { open: { function: 'SUM', column: 'amount' } },
       orderBy: [{ measure: 'open', direction: 'desc' }],
@@ -167,17 +159,15 @@ export const figures: readonly OverviewFigure[] = [
     id: 'utilization',
     title: 'Utilization by staff',
     lead: `Billable hours of the last ${weeks} weeks in percent of all approved hours, of those with most hours.`,
-    operation: 'aggregateTimeEntries',
     type: 'TimeEntry',
     unit: 'PERCENT',
     shape: 'ROWS',
-    request: ({ asOf, officeId, serviceLineId }) => ({
+    request: (scope) => ({
       where: {
         status: { _eq: 'APPROVED' },
         active: { _eq: true },
-        workDate: { _gt: Temporal.PlainDate.from(asOf).subtract({ weeks }).toString(), _lte: asOf },
-        ...(officeId !== undefined && { staff: { officeId: { _eq: officeId } } }),
-        ...(serviceLineId !== undefined && { job: { serviceLineId: { _eq: serviceLineId } } }),
+        workDate: { _gt: Temporal.PlainDate.from(scope.asOf).subtract({ weeks }).toString(), _lte: scope.asOf },
+        ...within(scope, 'staff', 'job'),
       },
       groupBy: [{ column: 'staffId' }, { column: 'isBillable' }],
       measures: { hours: { function: 'SUM', column: 'hours' } },
@@ -194,7 +184,6 @@ export const figures: readonly OverviewFigure[] = [
     id: 'realization',
     title: 'Realization by service line',
     lead: 'What was billed in the last 12 months, in percent of its value at standard rates and of what was written off.',
-    operation: 'aggregateLedgerEntries',
     type: 'LedgerEntry',
     unit: 'PERCENT',
     shape: 'ROWS',
@@ -204,7 +193,7 @@ export const figures: readonly OverviewFigure[] = [
         kind: { _in: ['BILLED', 'UNBILLED', 'WRITE_UP', 'WRITE_DOWN', 'WRITE_OFF', 'RECOVERY'] },
         currency: { _eq: scope.currency },
         businessDate: { _gte: monthsBefore(scope.asOf, 11), _lte: scope.asOf },
-        ...ofWork(scope),
+        ...within(scope, 'client', 'job'),
       },
       groupBy: [{ column: 'job.serviceLineId' }, { column: 'kind' }],
       measures: { amount: { function: 'SUM', column: 'amount' } },
@@ -250,19 +239,14 @@ function booked({ asOf, currency }: Scope): RowConditions {
   return { currency: { _eq: currency }, businessDate: { _lte: asOf } };
 }
 
-function ofClient({ officeId, serviceLineId }: Scope): RowConditions {
-  const client = {
-    ...(officeId !== undefined && { officeId: { _eq: officeId } }),
-    ...(serviceLineId !== undefined && { serviceLineId: { _eq: serviceLineId } }),
-  };
-  return Object.keys(client).length === 0 ? {} : { client };
-}
-
-function ofWork({ officeId, serviceLineId }: Scope): RowConditions {
-  return {
-    ...(officeId !== undefined && { client: { officeId: { _eq: officeId } } }),
-    ...(serviceLineId !== undefined && { job: { serviceLineId: { _eq: serviceLineId } } }),
-  };
+/** Conditions on the office and the service line of a scope: those of a row, or of a related one. */
+function within({ officeId, serviceLineId }: Scope, office = '', line = ''): RowConditions {
+  const found: Record<string, object> = {};
+  const add = (relation: string, condition: object) =>
+    Object.assign(found, relation === '' ? condition : { [relation]: { ...found[relation], ...condition } });
+  if (officeId !== undefined) add(office, { officeId: { _eq: officeId } });
+  if (serviceLineId !== undefined) add(line, { serviceLineId: { _eq: serviceLineId } });
+  return found;
 }
 
 /** The conditions of the rows in a group. Of a row that is grouped by, its own columns add nothing. */

@@ -20,24 +20,22 @@ const permissions = [...described.matchAll(/^\| (`.+`) \| (.+) \|$/gm)].map(([, 
   text: text.replaceAll('`', ''),
 }));
 
-interface KeyTimes {
-  readonly revokedAt: string | null;
-  readonly expiresAt: string;
-}
+type ListedKey = Awaited<ReturnType<typeof listKeys>>[number];
 
-export function isUsable({ revokedAt, expiresAt }: KeyTimes): boolean {
-  return revokedAt === null && Date.parse(expiresAt) > databaseClock.now();
+function stateOf({ revokedAt, expiresAt }: ListedKey): 'revoked' | 'expired' | 'active' {
+  if (revokedAt !== null) return 'revoked';
+  return Date.parse(expiresAt) > databaseClock.now() ? 'active' : 'expired';
 }
 
 export async function keysPage(visit: ConsoleVisit): Promise<string> {
   const { frame, tenant, service, query } = visit;
   const keys = await service.store.read(tenant.id, (session) => listKeys(session, tenant.id));
   const isAll = query.get('ended') === 'on';
-  const shown = isAll ? keys : keys.filter(isUsable);
+  const shown = isAll ? keys : keys.filter((key) => stateOf(key) === 'active');
   const rows = shown.map((key) => [
     key.user,
-    key.revokedAt !== null ? badge('revoked') : isUsable(key) ? badge('active', 'good') : badge('expired'),
-    isUsable(key)
+    badge(stateOf(key), stateOf(key) === 'active' ? 'good' : ''),
+    stateOf(key) === 'active'
       ? html`<details><summary>Revoke</summary><form method="post" action="${frame.base}/keys/${key.id}/revoke">${keyField(frame)}<button class="danger">Revoke this key for good</button></form></details>`
       : none(),
     html`<ul class="plain">${permissions.map(({ codes, text }) => {
@@ -54,8 +52,7 @@ export async function keysPage(visit: ConsoleVisit): Promise<string> {
     title: 'API keys',
     part: '/keys',
     lead: 'The text of a key is shown once, when it is created, and not stored.',
-    notice:
-      query.get('done') === 'revoked' && alert('good', html`<p>The key is revoked. Its tokens end within seconds.</p>`),
+    notice: query.get('done') === 'revoked' && alert('good', 'The key is revoked. Its tokens end within seconds.'),
     body: html`<section class="card">${table('API keys', heads, rows)}${!isAll && keys.length > shown.length && html`<p><a href="${frame.base}/keys?ended=on">Show ${keys.length - shown.length} revoked and expired ones</a></p>`}</section>${creationForm(visit)}`,
   });
 }
@@ -104,7 +101,7 @@ export async function createdKeyPage(visit: ConsoleVisit): Promise<string> {
     lead: html`<a href="${frame.base}/keys">All keys</a>`,
     notice: alert(
       'good',
-      html`<p>The key is created, and valid until ${when(frame, expiresAt)}. Copy it now: it is not shown again.</p>`,
+      html`The key is created, and valid until ${when(frame, expiresAt)}. Copy it now: it is not shown again.`,
     ),
     body: html`<section class="card"><h2>API key</h2><pre id="key">${key}</pre></section>`,
   });
@@ -118,13 +115,10 @@ function entered(fields: URLSearchParams, name: string): string | undefined {
 }
 
 /** @throws Rejection `NOT_FOUND` */
-export async function revoke({ service, tenant, caller, exchange }: ConsoleVisit, id: string): Promise<void> {
-  const origin = {
-    tenantId: tenant.id,
-    apiUserId: caller.apiUserId,
-    actor: caller.apiUserName,
-    requestId: exchange.id,
-  };
+export async function revoke({ service, tenant, caller, exchange }: ConsoleVisit, id: string): Promise<string> {
+  const { apiUserId, apiUserName: actor } = caller;
+  const origin = { tenantId: tenant.id, apiUserId, actor, requestId: exchange.id };
   const isRevoked = await service.store.write(tenant.id, (transaction) => revokeKey(transaction, origin, id));
   if (!isRevoked) throw new Rejection('NOT_FOUND', 'Your tenant has no active key with this ID.');
+  return '/keys?done=revoked';
 }

@@ -1,5 +1,7 @@
+import type { Rejection } from '../../contract/rejection.ts';
 import { type Html, type HtmlContent, html } from '../../wire/html.ts';
 import { styleElement } from './style.ts';
+import { fieldInWords } from './words.ts';
 
 /** Who is signed in, and where the console is. */
 export interface Frame {
@@ -9,8 +11,6 @@ export interface Frame {
   readonly user: string;
   readonly isSandbox: boolean;
   readonly formKey: string;
-  /** The end of the session, RFC 3339. */
-  readonly until: string;
   /** The time zone of the firm. */
   readonly timeZone: string;
 }
@@ -31,9 +31,9 @@ const parts: readonly (readonly [path: string, title: string])[] = [
   ['/data', 'Data'],
   ['/close', 'Close a month'],
   ['/requests', 'Requests'],
-  ['/subscriptions', 'Subscriptions'],
+  ['/data/EventSubscription', 'Subscriptions'],
+  ['/secret', 'Secret of deliveries'],
   ['/keys', 'API keys'],
-  ['/limits', 'Limits'],
   ['/settings', 'Settings'],
   ['/clock', 'Clock'],
 ];
@@ -86,6 +86,38 @@ export function keyField({ formKey }: Pick<Frame, 'formKey'>): Html {
   return html`<input type="hidden" name="formKey" value="${formKey}">`;
 }
 
+/** What was rejected, and each of its errors that says more. */
+export function rejected({ message, errors = [] }: Rejection): Html {
+  const details = errors.flatMap(({ pointer, detail }) => {
+    const name = pointer.split('/').findLast((part) => /^[a-z]/.test(part));
+    return detail === message ? [] : [`${name === undefined ? '' : `${fieldInWords(name)}: `}${detail}`];
+  });
+  return alert('bad', message, [...new Set(details)]);
+}
+
+export function card(title: HtmlContent, content: HtmlContent): Html {
+  return html`<section class="card"><h2>${title}</h2>${content}</section>`;
+}
+
+export type Choices = readonly (readonly [value: string, text: string])[];
+
+/** The options of a choice. */
+export function options(choices: Choices, chosen: string | null | undefined): HtmlContent {
+  return choices.map(
+    ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
+  );
+}
+
+/** Links to the pages before and after one of a list. */
+export function pageLinks(first: string | undefined, next: string | undefined): HtmlContent {
+  const link = (url: string | undefined, text: string) =>
+    url !== undefined && html`<a class="button plain" href="${url}">${text}</a>`;
+  return (
+    (first !== undefined || next !== undefined) &&
+    html`<div class="row">${link(first, 'First page')}${link(next, 'Next page')}</div>`
+  );
+}
+
 /** The head of a column. */
 export interface Head {
   readonly text: string;
@@ -116,6 +148,8 @@ function headContent({ text, sortUrl, sorted }: Head): HtmlContent {
   return sortUrl === undefined ? text : html`<a href="${sortUrl}">${text}${arrow}</a>`;
 }
 
-export function alert(kind: 'good' | 'bad' | '', content: HtmlContent): Html {
-  return html`<div class="alert ${kind}" role="${kind === 'bad' ? 'alert' : 'status'}">${content}</div>`;
+/** @param errors what is wrong, one by one */
+export function alert(kind: 'good' | 'bad' | '', content: HtmlContent, errors: readonly HtmlContent[] = []): Html {
+  const list = errors.length > 0 && html`<ul>${errors.map((error) => html`<li>${error}</li>`)}</ul>`;
+  return html`<div class="alert ${kind}" role="${kind === 'bad' ? 'alert' : 'status'}"><p>${content}</p>${list}</div>`;
 }

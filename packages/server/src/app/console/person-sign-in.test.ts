@@ -133,8 +133,22 @@ test('a session ends by signing out, and when an administrator revokes its key',
     admin.send(`${address}/console${path}`, { method: 'POST', body: new URLSearchParams({ formKey }) });
   expect((await submit(`/keys/${id}/revoke`)).status).toBe(303);
   await expect.poll(async () => (await one.console()).status, { timeout: 20_000 }).toBe(401);
-  expect((await submit('/sign-out')).status).toBe(303);
-  expect((await admin.console()).status).toBe(401);
+  const url = `${address}/console/sign-in/provider`;
+  const isAsked = async () => {
+    const start = await admin.send(url);
+    return (await admin.send(start.headers.get('location') ?? '')).headers.get('location')?.includes('/login/');
+  };
+  expect(await isAsked()).toBe(false);
+  const response = await submit('/sign-out');
+  expect([response.status, (await admin.console()).status]).toEqual([200, 401]);
+  const [, end = ''] = /^0; url=(.+)$/.exec(response.headers.get('refresh') ?? '') ?? [];
+  expect(await response.text()).toContain(`href="${end.replaceAll('&', '&amp;')}"`);
+  const question = await (await admin.send(end)).text();
+  const [, action = ''] = /action="([^"]+)"/.exec(question) ?? [];
+  const [, xsrf = ''] = /name="xsrf" value="([^"]+)"/.exec(question) ?? [];
+  const ended = await admin.send(action, { method: 'POST', body: new URLSearchParams({ xsrf, logout: 'yes' }) });
+  expect(ended.headers.get('location')).toBe(`${address}/console`);
+  expect(await isAsked()).toBe(true);
 });
 
 test.each([

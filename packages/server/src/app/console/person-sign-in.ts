@@ -6,31 +6,18 @@ import { createKey } from '../../admission/create-key.ts';
 import { schemaOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Service } from '../../entity/service.ts';
-import type { Claims, IdentityProvider, SignInAttempt } from '../../platform/auth/identity-provider.ts';
-import type { Vault } from '../../platform/auth/vault.ts';
-import { databaseClock } from '../../platform/database-clock.ts';
+import type { Claims, IdentityProvider, SignedIn } from '../../platform/auth/identity-provider.ts';
 import { faultOf } from '../../wire/body.ts';
-import { readCookie } from '../../wire/cookies.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import type { PageResult } from '../../wire/result.ts';
-import type { ConsoleResults } from './results.ts';
-import { consoleRole, sessionLasts, startSession } from './session.ts';
+import { type ConsoleResults, withHeaders } from './results.ts';
+import { type ConsoleSession, consoleRole, maxIdTokenLength, newCookieId, sessionLasts } from './session.ts';
 
-const purpose = 'console sign-in attempt';
-const cookieName = 'console_attempt';
-/** How long a person may take at the provider, in milliseconds. */
-const attemptLasts = 600_000;
 const maxNameLength = 100;
 
-interface StoredAttempt extends SignInAttempt {
-  /** The tenant that the person has chosen. */
-  readonly tenant: string | undefined;
-  readonly until: number;
-}
-
-/** Sends the browser to the provider. What it needs afterwards is encrypted in a cookie of its own. */
+/** Sends the browser to the provider. What it needs afterwards is kept in a cookie of its own. */
 export async function startPersonSignIn(
-  { admission, config, vault }: Service,
+  { admission, config }: Service,
   results: ConsoleResults,
   provider: IdentityProvider,
   exchange: Exchange,
@@ -39,18 +26,11 @@ export async function startPersonSignIn(
   try {
     const { url, attempt } = await provider.start(returnUrlOf(config.publicUrl));
     const { tenant } = exchange.query;
-    const stored: StoredAttempt = {
-      ...attempt,
-      tenant: typeof tenant === 'string' ? tenant : undefined,
-      until: databaseClock.now() + attemptLasts,
-    };
-    const value = vault.encrypt(purpose, JSON.stringify(stored)).toString('base64url');
-    return {
-      kind: 'page',
-      status: 303,
-      text: '',
-      headers: { Location: url, 'Set-Cookie': results.cookieAcrossSites(cookieName, value, attemptLasts / 1000) },
-    };
+    const chosen = typeof tenant === 'string' ? tenant : undefined;
+    return withHeaders(results.redirect(''), {
+      Location: url,
+      'Set-Cookie': results.cookies.header('attempt', { ...attempt, tenant: chosen }),
+    });
   } catch (error) {
     exchange.log.error({ err: error }, 'The identity provider cannot be reached');
     return results.signInPage(503, 'The service for signing in cannot be reached. Try again later, or use an API key.');
@@ -64,25 +44,26 @@ export async function finishPersonSignIn(
   provider: IdentityProvider,
   exchange: Exchange,
 ): Promise<PageResult> {
-  const { admission, config, vault } = service;
+  const { admission, config, directory } = service;
   admission.failureLimit.check(exchange.address);
-  const attempt = attemptIn(vault, exchange.header('cookie'));
+  const attempt = results.cookies.read('attempt', exchange.header('cookie'));
   const url = new URL(returnUrlOf(config.publicUrl));
   for (const [name, value] of Object.entries(exchange.query))
     if (typeof value === 'string') url.searchParams.set(name, value);
-  let claims: Claims;
+  let signedIn: SignedIn;
   try {
     if (attempt === undefined) throw new Error('This browser has no sign-in to finish.');
-    claims = await provider.finish(url, attempt);
+    signedIn = await provider.finish(url, attempt);
   } catch (error) {
     exchange.log.warn({ err: error }, 'A person could not sign in');
     admission.failureLimit.count(exchange.address);
     return results.signInPage(401, 'You are not signed in. Try again.');
   }
+  const { claims, idToken } = signedIn;
   const names = textsIn(claims[provider.settings.tenantClaim]);
   const chosen = attempt.tenant ?? (names.length === 1 ? names[0] : undefined);
   if (chosen === undefined && names.length > 1) return results.tenantPage(names);
-  const tenant = chosen === undefined || !names.includes(chosen) ? undefined : await service.directory.tenant(chosen);
+  const tenant = chosen === undefined || !names.includes(chosen) ? undefined : await directory.tenant(chosen);
   if (tenant === undefined) return results.notAllowed('Your account belongs to no firm of this service.');
   exchange.tenant = tenant.name;
   checkAccess(tenant, exchange);
@@ -91,34 +72,42 @@ export async function finishPersonSignIn(
   if (!hasRole(new Set(roles), [consoleRole])) return results.withoutRole();
   const user = nameOf(claims);
   // The key is never shown: it is what the session ends with, and what an administrator revokes.
-  const { id, signingKey } = await createKey(
-    service,
-    tenant,
-    {
-      user,
-      identity: `${claims.iss} ${claims.sub}`,
-      roles: [...new Set(roles)].sort(),
-      days: sessionLasts / 86_400,
-      description: `Signed in at ${new URL(claims.iss).host}`,
-    },
-    { apiUserId: null, actor: user, requestId: exchange.id },
-  );
-  return results.personSignedIn(startSession(vault, tenant.name, id, signingKey));
+  const key = {
+    user,
+    identity: `${claims.iss} ${claims.sub}`,
+    roles: [...new Set(roles)].sort(),
+    days: sessionLasts / 86_400,
+    description: `Signed in at ${new URL(claims.iss).host}`,
+  };
+  const origin = { apiUserId: null, actor: user, requestId: exchange.id };
+  const { id: keyId, signingKey } = await createKey(service, tenant, key, origin);
+  // After a redirect from another site, browsers would not send the cookie.
+  const session = {
+    tenant: tenant.name,
+    keyId,
+    signingKey,
+    id: newCookieId(),
+    idToken: idToken.length <= maxIdTokenLength ? idToken : '',
+  };
+  return results.leadTo('Signed in', results.base, session);
+}
+
+/** Where the browser ends the session at the provider; undefined if nobody has signed in there, or it has no such page. */
+export async function providerSignOut(
+  { config }: Service,
+  provider: IdentityProvider | undefined,
+  { idToken }: ConsoleSession,
+  { log }: Exchange,
+): Promise<string | undefined> {
+  if (provider === undefined || idToken === undefined) return undefined;
+  return provider.endSessionUrl(idToken, `${config.publicUrl}/console`).catch((error: unknown) => {
+    log.error({ err: error }, 'The session at the identity provider is not ended');
+    return undefined;
+  });
 }
 
 function returnUrlOf(publicUrl: string): string {
   return `${publicUrl}/console/sign-in/return`;
-}
-
-function attemptIn(vault: Vault, cookies: string | undefined): StoredAttempt | undefined {
-  const value = readCookie(cookies, cookieName, /^[\w-]{1,2000}$/);
-  if (value === undefined) return undefined;
-  try {
-    const stored: StoredAttempt = JSON.parse(vault.decrypt(purpose, Buffer.from(value, 'base64url')));
-    return stored.until > databaseClock.now() ? stored : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A claim with one text, or a list of them. */
@@ -132,9 +121,9 @@ function nameOf({ name, preferred_username: userName, email, sub }: Claims): str
     typeof text === 'string' && text.trim() !== '' && text.length <= maxNameLength && faultOf(text) === undefined
       ? text.trim()
       : undefined;
-  const [known, account] = [readable(name), readable(email) ?? readable(userName)];
-  if (account === undefined && readable(sub) === undefined)
+  const account = readable(email) ?? readable(userName) ?? readable(sub);
+  if (account === undefined)
     throw new Rejection('VALIDATION_ERROR', 'Your account has neither a name nor an address that can be shown.');
-  if (known === undefined) return account ?? sub;
-  return `${known} (${account ?? sub})`;
+  const known = readable(name);
+  return known === undefined ? account : `${known} (${account})`;
 }

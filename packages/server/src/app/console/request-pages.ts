@@ -2,7 +2,7 @@ import { Rejection } from '../../contract/rejection.ts';
 import type { RecentRequest } from '../../platform/process/recent-requests.ts';
 import { html } from '../../wire/html.ts';
 import { badge, count, none, when } from './formats.ts';
-import { framed, table } from './layout.ts';
+import { card, framed, options, pageLinks, table } from './layout.ts';
 import type { ConsoleVisit } from './visit.ts';
 
 const pageSize = 50;
@@ -28,18 +28,25 @@ export async function requestsPage(visit: ConsoleVisit): Promise<string> {
       request.user,
       `${count(request.milliseconds)} ms`,
     ]);
+  const heads = ['Time', 'Status', 'Operation', 'Problem', 'API user', { text: 'Took', isNumber: true }];
+  const failed = onlyFailed ? 'on' : 'off';
+  const choices = options(
+    [
+      ['off', 'all requests'],
+      ['on', 'only failed ones'],
+    ],
+    failed,
+  );
+  const older = new URLSearchParams({ id, failed, first: String(first + pageSize) }).toString();
   return framed(frame, {
     title: 'Requests',
     part: '/requests',
     lead,
     body: html`<form class="card filter" method="get" action="${frame.base}/requests">
 <div><label for="id">Request ID <span class="hint">X-Request-Id of the response</span></label><input id="id" name="id" value="${id}" autocomplete="off"></div>
-<div><label for="failed">Show</label><select id="failed" name="failed"><option value="off">all requests</option><option value="on"${onlyFailed && html` selected`}>only failed ones</option></select></div>
+<div><label for="failed">Show</label><select id="failed" name="failed">${choices}</select></div>
 <button>Filter</button></form>
-<section class="card">${rows.length === 0 ? html`<p>No requests.</p>` : table('Requests', ['Time', 'Status', 'Operation', 'Problem', 'API user', { text: 'Took', isNumber: true }], rows)}${
-      found.length > pageSize &&
-      html`<div class="row"><a class="button plain" href="${frame.base}/requests?${new URLSearchParams({ id, failed: onlyFailed ? 'on' : 'off', first: String(first + pageSize) }).toString()}">Older requests</a></div>`
-    }</section>`,
+<section class="card">${rows.length === 0 ? html`<p>No requests.</p>` : table('Requests', heads, rows)}${pageLinks(undefined, found.length > pageSize ? `${frame.base}/requests?${older}` : undefined)}</section>`,
   });
 }
 
@@ -53,6 +60,7 @@ export async function requestPage(visit: ConsoleVisit, id: string): Promise<stri
   if (request === undefined)
     throw new Rejection('NOT_FOUND', 'This request is not among those of the last day. The log has all of them.');
   const { problem } = request;
+  const errors = problem?.errors.map(({ pointer, detail }) => [html`<code>${pointer}</code>`, detail]) ?? [];
   return framed(frame, {
     title: request.operation,
     part: '/requests',
@@ -61,16 +69,6 @@ export async function requestPage(visit: ConsoleVisit, id: string): Promise<stri
 <dt>Request ID</dt><dd><code>${request.id}</code></dd><dt>Time</dt><dd>${when(frame, request.receivedAt)}</dd>
 <dt>Method and path</dt><dd><code>${request.method} ${request.path}</code></dd>
 <dt>API user</dt><dd>${request.user}</dd><dt>Took</dt><dd>${count(request.milliseconds)} ms</dd></dl></section>
-${
-  problem !== null &&
-  html`<section class="card"><h2>Problem</h2><p><strong>${problem.code}</strong>: ${problem.detail}</p>${
-    problem.errors.length > 0 &&
-    table(
-      'Errors',
-      ['Pointer', 'Detail'],
-      problem.errors.map(({ pointer, detail }) => [html`<code>${pointer}</code>`, detail]),
-    )
-  }</section>`
-}`,
+${problem !== null && card('Problem', [html`<p><strong>${problem.code}</strong>: ${problem.detail}</p>`, errors.length > 0 && table('Errors', ['Pointer', 'Detail'], errors)])}`,
   });
 }

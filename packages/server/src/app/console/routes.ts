@@ -1,7 +1,6 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { checkAccess } from '../../admission/access.ts';
 import type { Service } from '../../entity/service.ts';
-import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import { IdentityProvider } from '../../platform/auth/identity-provider.ts';
 import { faultOf } from '../../wire/body.ts';
 import type { Exchange } from '../../wire/exchange.ts';
@@ -13,102 +12,61 @@ import type { Route } from '../../wire/route.ts';
 import { toRejection } from '../failure.ts';
 import { closePage } from './close-page.ts';
 import { dataPage, listFile, listPage } from './data-pages.ts';
-import { endSession } from './ended-sessions.ts';
+import { retry, sentEventPage } from './delivery-pages.ts';
+import { fileContent, fileDocument } from './file-pages.ts';
 import { createdKeyPage, keysPage, revoke } from './key-pages.ts';
 import type { Frame } from './layout.ts';
+import { changeByOperation, operationPage } from './operation-pages.ts';
 import { overviewPage } from './overview-page.ts';
-import { finishPersonSignIn, startPersonSignIn } from './person-sign-in.ts';
+import { finishPersonSignIn, providerSignOut, startPersonSignIn } from './person-sign-in.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
 import { ConsoleResults, shown } from './results.ts';
-import { actOnRow, actOnRows, commandRow, fileUrl, formPage, rowPage, saveForm, shownDocument } from './row-page.ts';
+import { actOnRow, actOnRows, formPage, rowPage } from './row-page.ts';
 import { searchPage } from './search-page.ts';
-import { type ConsoleSession, consoleRole, formKeyOf, isFormKey, readSession } from './session.ts';
-import { callerOf, signIn } from './sign-in.ts';
+import { callerOf, consoleRole, endSession } from './session.ts';
+import { changeSetting, settingsPage } from './settings-page.ts';
+import { signIn } from './sign-in.ts';
 import { statementFile, statementPage } from './statement-page.ts';
 import { contentPolicy } from './style.ts';
-import {
-  changeSubscription,
-  secretPage,
-  sentEventPage,
-  subscriptionPage,
-  subscriptionsPage,
-  testEventPage,
-} from './subscription-pages.ts';
-import { advanceClock, changeSetting, clockPage, limitsPage, settingsPage } from './tenant-pages.ts';
 import { type ConsoleVisit, operationOf } from './visit.ts';
 
-type Show = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | PageResult | BytesResult> | string;
-/** @returns where the browser goes next, below the console, or a page that asks for more; undefined if there is no such form. */
-type Change = (visit: ConsoleVisit, ...parameters: string[]) => Promise<string | { readonly page: string } | undefined>;
+type Answer = string | { readonly page: string } | PageResult | BytesResult | undefined;
+type Handle = (visit: ConsoleVisit, ...parameters: string[]) => Answer | Promise<Answer>;
+type Patterns = readonly (readonly [path: RegExp, handle: Handle])[];
 
-const pages: readonly (readonly [pattern: RegExp, show: Show])[] = [
+/** Pages, as text or as results; undefined if there is no such page. */
+const pages: Patterns = [
   [/^$/, overviewPage],
   [/^\/requests$/, requestsPage],
   [/^\/requests\/([^/]+)$/, requestPage],
-  [/^\/subscriptions$/, subscriptionsPage],
-  [/^\/subscriptions\/([^/]+)$/, subscriptionPage],
-  [/^\/subscriptions\/([^/]+)\/events\/([^/]+)$/, sentEventPage],
   [/^\/search$/, searchPage],
   [/^\/data$/, dataPage],
   [/^\/data\/([^/]+)\.csv$/, listFile],
   [/^\/data\/([^/]+)$/, listPage],
   [/^\/data\/([^/]+)\/new$/, (visit, type = '') => formPage(visit, type)],
   [/^\/data\/([^/]+)\/([^/]+)\/edit$/, formPage],
+  [/^\/data\/EventSubscription\/([^/]+)\/events\/([^/]+)$/, sentEventPage],
   [/^\/data\/([^/]+)\/([^/]+)$/, rowPage],
   [/^\/statements\/([^/]+)\.csv$/, statementFile],
   [/^\/statements\/([^/]+)$/, statementPage],
-  [
-    /^\/files\/([^/]+)$/,
-    async (visit, id = '') => ({ ...shown('', 303), headers: { Location: await fileUrl(visit, id) } }),
-  ],
-  [/^\/files\/([^/]+)\/document$/, shownDocument],
+  [/^\/files\/([^/]+)$/, fileContent],
+  [/^\/files\/([^/]+)\/document$/, fileDocument],
   [/^\/close$/, closePage],
   [/^\/keys$/, keysPage],
-  [/^\/limits$/, limitsPage],
   [/^\/settings$/, settingsPage],
-  [/^\/clock$/, clockPage],
+  [/^\/(\w+)$/, operationPage],
 ];
 
-const changes: readonly (readonly [pattern: RegExp, change: Change])[] = [
-  [
-    /^\/data\/([^/]+)\/([^/]+)\/do\/(\w+)$/,
-    (visit, type = '', id = '', operation = '') => commandRow(visit, type, id, operation),
-  ],
-  [/^\/data\/([^/]+)\/new$/, (visit, type = '') => saveForm(visit, type)],
-  [/^\/data\/([^/]+)\/([^/]+)\/edit$/, (visit, type = '', id = '') => saveForm(visit, type, id)],
-  [/^\/data\/([^/]+)\/selected\/([A-Z_]+)$/, (visit, type = '', to = '') => actOnRows(visit, type, to)],
-  [/^\/data\/([^/]+)\/([^/]+)\/([A-Z_]+)$/, (visit, type = '', id = '', to = '') => actOnRow(visit, type, id, to)],
-  [/^\/subscriptions\/([^/]+)\/test$/, async (visit, id = '') => ({ page: await testEventPage(visit, id) })],
-  [
-    /^\/subscriptions\/([^/]+)\/(\w+)$/,
-    async (visit, id = '', action = '') => {
-      const done = await changeSubscription(visit, id, action);
-      return done === undefined ? undefined : `/subscriptions/${encodeURIComponent(id)}?done=${done}`;
-    },
-  ],
-  [/^\/secret$/, async (visit) => ({ page: await secretPage(visit) })],
+/** Forms. They return where the browser goes next, below the console, or a page that asks for more; undefined if there is no such form. */
+const forms: Patterns = [
+  [/^\/data\/([^/]+)\/new$/, (visit, type = '') => actOnRow(visit, type, undefined, 'new')],
+  [/^\/data\/([^/]+)\/selected\/(\w+)$/, actOnRows],
+  [/^\/data\/EventSubscription\/([^/]+)\/deliveries\/([^/]+)\/retry$/, retry],
+  [/^\/data\/([^/]+)\/([^/]+)\/(\w+)$/, actOnRow],
   [/^\/keys$/, async (visit) => ({ page: await createdKeyPage(visit) })],
-  [
-    /^\/keys\/([^/]+)\/revoke$/,
-    async (visit, id = '') => {
-      await revoke(visit, id);
-      return '/keys?done=revoked';
-    },
-  ],
-  [
-    /^\/settings\/(\w+)$/,
-    async (visit, setting = '') => {
-      await changeSetting(visit, setting);
-      return '/settings?done=changed';
-    },
-  ],
-  [
-    /^\/clock$/,
-    async (visit) => {
-      await advanceClock(visit);
-      return '/clock?done=advanced';
-    },
-  ],
+  [/^\/keys\/([^/]+)\/revoke$/, revoke],
+  [/^\/settings\/(\w+)$/, changeSetting],
+  [/^\/(\w+)\/(\w+)$/, changeByOperation],
 ];
 
 /** Pages on which a firm's administrator sees what happens in its tenant, with the rights that the API gives to the same key. */
@@ -137,7 +95,8 @@ async function handle(
   provider: IdentityProvider | undefined,
   exchange: Exchange,
 ): Promise<PageResult | BytesResult> {
-  const { config, vault } = service;
+  const { admission, config } = service;
+  const { base, cookies } = results;
   const path = decoded(exchange.path ?? '')
     .replace(/^\/console\/?/, '/')
     .replace(/\/$/, '');
@@ -148,65 +107,43 @@ async function handle(
     return startPersonSignIn(service, results, provider, exchange);
   if (provider !== undefined && path === '/sign-in/return')
     return finishPersonSignIn(service, results, provider, exchange);
-  const session = readSession(vault, exchange.header('cookie'));
+  const session = cookies.read('session', exchange.header('cookie'));
   const known = session && (await callerOf(service, session));
   if (session === undefined || known === undefined) return isForm ? results.redirect('') : results.signInPage(401);
   const { tenant, caller } = known;
   exchange.tenant = tenant.name;
   checkAccess(tenant, exchange);
   if (!hasRole(caller.roles, [consoleRole])) return results.signedOut(results.withoutRole());
-  await service.admission.rateLimit.take(operationOf('listEventSubscriptions'), `${tenant.id}/${caller.apiUserId}`);
+  await admission.rateLimit.take(operationOf('listEventSubscriptions'), `${tenant.id}/${caller.apiUserId}`);
   const fields = isForm ? await readFields(exchange) : new URLSearchParams();
-  if (fields === undefined || (isForm && !isFormKey(vault, session, fields.get('formKey') ?? '')))
+  if (fields === undefined || (isForm && !cookies.isFormKey(session, fields.get('formKey') ?? '')))
     return results.foreignForm();
   if (isForm && path === '/sign-out') {
     await endSession(service.store, tenant.id, session);
-    return results.signedOut(results.redirect(''));
+    const url = await providerSignOut(service, provider, session, exchange);
+    // No form of the console may lead to another site, not even by a redirect.
+    return url === undefined ? results.signedOut(results.redirect('')) : results.leadTo('Signed out', url);
   }
-  const admitted = await service.admission.admit(tenant.name, caller.apiUserId);
+  const admitted = await admission.admit(tenant.name, caller.apiUserId);
   exchange.hold(admitted);
   const query = new URLSearchParams(
     Object.entries(exchange.query).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
   );
-  const frame = frameOf(service, results, session, tenant, caller);
+  const { name, isSandbox, timeZone } = tenant;
+  const formKey = cookies.formKey(session);
+  const frame: Frame = { base, tenant: name, user: caller.apiUserName, isSandbox, formKey, timeZone };
   const visit: ConsoleVisit = { service, exchange, tenant, caller, admitted, frame, query, fields };
   try {
-    return (isForm ? await changed(visit, path, results) : await page(visit, path)) ?? results.missing(frame);
+    for (const [pattern, answer] of isForm ? forms : pages) {
+      const [match, ...parameters] = pattern.exec(path) ?? [];
+      const result = match === undefined ? undefined : await answer(visit, ...parameters);
+      if (typeof result === 'string') return isForm ? results.redirect(result) : shown(result);
+      if (result !== undefined) return 'page' in result ? shown(result.page) : result;
+    }
+    return results.missing(frame);
   } catch (error) {
     return results.failedIn(visit, path, toRejection(error, exchange.log));
   }
-}
-
-function frameOf(
-  { vault }: Service,
-  { base }: ConsoleResults,
-  session: ConsoleSession,
-  { name, isSandbox, timeZone }: Tenant,
-  { apiUserName }: Caller,
-): Frame {
-  const until = new Date(session.until * 1000).toISOString();
-  return { base, tenant: name, user: apiUserName, isSandbox, formKey: formKeyOf(vault, session), until, timeZone };
-}
-
-/** @returns undefined if the console has no such page */
-async function page(visit: ConsoleVisit, path: string): Promise<PageResult | BytesResult | undefined> {
-  for (const [pattern, show] of pages) {
-    const [match, ...parameters] = pattern.exec(path) ?? [];
-    if (match === undefined) continue;
-    const result = await show(visit, ...parameters);
-    return typeof result === 'string' ? shown(result) : result;
-  }
-  return undefined;
-}
-
-/** @returns undefined if the console has no such form */
-async function changed(visit: ConsoleVisit, path: string, results: ConsoleResults): Promise<PageResult | undefined> {
-  for (const [pattern, change] of changes) {
-    const [match, ...parameters] = pattern.exec(path) ?? [];
-    const next = match === undefined ? undefined : await change(visit, ...parameters);
-    if (next !== undefined) return typeof next === 'string' ? results.redirect(next) : shown(next.page);
-  }
-  return undefined;
 }
 
 /** A path that is not encoded correctly, or has characters that cannot be stored, has no page. */

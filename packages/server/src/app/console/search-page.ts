@@ -3,9 +3,9 @@ import { type HtmlContent, html } from '../../wire/html.ts';
 import { type DataList, dataLists } from './catalog.ts';
 import { rowTable } from './data-pages.ts';
 import { containing, newestFirst } from './filter.ts';
-import { framed } from './layout.ts';
+import { card, framed } from './layout.ts';
 import { flatRow } from './values.ts';
-import { type ConsoleVisit, callOperation, rowsIn } from './visit.ts';
+import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
 
 /** Rows of each list. */
 const maxRows = 5;
@@ -40,10 +40,9 @@ export async function searchPage(visit: ConsoleVisit): Promise<string> {
     const body = await callOperation(visit, list.operation, input);
     const rows = rowsIn(body).map(flatRow);
     if (rows.length === 0) continue;
-    const isCut = typeof body.nextCursor === 'string';
-    found.push(
-      html`<section class="card"><h2>${list.title}</h2>${await rowTable(visit, list, rows)}${isCut && html`<p class="soft">There are more. Enter more of the name.</p>`}</section>`,
-    );
+    const isCut = nextPage(body) !== undefined;
+    const more = isCut && html`<p class="soft">There are more. Enter more of the name.</p>`;
+    found.push(card(list.title, [await rowTable(visit, list, rows), more]));
   }
   const nothing =
     text.length < minLength ? `Enter at least ${minLength} characters.` : 'Nothing has this name or number.';

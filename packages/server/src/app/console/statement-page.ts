@@ -4,10 +4,11 @@ import { html } from '../../wire/html.ts';
 import type { PageResult } from '../../wire/result.ts';
 import { propertiesOf } from './catalog.ts';
 import { money } from './formats.ts';
-import { framed, table } from './layout.ts';
+import { card, framed, pageLinks, table } from './layout.ts';
 import { namesIn } from './names.ts';
-import { currencyOf, headOf, shownValue } from './values.ts';
-import { type ConsoleVisit, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
+import { csvFile } from './results.ts';
+import { currencyOf, headOf, type ShownRow, shownValue } from './values.ts';
+import { type ConsoleVisit, callOperation, nextPage, operationOf, rowsIn, todayOf } from './visit.ts';
 import { fieldInWords } from './words.ts';
 
 const operation = operationOf('getClientStatement');
@@ -21,7 +22,7 @@ export async function statementPage(visit: ConsoleVisit, id: string): Promise<st
     query: { ...(await period(visit)), pageSize: '100', ...(query.has('page') && { cursor: query.get('page') }) },
   };
   const body = await callOperation(visit, operation, input);
-  const { clientName, from, to, openingBalance, closingBalance, nextCursor } = body;
+  const { clientName, from, to, openingBalance, closingBalance } = body;
   const rows = rowsIn(body);
   const view = { frame, names: await namesIn(visit, rows, properties) };
   const currency = currencyOf(body);
@@ -30,37 +31,35 @@ export async function statementPage(visit: ConsoleVisit, id: string): Promise<st
   );
   const url = `${frame.base}/statements/${encodeURIComponent(id)}`;
   const parameters = new URLSearchParams({ from: String(from), to: String(to), currency: String(currency) }).toString();
+  const next = nextPage(body);
+  const inputFor = (name: string, label: string, value: unknown, kind: string) =>
+    html`<div><label for="${name}">${label}</label><input type="${kind}" id="${name}" name="${name}" value="${String(value)}"></div>`;
+  const balance = (title: string, amount: unknown) =>
+    card(title, html`<p class="figure">${money(String(amount), currency)}</p>`);
+  const ageing: Readonly<Record<string, string>> = Object(body.ageing);
+  const ages = Object.keys(ageing).map((name) => ({ text: fieldInWords(name), isNumber: true }));
+  const open = [Object.values(ageing).map((amount) => money(amount, currency))];
+  const heads = columns.map((column) => headOf(properties, column));
+  const cellsOf = (row: ShownRow) =>
+    columns.map((column) => shownValue(view, row[column], properties.get(column), currency));
+  const movements =
+    rows.length === 0 ? html`<p>None in this period.</p>` : table('Movements', heads, rows.map(cellsOf));
   return framed(frame, {
     title: `Statement of account: ${String(clientName)}`,
     part: '/data',
     lead: html`<a href="${frame.base}/data/Client/${id}">${String(clientName)}</a>`,
-    body: html`<form class="card scope" method="get" action="${url}"><div><label for="from">From</label><input type="date" id="from" name="from" value="${String(from)}"></div><div><label for="to">To</label><input type="date" id="to" name="to" value="${String(to)}"></div><div><label for="currency">Currency</label><input id="currency" name="currency" value="${currency}" maxlength="3"></div><button>Show</button></form>
-<div class="cards balances"><section class="card"><h2>Balance before</h2><p class="figure">${money(String(openingBalance), currency)}</p></section><section class="card"><h2>Balance at the end</h2><p class="figure">${money(String(closingBalance), currency)}</p></section></div>
-<section class="card"><h2>Age of what is open</h2>${table(
-      'Age of what is open',
-      Object.keys(Object(body.ageing)).map((name) => ({ text: fieldInWords(name), isNumber: true })),
-      [Object.values(Object(body.ageing)).map((amount) => money(String(amount), currency))],
-    )}</section>
-<section class="card"><h2>Movements</h2>${
-      rows.length === 0
-        ? html`<p>None in this period.</p>`
-        : table(
-            'Movements',
-            columns.map((column) => headOf(properties, column)),
-            rows.map((row) => columns.map((column) => shownValue(view, row[column], properties.get(column), currency))),
-          )
-    }<div class="row">${typeof nextCursor === 'string' && html`<a class="button plain" href="${url}?${parameters}&page=${nextCursor}">Next page</a>`}<a href="${url}.csv?${parameters}">As a file for spreadsheets (CSV)</a></div></section>`,
+    body: html`<form class="card scope" method="get" action="${url}">${inputFor('from', 'From', from, 'date')}${inputFor('to', 'To', to, 'date')}${inputFor('currency', 'Currency', currency, 'text')}<button>Show</button></form>
+<div class="cards balances">${balance('Balance before', openingBalance)}${balance('Balance at the end', closingBalance)}</div>
+${card('Age of what is open', table('Age of what is open', ages, open))}
+${card('Movements', [movements, pageLinks(undefined, next && `${url}?${parameters}&page=${next}`), html`<p><a href="${url}.csv?${parameters}">As a file for spreadsheets (CSV)</a></p>`])}`,
   });
 }
 
 export async function statementFile(visit: ConsoleVisit, id: string): Promise<PageResult> {
-  const body: unknown = await callOperation(visit, operation, {
-    path: { id },
-    query: { ...(await period(visit)), format: 'csv' },
-  });
+  const query = { ...(await period(visit)), format: 'csv' };
+  const body: unknown = await callOperation(visit, operation, { path: { id }, query });
   if (!(body instanceof CsvFile)) throw new Error('The statement is no file for spreadsheets.');
-  const headers = { 'Content-Disposition': 'attachment; filename="statement.csv"' };
-  return { kind: 'page', status: 200, text: body.text, headers, type: 'text/csv; charset=utf-8; header=present' };
+  return csvFile('statement', body);
 }
 
 async function period(visit: ConsoleVisit): Promise<Record<string, string>> {

@@ -1,6 +1,6 @@
 import type { Schema } from '../../contract/contract.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { columnsOf, type DataList, dataLists, isNumber, merged, propertiesOf } from './catalog.ts';
+import { columnsOf, type DataList, dataLists, isNumber, merged, plain, propertiesOf } from './catalog.ts';
 import { isId } from './filter.ts';
 import { badge, day, decimal, money, none, when } from './formats.ts';
 import { type Frame, type Head, table } from './layout.ts';
@@ -36,7 +36,7 @@ export function shownValue(
   unmerged: Schema | undefined,
   currency: string | undefined,
 ): HtmlContent {
-  const schema = unmerged === undefined ? undefined : merged(unmerged);
+  const schema = unmerged === undefined ? undefined : plain(unmerged);
   if (value === null || value === undefined) return none();
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   // A year has no separators.
@@ -148,4 +148,13 @@ export function rowCells(view: View, list: DataList, row: ShownRow, columns: rea
   const shown = text ?? (schema?.format === 'date' ? day(String(label)) : named);
   const link = html`<a href="${view.frame.base}/data/${list.type}/${encodeURIComponent(String(row.id))}">${shown}</a>`;
   return [link, ...others.map((name) => shownValue(view, row[name], list.properties.get(name), currencyOf(row)))];
+}
+
+/** Address of a row, or of its list, below the console. */
+export function urlOf({ type }: DataList, row: ShownRow | undefined): string {
+  return row === undefined ? `/data/${type}` : `/data/${type}/${encodeURIComponent(String(row.id))}`;
+}
+
+export function nameOf(list: DataList, row: ShownRow): string {
+  return `${typeInWords(list.type)} ${String(row[list.label ?? 'systemRef'] ?? row.systemRef ?? '')}`.trim();
 }

@@ -26,7 +26,7 @@ export interface ConsoleVisit {
 }
 
 /** The parts of a call; parameters as they are in an address. */
-interface CallInput {
+export interface CallInput {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
@@ -95,6 +95,11 @@ export async function call<Id extends OperationId>(visit: ConsoleVisit, id: Id, 
 /** The rows of a list that was called. */
 export function rowsIn(body: Record<string, unknown>): readonly Record<string, unknown>[] {
   return Array.isArray(body.data) ? body.data : [];
+}
+
+/** The cursor of the page after one of a list. */
+export function nextPage({ nextCursor }: Readonly<Record<string, unknown>>): string | undefined {
+  return typeof nextCursor === 'string' ? nextCursor : undefined;
 }
 
 /** The day at the firm, `YYYY-MM-DD`; that of a sandbox is its own. */

@@ -1,3 +1,5 @@
+import { contract, type Schema } from '../../contract/contract.ts';
+
 /** The words that people read in place of names of the contract. What is not listed here follows from the name itself. */
 
 /** By type, one row and several. */
@@ -117,7 +119,7 @@ function inWords(name: string): string {
     .replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, ' ')
     .toLowerCase()
     .replaceAll(acronyms, (acronym) => acronym.toUpperCase());
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return sentence(words);
 }
 
 export function typeInWords(type: string): string {
@@ -145,8 +147,54 @@ export function newInWords(type: string, field: string): string {
   return field === 'creditedInvoiceId' ? 'Credit it' : `New ${typeInWords(type).toLowerCase()}`;
 }
 
+/** By operation. */
+const actions: Readonly<Record<string, string>> = {
+  sendInvoice: 'Send',
+  sendTestEvent: 'Send a test event',
+  recoverEvents: 'Deliver failed events again',
+  deactivateEventSubscription: 'Deactivate',
+  reactivateEventSubscription: 'Reactivate',
+  advanceSandboxClock: 'Advance the clock',
+  rotateWebhookSecret: 'Rotate the secret',
+};
+
+export function actionInWords(operation: string): string {
+  return actions[operation] ?? inWords(operation);
+}
+
+/** A subject of the contract, by which lists are grouped. */
+export function subjectInWords(tag: string): string {
+  return tag === 'records' ? 'Codes and settings' : inWords(tag);
+}
+
+const values: Readonly<Record<string, string>> = {
+  C_CORP: 'C corporation',
+  S_CORP: 'S corporation',
+  CAS: 'Client accounting',
+  FORM_1120S: 'Form 1120-S',
+};
+
+/** What short codes mean, such as those of units, by the tables and lists in their descriptions. */
+const codes: ReadonlyMap<string, string> = new Map(Object.values(contract.components.schemas).flatMap(codesIn));
+
+function codesIn({ enum: all = [], description = '' }: Schema): (readonly [code: string, meaning: string])[] {
+  if (all.some((code) => String(code).length > 3)) return [];
+  const lines = description.matchAll(/^(?:\| (`.+`) \| (.+) \||- (`\w+`): ([^:.]+))/gm);
+  return [...lines].flatMap(([, row, meanings, item = '', meaning = '']) => {
+    const words = meanings?.split(', ') ?? [meaning];
+    const found = [...(row ?? item).matchAll(/`(\w+)`/g)];
+    return found.map(([, code = ''], index) => [code, sentence(words[index] ?? '')] as const);
+  });
+}
+
+function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** A value of an enumeration, such as `PARTIALLY_PAID`. */
 export function valueInWords(value: string): string {
+  const known = values[value] ?? codes.get(value);
+  if (known !== undefined) return known;
   return /^[A-Z\d_]+$/.test(value) ? inWords(value.toLowerCase().replaceAll('_', ' ')) : value;
 }
 

@@ -27,6 +27,12 @@ export interface Claims {
   readonly sub: string;
 }
 
+/** Who has signed in, and the ID token that says so. */
+export interface SignedIn {
+  readonly claims: Claims;
+  readonly idToken: string;
+}
+
 /** How long the provider may take to respond, in seconds. */
 const timeout = 10;
 
@@ -64,7 +70,7 @@ export class IdentityProvider {
    * @param url with the parameters that the provider has added
    * @throws Error if they are not those of the attempt, or the provider rejects the code
    */
-  async finish(url: URL, { state, nonce, codeVerifier }: SignInAttempt): Promise<Claims> {
+  async finish(url: URL, { state, nonce, codeVerifier }: SignInAttempt): Promise<SignedIn> {
     const client = await import('openid-client');
     const configuration = await this.#discovered();
     const tokens = await client.authorizationCodeGrant(configuration, url, {
@@ -74,10 +80,25 @@ export class IdentityProvider {
       idTokenExpected: true,
     });
     const claims = tokens.claims();
-    if (claims === undefined) throw new Error('The identity provider sent no ID token.');
-    if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+    const { id_token: idToken, access_token: accessToken } = tokens;
+    if (claims === undefined || idToken === undefined) throw new Error('The identity provider sent no ID token.');
+    if (configuration.serverMetadata().userinfo_endpoint === undefined) return { claims, idToken };
     // Many providers have only few claims in the token.
-    return { ...(await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims };
+    const more = await client.fetchUserInfo(configuration, accessToken, claims.sub);
+    return { claims: { ...more, ...claims }, idToken };
+  }
+
+  /**
+   * @param idToken of the session, or empty: then the provider asks the person
+   * @param returnUrl where the provider sends the browser afterwards
+   * @returns where the browser ends its session at the provider; undefined if the provider has no such page
+   */
+  async endSessionUrl(idToken: string, returnUrl: string): Promise<string | undefined> {
+    const client = await import('openid-client');
+    const configuration = await this.#discovered();
+    if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+    const hint = idToken === '' ? {} : { id_token_hint: idToken };
+    return client.buildEndSessionUrl(configuration, { ...hint, post_logout_redirect_uri: returnUrl }).href;
   }
 
   /** Read once; again after a failure, so that the service also starts while the provider is down. */

@@ -1,0 +1,83 @@
+/** What was delivered to a subscriber, and how it responded. */
+import { Rejection } from '../../contract/rejection.ts';
+import { eventBody } from '../../modules/events/index.ts';
+import { type HtmlContent, html } from '../../wire/html.ts';
+import { badge, count, none, when } from './formats.ts';
+import { card, framed, keyField, pageLinks, table } from './layout.ts';
+import { type ConsoleVisit, call, contextIn, operationOf } from './visit.ts';
+import { typeInWords, valueInWords } from './words.ts';
+
+type Attempt = Awaited<ReturnType<typeof attemptsOf>>['data'][number];
+
+function attemptsOf(visit: ConsoleVisit, id: string, pageSize: number) {
+  const cursor = visit.query.get('page');
+  return call(visit, 'listDeliveries', { path: { id }, query: { pageSize, ...(cursor !== null && { cursor }) } });
+}
+
+function cells({ frame }: ConsoleVisit, attempt: Attempt, event: HtmlContent) {
+  return [
+    when(frame, attempt.attemptedAt),
+    badge(valueInWords(attempt.outcome), attempt.outcome === 'SUCCESS' ? 'good' : 'bad'),
+    event,
+    attempt.httpStatusCode === null ? none() : String(attempt.httpStatusCode),
+    html`<pre>${attempt.errorMessage ?? attempt.responseSnippet ?? ''}</pre>`,
+    `${count(attempt.durationMs)} ms`,
+  ];
+}
+
+const heads = ['Time', 'Outcome', 'Event', 'Status', 'Response', { text: 'Took', isNumber: true }];
+
+/** The latest attempts to deliver events to a subscription. */
+export async function deliveriesCard(visit: ConsoleVisit, id: string): Promise<HtmlContent> {
+  const { data, nextCursor } = await attemptsOf(visit, id, 25);
+  const url = `${visit.frame.base}/data/EventSubscription/${id}`;
+  const rows = data.map((attempt) => {
+    const { operation, entityType, eventId } = attempt;
+    const event = `${valueInWords(operation)} of ${typeInWords(entityType).toLowerCase()}`;
+    return cells(visit, attempt, html`<a href="${url}/events/${eventId}">${event}</a>, attempt ${attempt.attempt}`);
+  });
+  return card('Deliveries', [
+    rows.length === 0 ? html`<p>Nothing has been delivered yet.</p>` : table('Deliveries', heads, rows),
+    pageLinks(undefined, nextCursor ? `${url}?page=${nextCursor}` : undefined),
+  ]);
+}
+
+/** What was sent with an event, and what the receiver responded to each attempt. */
+export async function sentEventPage(visit: ConsoleVisit, id: string, eventId: string): Promise<string> {
+  const { frame } = visit;
+  const url = `${frame.base}/data/EventSubscription/${id}`;
+  const { data } = await attemptsOf(visit, id, 100);
+  const attempts = data.filter((attempt) => attempt.eventId === eventId);
+  const [latest] = attempts;
+  if (latest === undefined) throw new Rejection('NOT_FOUND', 'The event is not among the latest deliveries.');
+  const sent = await eventBody(contextIn(visit, operationOf('listEvents')), eventId);
+  const row = html`<a href="${frame.base}/data/${latest.entityType}/${latest.entityId}">${typeInWords(latest.entityType)}</a>`;
+  const again = html`<form class="row" method="post" action="${url}/deliveries/${latest.id}/retry">${keyField(frame)}<button>Deliver again</button></form>`;
+  return framed(frame, {
+    title: `${valueInWords(latest.operation)} of ${typeInWords(latest.entityType).toLowerCase()}`,
+    part: '/data/EventSubscription',
+    lead: html`<a href="${url}">All deliveries of the subscription</a>`,
+    body: html`${card('Received in return', [
+      table(
+        'Attempts',
+        heads,
+        attempts.map((attempt) => cells(visit, attempt, row)),
+      ),
+      again,
+    ])}
+${card(
+  'Sent',
+  html`<p class="soft"><code>POST ${latest.deliveryUrl}</code>, <code>webhook-id: ${eventId}</code></p>${
+    sent === undefined
+      ? html`<p>The event is no longer kept, or your API user does not have the roles to read it.</p>`
+      : html`<pre>${JSON.stringify(JSON.parse(sent), null, 2)}</pre>`
+  }`,
+)}`,
+  });
+}
+
+/** Delivers an event again. */
+export async function retry(visit: ConsoleVisit, id: string, deliveryId: string): Promise<string> {
+  await call(visit, 'retryDelivery', { path: { id, deliveryId } });
+  return `/data/EventSubscription/${encodeURIComponent(id)}?done=yes`;
+}

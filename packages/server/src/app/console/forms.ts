@@ -1,0 +1,172 @@
+/** Inputs of forms, derived from the schemas of what operations write, and the values that people enter in them. */
+import type { Schema } from '../../contract/contract.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import { type HtmlContent, html } from '../../wire/html.ts';
+import { dataLists, isNumber, merged, plain } from './catalog.ts';
+import { idsNamed, isId, listInput, typedValue } from './filter.ts';
+import type { Names } from './names.ts';
+import { flatRow, type ShownRow } from './values.ts';
+import { type ConsoleVisit, callOperation, rowsIn } from './visit.ts';
+import { fieldInWords, valueInWords } from './words.ts';
+
+/** Lists with more rows than this are searched by name instead of being offered as a choice. */
+const maxChoices = 100;
+/** Empty rows of a list in a form. */
+const newItems = 3;
+const skipped = new Set(['metadata', 'sysRefs', 'systemRef', 'active']);
+/** What only a change has. */
+const ofChanges = /^(change|rejection)[A-Z]|Reason$/;
+
+/** An input of a form: a field, a part of it (`address.city`), or one of an item (`lines.0.amount`). */
+export interface Input {
+  readonly path: string;
+  readonly schema: Schema;
+  readonly isRequired: boolean;
+}
+
+function isLeaf(schema: Schema): boolean {
+  const types = [schema.type ?? 'string'].flat();
+  return !types.includes('array') && (schema['x-references'] !== undefined || !types.includes('object'));
+}
+
+function isText(schema: Schema): boolean {
+  return isLeaf(schema) && schema['x-references'] === undefined;
+}
+
+/**
+ * The inputs of what is written of a row, or of a new one, which requires what can neither be null nor is set by the service. A
+ * field is left out if a form would lose a part of what the row has.
+ */
+export function inputsOf({ properties = {} }: Schema, row?: ShownRow): Input[] {
+  return Object.entries(properties).flatMap(([name, unmerged]): Input[] => {
+    const schema = plain(unmerged);
+    if (skipped.has(name) || (row === undefined ? ofChanges.test(name) : schema['x-state-machine'] !== undefined))
+      return [];
+    if (isLeaf(schema)) return [{ path: name, schema, isRequired: row === undefined && isRequired(merged(unmerged)) }];
+    const isList = [schema.type].flat().includes('array');
+    // Separated by commas.
+    const isTexts = isList && schema.items !== undefined && isText(plain(schema.items));
+    if (row === undefined && isTexts) return [{ path: name, schema, isRequired: false }];
+    const parts = Object.entries(plain((isList ? schema.items : schema) ?? {}).properties ?? {}).flatMap(
+      ([part, of]) => (part === 'id' ? [] : [[part, plain(of)] as const]),
+    );
+    const leaves = parts.filter(([, of]) => isLeaf(of));
+    const inputsAt = (path: string) =>
+      leaves.map(([part, of]): Input => ({ path: `${path}.${part}`, schema: of, isRequired: false }));
+    if (!isList) return inputsAt(name);
+    const current = row?.[name];
+    const count = Array.isArray(current) ? current.length : 0;
+    const isWhole = leaves.length === parts.length && count === (row?.[`${name}Count`] ?? count);
+    if (leaves.length === 0 || (row !== undefined && !isWhole)) return [];
+    return Array.from({ length: count + newItems }, (_unused, index) => inputsAt(`${name}.${index}`)).flat();
+  });
+}
+
+function isRequired(schema: Schema): boolean {
+  const canBeNull = [schema, ...(schema.anyOf ?? []).map(merged)].some(({ type }) => [type].flat().includes('null'));
+  return !canBeNull && schema['x-on-create'] === undefined;
+}
+
+/** The text of an input for what a row has at its path. */
+export function currentText({ path, schema }: Input, row: ShownRow | undefined, names: Names): string {
+  const value = valueAt(row, path);
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return (schema['x-references'] !== undefined && names.get(String(value))) || String(value);
+}
+
+function valueAt(row: ShownRow | undefined, path: string): unknown {
+  return path.split('.').reduce<unknown>((part, name) => Object(part)[name], row);
+}
+
+/** @param form distinguishes the inputs of several forms on a page */
+export async function inputFor(
+  visit: ConsoleVisit,
+  { path, schema, isRequired }: Input,
+  text: string,
+  form = '',
+): Promise<HtmlContent> {
+  const id = `${form}${path}`;
+  const [sentence = ''] = /^.*?[.](?=\s|$)/s.exec(schema.description ?? '') ?? [];
+  const [field = '', item = '', part = item] = path.split('.');
+  const position = /^\d+$/.test(item) ? `${Number(item) + 1}: ` : '';
+  const words =
+    part === '' ? fieldInWords(field) : `${fieldInWords(field)} ${position}${fieldInWords(part).toLowerCase()}`;
+  const label = html`<label for="${id}">${words}${isRequired && html` <span class="hint">required</span>`}</label>`;
+  const hint = html`<p class="hint" id="hint-${id}">${sentence.replaceAll('`', '').replace(/,? or null\b/, '')}</p>`;
+  const attributes = html` id="${id}" name="${path}" aria-describedby="hint-${id}"${isRequired && html` required`}`;
+  const choices = await choicesFor(visit, schema);
+  if (choices !== undefined)
+    return html`<div>${label}<select${attributes}>${[['', ''] as const, ...choices].map(([value, name]) => html`<option value="${value}"${(value === text || name === text) && html` selected`}>${name}</option>`)}</select>${hint}</div>`;
+  if ((schema.maxLength ?? 0) >= 1000) return html`<div>${label}<textarea${attributes}>${text}</textarea>${hint}</div>`;
+  const kind = schema.format === 'date' ? html` type="date"` : isNumber(schema) && html` inputmode="decimal"`;
+  return html`<div>${label}<input${attributes} value="${text}" autocomplete="off"${kind}>${hint}</div>`;
+}
+
+/** What a field can be, if it is not much; undefined if it is entered as text. */
+async function choicesFor(
+  visit: ConsoleVisit,
+  schema: Schema,
+): Promise<readonly (readonly [value: string, words: string])[] | undefined> {
+  if (schema.enum !== undefined)
+    return schema.enum.flatMap((value) => (value === null ? [] : [[value, valueInWords(value)] as const]));
+  if ([schema.type].flat().includes('boolean')) return ['yes', 'no'].map((word) => [word, word] as const);
+  const list = dataLists.get(schema['x-references'] ?? '');
+  const { label } = list ?? {};
+  if (list === undefined || label === undefined || list.filters.some(({ name }) => name === label)) return undefined;
+  const input = { path: list.path, ...listInput(list, {}, undefined, maxChoices) };
+  const rows = rowsIn(await callOperation(visit, list.operation, input)).map(flatRow);
+  return rows.map((row) => [String(row.id), String(row[label] ?? row.systemRef)] as const);
+}
+
+/**
+ * What was entered in a form, by the field.
+ *
+ * @param row of which only the fields that differ are returned; without it, all that are not empty
+ * @throws Rejection `VALIDATION_ERROR` if no row, or more than one, has a name
+ */
+export async function enteredValues(
+  visit: ConsoleVisit,
+  inputs: readonly Input[],
+  row: ShownRow | undefined,
+  names: Names,
+): Promise<Record<string, unknown>> {
+  const entered = (path: string) => visit.fields.get(path)?.trim() ?? '';
+  const isKept = (input: Input) => entered(input.path) === currentText(input, row, names).trim();
+  const values: Record<string, unknown> = {};
+  const shown = inputs.filter(({ path }) => visit.fields.has(path));
+  for (const [name, own] of Map.groupBy(shown, ({ path }) => path.split('.')[0] ?? path)) {
+    if (own.every(isKept)) continue;
+    const parts: (readonly [string, unknown])[] = [];
+    for (const input of own) {
+      const [text, kept] = [entered(input.path), isKept(input) ? valueAt(row, input.path) : undefined];
+      parts.push([input.path, kept ?? (text === '' ? null : await parsed(visit, input.schema, text))]);
+    }
+    const value = assembledFrom(name, parts);
+    if (row !== undefined || value !== null) values[name] = value;
+  }
+  return values;
+}
+
+/** The value of a field from those of its inputs: one, an object, or a list without its empty items. */
+function assembledFrom(name: string, values: readonly (readonly [path: string, value: unknown])[]): unknown {
+  const [first] = values;
+  if (first?.[0] === name) return first[1];
+  const isFilled = ([, value]: readonly [string, unknown]) => value !== null;
+  const partsOf = (of: typeof values) =>
+    Object.fromEntries(of.filter(isFilled).map(([path, value]) => [path.split('.').at(-1) ?? '', value]));
+  if (!/\.\d+\./.test(first?.[0] ?? '')) return values.some(isFilled) ? partsOf(values) : null;
+  const items = [...Map.groupBy(values, ([path]) => path.split('.')[1]).values()].filter((item) => item.some(isFilled));
+  return items.length === 0 ? null : items.map(partsOf);
+}
+
+async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promise<unknown> {
+  const list = dataLists.get(schema['x-references'] ?? '');
+  if (list === undefined || isId(text)) return typedValue(schema, text);
+  const named = await idsNamed(visit, list, text);
+  const exact = named.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
+  const [one, ...others] = exact.length > 0 ? exact : named;
+  if (one !== undefined && others.length === 0) return one.id;
+  const problem = one === undefined ? 'None of the' : 'More than one of the';
+  throw new Rejection('VALIDATION_ERROR', `${problem} ${list.title.toLowerCase()} is called “${text}”.`);
+}
