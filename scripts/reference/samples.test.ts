@@ -131,15 +131,20 @@ print(JSON.stringify(failed));`,
     }
   });
 
-  it('succeed as guides, and print what the guides show', async () => {
+  // By night all of them twice, by day the one that leaves most behind.
+  it.each(['', 'a second time'])('succeed as guides, and print what the guides show %s', async (again) => {
     const folder = await mkdtemp(join(tmpdir(), 'guides-'));
+    const called = guides.filter(({ name }) => again === '' || isWhole || name === 'payments');
     try {
-      for (const guide of guides) {
+      for (const guide of called) {
         const file = join(folder, `${guide.name}.ts`);
-        await writeFile(file, await runnable(guide, demo.address));
+        const program = await runnable(guide, demo.address);
+        await writeFile(file, program);
         const printed = await outputOf(file, apiKey, demo.address);
+        const isRepeated = again !== '' && !program.includes('const run = ');
         for (const [index, { code, prints }] of guide.samples.entries()) {
-          if (prints !== undefined) expect(printed.get(index), code).toEqual([asShown(JSON.parse(prints))]);
+          const shown = isRepeated ? prints?.replaceAll('CREATED', 'UNCHANGED') : prints;
+          if (shown !== undefined) expect(printed.get(index), code).toEqual([asShown(JSON.parse(shown))]);
         }
       }
     } finally {
