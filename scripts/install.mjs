@@ -25,9 +25,10 @@ const markFile = 'node_modules/.cache/installed.json';
 const { npm_config_user_agent: agent = 'This', npm_execpath: pnpm = '', npm_lifecycle_event: command } = process.env;
 const [, manager, version] = /^(\w+)\/?(\d*)/.exec(agent) ?? [];
 if (manager === 'pnpm' && Number(version) >= 12) {
-  install(process.argv[2] ?? 'tests');
+  // An older pnpm runs only this check before it installs anything.
+  if (process.argv[2] !== 'check') install(process.argv[2] ?? 'tests');
 } else {
-  const words = `npx --yes pnpm@12 ${command ?? 'install'}`;
+  const words = `npx --yes pnpm@12 ${command?.replace(/^.*preinstall$/i, 'install') ?? 'install'}`;
   console.error(`This repository uses pnpm 12, and ${agent.split(' ')[0]} cannot run it. Type: ${words}`);
   process.exitCode = 1;
 }

@@ -1,6 +1,8 @@
 /** Commands reject what they do not take, in a sentence. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -54,7 +56,9 @@ it('no path is taken from the path name of a URL, in which a space is %20', () =
 
 it('every command installs what it requires, and then runs on the Node that was installed', () => {
   const others = Object.entries(scripts).filter(
-    ([, text]) => !/^node scripts\/install\.mjs( serving| commands)? && (?!node )(?!.*&& node )/.test(text),
+    ([name, text]) =>
+      name !== 'pnpm:devPreinstall' &&
+      !/^node scripts\/install\.mjs( serving| commands)? && (?!node )(?!.*&& node )/.test(text),
   );
   expect(others).toEqual([]);
 });
@@ -73,6 +77,23 @@ it.each([
   });
   expect(stderr).toMatch(/Type: npx --yes pnpm@12 start\n$/);
   expect([status, stderr.trim().split('\n').length]).toEqual([1, 1]);
+});
+
+it('npm install ends with the command to type, before it reads any dependency', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'reflex-'));
+  try {
+    await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
+    // Offline, so that whatever is read before is another error.
+    const { status, stderr } = spawnSync('npm', ['install', '--offline', '--cache', join(folder, 'cache')], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    expect(status).toBe(1);
+    expect(stderr).toContain('catalog:use-npx--yes-pnpm@12-start');
+    expect(existsSync(join(folder, 'node_modules'))).toBe(false);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 it('what pnpm start installs has at most 500 MB', () => {
