@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { sampleServer } from '../packages/server/src/wire/sample-server.ts';
 import type { Contract } from '../packages/spec/src/examples.ts';
 import { readOptions } from './options.ts';
 import { withLinksInside, withoutForeignImages } from './reference/alone.ts';
@@ -33,11 +32,6 @@ const text = await readFile(join(root, 'packages/spec/generated/openapi.json'), 
   process.exit(1);
 });
 const contract: Contract = JSON.parse(text);
-// The samples are for the reader's own machine, as far as they are not for the server that shows them.
-contract.info.description = contract.info.description.replaceAll(
-  'https://sandbox.financial-automation.example',
-  sampleServer,
-);
 const mark = await markOf(root, text);
 if (ifStale && (await hasMark(output, mark))) {
   console.log('The reference is up to date.');
@@ -50,11 +44,12 @@ async function make(): Promise<void> {
   // Loaded lazily, because loading Graphviz takes longer than checking whether the page is up to date.
   const { described } = await import('./reference/described.ts');
   const { readChapters } = await import('./reference/chapters.ts');
-  const { markdownPages } = await import('./reference/markdown.ts');
+  const { markdownPages, printedPages } = await import('./reference/markdown.ts');
   const { searchEntries } = await import('./reference/search-entries.ts');
   const { tryItOperations, tryItPath } = await import('./reference/try-it-operations.ts');
   const { searchData } = await import('./reference/in-page.ts');
   const { withPackedContract } = await import('./reference/packed.ts');
+  const { printPage, printPath } = await import('./reference/print.ts');
   const { postmanCollection, postmanEnvironment } = await import('./reference/postman.ts');
   const chapters = await readChapters();
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-reference-'));
@@ -65,6 +60,7 @@ async function make(): Promise<void> {
     const page = withPackedContract(complete) + mark;
     const beside = new Map([
       ...markdownPages(contract, chapters),
+      [printPath, printPage(contract.info.title, printedPages(contract, chapters))],
       ['postman_collection.json', inJson(postmanCollection(contract))],
       [tryItPath, JSON.stringify(tryItOperations(contract))],
       ['postman_environment.json', inJson(postmanEnvironment(contract))],

@@ -6,7 +6,8 @@ import { operationsOf, readContract } from '../../packages/spec/src/examples.ts'
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { chapterPath, readChapters } from './chapters.ts';
 import { guideOf, withLinks } from './guides.ts';
-import { files, markdownPages } from './markdown.ts';
+import { files, markdownPages, printedPages } from './markdown.ts';
+import { printPage } from './print.ts';
 import { clientSample, curlSample } from './samples.ts';
 import { limitsInWords, shapeOf, typeInWords } from './shapes.ts';
 
@@ -131,6 +132,39 @@ describe('the Markdown pages', () => {
         expect(page, name).toContain(`- \`${property}\`: `);
       }
     }
+  });
+});
+
+describe('the page to print', () => {
+  const page = printPage(contract.info.title, printedPages(contract, chapters));
+
+  it('has every operation, topic, guide, workflow and schema', () => {
+    const missing = [...pages].filter(
+      ([path]) =>
+        /^reference\/(?!changes\/)/.test(path) &&
+        !page.includes(`<section id="${path.slice(10).replaceAll(/[/.]/g, '-')}">`),
+    );
+    expect(missing.map(([path]) => path)).toEqual([]);
+    for (const { id, method, path, summary } of operations) {
+      expect(page).toContain(
+        `<section id="operations-${id}-md">\n<h1>${summary}</h1>\n<p>Operation <code>${id}</code>: <code>${method} ${path}</code></p>`,
+      );
+    }
+  });
+
+  it('has only links that resolve, and no HTML of descriptions', () => {
+    const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const targets = [...page.matchAll(/ href="([^"]+)"/g)].map(([, target = '']) => target);
+    const isKnown = (target: string) =>
+      target.startsWith('#') ? ids.includes(target.slice(1)) : /^(https?:|\.\.\/)/.test(target);
+    expect(targets.filter((target) => !isKnown(target))).toEqual([]);
+    const harmful = printPage(
+      'x',
+      new Map([['reference/x.md', '# A\n\n<script>alert(1)</script>\n\n<b>x</b> [y](y.md)\n']]),
+    );
+    expect(harmful).toContain('&lt;script>alert(1)&lt;/script>');
+    expect(harmful).toContain('&lt;b>x&lt;/b>');
   });
 });
 

@@ -64,6 +64,22 @@ export function markdownPages(contract: Contract, chapters: readonly Chapter[]):
   ]);
 }
 
+/** What a page to print has: all but the changes. Schemas are on it once, and samples in one language. */
+export function printedPages(contract: Contract, chapters: readonly Chapter[]): Map<string, string> {
+  const pages = markdownPages(
+    contract,
+    chapters.filter(({ group }) => group !== 'Changes'),
+  );
+  const { title } = contract.info;
+  const named = operationsOf(contract).map((operation): [string, string] => [
+    pathOf(operation),
+    operationPage(contract, operation, true),
+  ]);
+  const [, ...others] = pages;
+  const introduction: [string, string] = ['reference/introduction.md', `# ${title}\n\n${introductionOf(contract)}\n`];
+  return new Map([introduction, ...new Map([...others, ...named])]);
+}
+
 const eventsPath = 'reference/events.md';
 const schemasPath = 'reference/schemas.md';
 
@@ -151,7 +167,8 @@ export function slugOf({ path }: Pick<Topic, 'path'>): string {
 
 const linkFromOperation: SchemaLink = (name) => `../schemas/${name}.md`;
 
-function operationPage(contract: Contract, operation: Operation): string {
+/** @param isBesideSchemas whether the schemas are on the same page */
+function operationPage(contract: Contract, operation: Operation, isBesideSchemas = false): string {
   const raw: RawOperation = Object(contract.paths[operation.path]?.[operation.method.toLowerCase()]);
   const body = raw.requestBody?.content['application/json']?.schema;
   const [success] = operation.responses;
@@ -164,15 +181,19 @@ function operationPage(contract: Contract, operation: Operation): string {
     (raw.description ?? '').trim(),
     'See also [Role](../schemas/Role.md), [Authentication](../topics/authentication.md) and [Limits](../topics/limits.md).',
     ...(operation.parameters.length === 0 ? [] : ['## Parameters', parameterTable(operation.parameters)]),
-    ...(body === undefined ? [] : ['## Request body', ...shapesOf(contract, body), ...exampleOf(operation.body)]),
+    ...(body === undefined
+      ? []
+      : ['## Request body', ...shapesOf(contract, body, isBesideSchemas), ...exampleOf(operation.body)]),
     `## Response ${success.status}`,
     response.description.trim(),
-    ...(schema === undefined ? [] : [...shapesOf(contract, schema), ...exampleOf(success)]),
+    ...(schema === undefined ? [] : [...shapesOf(contract, schema, isBesideSchemas), ...exampleOf(success)]),
     '## Errors',
     errorTable(contract, raw, operation.responses),
     'A status can also have other codes. See [Errors](../topics/errors.md).',
     '## Samples',
-    ...sampleLanguages.map(({ fence, sampleOf }) => fenced(fence, sampleOf(operation))),
+    ...sampleLanguages
+      .slice(0, isBesideSchemas ? 1 : undefined)
+      .map(({ fence, sampleOf }) => fenced(fence, sampleOf(operation))),
   ]
     .join('\n\n')
     .concat('\n');
@@ -193,10 +214,11 @@ function parameterTable(parameters: readonly Parameter[]): string {
 }
 
 /** The schema of a body, and the objects that it refers to; their references are links. */
-function shapesOf(contract: Contract, shape: Shape): string[] {
+function shapesOf(contract: Contract, shape: Shape, isBesideSchemas: boolean): string[] {
   const schemas: Record<string, Shape> = Object(contract.components.schemas);
   if (shape.$ref === undefined) return [shapeOf(shape, linkFromOperation)];
   const name = schemaName(shape.$ref);
+  if (isBesideSchemas) return [`Schema [${name}](${linkFromOperation(name)})`];
   const top = schemas[name] ?? {};
   const inner = [...schemasIn(top)].filter((one) => one !== name && schemas[one]?.properties !== undefined);
   return [

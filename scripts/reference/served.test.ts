@@ -217,6 +217,17 @@ describe('the samples on the server', () => {
     },
   );
 
+  it('are beside the contract, whose first server is this one, and a page to print', async () => {
+    const { servers } = Object(await (await fetch(`${running.address}/openapi.json`)).json());
+    expect(servers[0].url).toBe(running.address);
+    const yaml = await (await fetch(`${running.address}/openapi.yaml`)).text();
+    expect(yaml).toMatch(new RegExp(`^servers:\\n  - url: ${running.address}\\n`, 'm'));
+    const page = await fetch(`${running.address}/reference/print.html`);
+    expect(page.headers.get('content-security-policy')).toContain("script-src 'none'");
+    const text = await page.text();
+    expect(operations.filter(({ id }) => !text.includes(`<section id="operations-${id}-md">`))).toEqual([]);
+  });
+
   it('of the quickstart work when pasted into a shell', async () => {
     const text = await (await fetch(`${running.address}/reference/topics/quickstart.md`)).text();
     const commands = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, command]) => command);

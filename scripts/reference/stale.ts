@@ -17,6 +17,7 @@ export async function markOf(root: string, contract: string): Promise<string> {
     'node_modules/@redocly/cli/package.json',
     'node_modules/@hpcc-js/wasm-graphviz/package.json',
     'node_modules/minisearch/package.json',
+    'node_modules/marked/package.json',
   ];
   const hash = createHash('sha256')
     .update(contract)

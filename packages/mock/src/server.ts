@@ -1,5 +1,5 @@
 /** The mock over HTTP: the service's own checks of requests, and the contract's examples from Prism. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   checkByContract,
@@ -43,7 +43,9 @@ export async function startMock({ port, host = '127.0.0.1', onResponse }: Option
     const started = performance.now();
     const id = newRequestId();
     try {
-      const result = await resultOf(prism, request, response).catch((error) => problemResult(rejectionOf(error), id));
+      const result = await resultOf(prism, urlOf(server), request, response).catch((error) =>
+        problemResult(rejectionOf(error), id),
+      );
       await send(response, result, { ...common, 'x-request-id': id });
       onResponse?.(request, result, performance.now() - started);
     } catch (error) {
@@ -57,9 +59,8 @@ export async function startMock({ port, host = '127.0.0.1', onResponse }: Option
     await prism.close();
     throw error;
   }
-  const { address, family, port: taken } = server.address() as AddressInfo;
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    url: urlOf(server),
     async close() {
       await new Promise((resolve) => server.close(resolve).closeAllConnections());
       await prism.close();
@@ -71,7 +72,17 @@ function rejectionOf(error: unknown): Rejection {
   return error instanceof Rejection ? error : new Rejection('INTERNAL_ERROR', `The mock failed: ${error}`);
 }
 
-async function resultOf(prism: Prism, request: IncomingMessage, response: ServerResponse): Promise<RouteResult> {
+function urlOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+async function resultOf(
+  prism: Prism,
+  own: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<RouteResult> {
   const { method, url, headers: sent } = request;
   const preflight = sent['access-control-request-method'];
   if (method === 'OPTIONS' && preflight !== undefined) {
@@ -81,7 +92,7 @@ async function resultOf(prism: Prism, request: IncomingMessage, response: Server
     };
     return { kind: 'page', status: 204, headers: allowed, text: '' };
   }
-  const document = method === 'GET' ? await documentAt(url) : undefined;
+  const document = method === 'GET' ? await documentAt(url, own) : undefined;
   if (document !== undefined) return document;
   const accepted = await checkByContract(request, response);
   const { code, example } = chooseResponse(accepted, sent.prefer?.toString());

@@ -18,7 +18,7 @@ import { unavailability } from './failure.ts';
 const referenceFolder = fileURLToPath(new URL('../../../../dist', sourceFile('app/system-routes.ts')));
 const referenceFile = join(referenceFolder, 'reference.html');
 const nextToReference =
-  /^\/(?<file>llms\.txt|postman_(?:collection|environment)\.json|reference\/try-it\.json|reference\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md)$/;
+  /^\/(?<file>llms\.txt|postman_(?:collection|environment)\.json|reference\/(?:try-it\.json|print\.html)|reference\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md)$/;
 
 /** Callers may store documents, and ask each time whether they have changed. */
 const revalidated = { 'Cache-Control': 'public, max-age=0' };
@@ -33,9 +33,11 @@ function page(name: string, path: string, handle: Handle, more: Partial<Route> =
 export function documentRoutes({ keys, config: { publicUrl } }: Pick<Service, 'keys' | 'config'>): readonly Route[] {
   const documents = new Documents(publicUrl);
   const json = 'application/json; charset=utf-8';
+  // Generators and tools call the first server of a contract.
+  const contractOf = (path: string, type: string) => document(documents, { ...fileOf(path, type), isAddressed: true });
   return [
-    page('contractJson', '/openapi.json', document(documents, fileOf(bundleFiles.json, json))),
-    page('contractYaml', '/openapi.yaml', document(documents, fileOf(bundleFiles.yaml, 'application/yaml'))),
+    page('contractJson', '/openapi.json', contractOf(bundleFiles.json, json)),
+    page('contractYaml', '/openapi.yaml', contractOf(bundleFiles.yaml, 'application/yaml')),
     page('start', '/', () => ({ kind: 'page', status: 302, headers: { Location: '/reference' }, text: '' })),
     page('reference', '/reference', referencePage(documents)),
     page('errors', errorPath, errorPage),
@@ -129,7 +131,11 @@ function nextTo(documents: Documents): Handle {
     const type = contentType(extname(file)) || 'application/octet-stream';
     const serve = document(
       documents,
-      { ...fileOf(join(referenceFolder, file), type), isAddressed: true },
+      {
+        ...fileOf(join(referenceFolder, file), type),
+        isAddressed: true,
+        ...(file.endsWith('.html') && { headersOf: pageHeaders }),
+      },
       'This page does not exist. /llms.txt lists all pages.',
     );
     return serve(exchange, {});

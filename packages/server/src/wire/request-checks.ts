@@ -15,6 +15,7 @@ import { checkHeaders, cleanParameters, jsonBody } from './input.ts';
 import { readRawBody } from './raw-body.ts';
 import type { PageResult } from './result.ts';
 import { createRouter } from './router.ts';
+import { sampleServer } from './sample-server.ts';
 import { readTarget } from './target.ts';
 
 export { choiceOf, relationsOf, withFields, withRelatedRows } from '../contract/choices.ts';
@@ -65,9 +66,10 @@ export async function checkByContract(request: IncomingMessage, response: Server
   return { operation, path, ...checkRequest(validator, operation, { path, query, headers, bytes }) };
 }
 
-/** The documents that need no service: the contract, and the page that `type` of a problem points into. */
-export async function documentAt(path: string | undefined): Promise<PageResult | undefined> {
+/** The documents that need no service: the contract, with the address of the server first, and the page that `type` of a problem points into. */
+export async function documentAt(path: string | undefined, address: string): Promise<PageResult | undefined> {
   if (path === errorPath) return errorPage();
   if (path !== '/openapi.json') return undefined;
-  return { kind: 'page', status: 200, text: await readFile(bundleFiles.json, 'utf8'), type: 'application/json' };
+  const text = (await readFile(bundleFiles.json, 'utf8')).replaceAll(sampleServer, address);
+  return { kind: 'page', status: 200, text, type: 'application/json' };
 }
