@@ -9,7 +9,7 @@ import type { AnyEntity, Embed, Owned, OwnedLink } from './model.ts';
 import type { PendingRow, PendingRows, PlainRow } from './pending-rows.ts';
 import type { AnyRow, AnyStoredRow } from './row.ts';
 import { isChanged, isFieldChanged } from './row-changes.ts';
-import { shownColumns } from './select.ts';
+import { type JsonRow, jsonColumn, readRows } from './select.ts';
 import { asJson, sameValue } from './values.ts';
 import { inWriteOrder } from './write-order.ts';
 
@@ -74,7 +74,7 @@ export async function applyChanges(
     await writer.delete(rows.filter((row) => row.replaces));
   for (const entity of entities) {
     const rows = byKey.get(entity.key) ?? [];
-    const returning = isSettledWith(entity, tables) ? sql` returning ${shownColumns(entity)}` : sql``;
+    const returning = isSettledWith(entity, tables) ? sql` returning ${jsonColumn(entity)}` : sql``;
     const updated = await writer.update(entity, rows.filter(isStored), returning);
     const inserted = await writer.insert(entity, rows.filter(isNew), returning);
     stored.set(entity, [...updated, ...inserted]);
@@ -249,14 +249,14 @@ class Writer {
     await this.#write(claims, (columns) => this.#insertInto('entity_ref', columns));
   }
 
-  #insertInto(table: string, rows: readonly Columns[], returning = sql``): RawBuilder<unknown> {
+  #insertInto(table: string, rows: readonly Columns[], returning: RawBuilder<unknown> = sql``): RawBuilder<JsonRow> {
     const columns = sql.join(Object.keys(rows[0] ?? {}).map((name) => sql.ref(name)));
     return sql`
       insert into ${sql.table(table)} as e (tenant_id, ${columns})
       select ${this.#options.tenantId}, ${columns} from ${recordset(table, rows)}${returning}`;
   }
 
-  #updateTable(table: string, rows: readonly Columns[], returning: RawBuilder<unknown>): RawBuilder<unknown> {
+  #updateTable(table: string, rows: readonly Columns[], returning: RawBuilder<unknown>): RawBuilder<JsonRow> {
     const assignments = Object.keys(rows[0] ?? {})
       .filter((name) => name !== 'id')
       .map((name) => sql`${sql.ref(name)} = ${sql.ref(`r.${name}`)}`);
@@ -268,13 +268,13 @@ class Writer {
   /** Runs one statement for all rows, or one per row to find the one that a constraint rejects. */
   async #write<Source extends { readonly entity: AnyEntity; readonly pointer: string }>(
     rows: readonly { readonly pending: Source; readonly columns: Columns }[],
-    statement: (columns: readonly Columns[]) => RawBuilder<unknown>,
+    statement: (columns: readonly Columns[]) => RawBuilder<JsonRow>,
   ): Promise<AnyStoredRow[]> {
     const groups = this.#options.oneByOne ? rows.map((row) => [row]) : rows.length === 0 ? [] : [rows];
     const returned: AnyStoredRow[] = [];
     for (const group of groups) {
       try {
-        returned.push(...(await this.#transaction.all<AnyStoredRow>(statement(group.map((row) => row.columns)))));
+        returned.push(...(await readRows(this.#transaction, statement(group.map((row) => row.columns)))));
       } catch (error) {
         if (!isConstraintError(error)) throw error;
         throw new RejectedRows(

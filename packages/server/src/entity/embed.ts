@@ -142,14 +142,15 @@ function ownedMember(
     where l.tenant_id = ${sql.ref(`${child}.tenant_id`)} and l.${sql.ref(link.owner)} = ${sql.ref(`${child}.id`)})`;
 }
 
-/** `json_build_object` of fields, each in the format of responses. */
+/** SQL of an object of fields, each in the format of responses. */
 export function jsonObject(members: readonly (readonly [Field, RawBuilder<unknown>])[]): RawBuilder<unknown> {
-  return sql`json_build_object(${sql.join(members.flatMap(([field, value]) => [sql.lit(field.name), jsonValue(field, value)]))})`;
+  const values = members.map(([field, value]) => sql`${jsonValue(field, value)} as ${sql.id(field.name)}`);
+  return sql`(select row_to_json(shown) from (select ${sql.join(values)}) shown)`;
 }
 
 /** JSON of PostgreSQL uses numbers where the contract has decimal strings, and another format for instants. */
 function jsonValue({ kind }: Field, value: RawBuilder<unknown>): RawBuilder<unknown> {
-  if (kind === 'decimal') return sql`${value}::text`;
-  if (kind === 'instant') return sql`to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  if (kind === 'decimal') return sql`(${value})::text`;
+  if (kind === 'instant') return sql`to_char((${value}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
   return value;
 }

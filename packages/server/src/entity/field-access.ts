@@ -9,7 +9,12 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** A row as a reader with these roles sees it: fields that require other roles are null, at any depth. */
 export function visibleTo<Row extends object>(holds: Holds, entity: AnyEntity, row: Row): Row {
-  return entity.isRestricted ? (mask(entity.shown, row as Values, holds) as Row) : row;
+  return seesAll(holds, entity) ? row : (mask(entity.shown, row as Values, holds) as Row);
+}
+
+/** Whether a reader with these roles may read all fields of rows. */
+export function seesAll(holds: Holds, entity: AnyEntity): boolean {
+  return rolesOfFields(entity).every((roles) => holds(roles));
 }
 
 /** SQL conditions that a reader with these roles may see a row; none if everyone may. */
@@ -52,12 +57,13 @@ export function asEvent<Row extends object>(entity: AnyEntity, row: Row): Row {
 
 /** Whether a reader with these roles may read all rows that rows of this entity embed. */
 export function seesEmbedded(holds: Holds, entity: AnyEntity): boolean {
-  return rolesToSeeEmbedded(entity).every((roles) => holds(roles));
+  return rolesOfFields(entity).every((roles) => !readRows(roles) || holds(roles));
 }
 
-const rolesToSeeEmbedded = perEntity(({ shown }) => {
+/** The roles of each restricted field, at any depth. */
+const rolesOfFields = perEntity(({ shown }) => {
   const found: (readonly string[])[] = [];
-  const collect = ({ readRoles }: Field) => readRows(readRoles) && found.push(readRoles) === 0;
+  const collect = ({ readRoles }: Field) => readRoles.length > 0 && found.push(readRoles) === 0;
   for (const field of shown) holdsField(field, collect);
   return found;
 });

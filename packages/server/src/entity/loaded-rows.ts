@@ -4,7 +4,7 @@ import type { Transaction } from '../platform/store/store.ts';
 import { compareLocks } from './lock-order.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyRow, AnyStoredRow } from './row.ts';
-import { selection } from './select.ts';
+import { readRows, selection } from './select.ts';
 import { withDecimals } from './values.ts';
 
 /**
@@ -199,12 +199,14 @@ export class LoadedRows {
    */
   async #lockRows(entity: AnyEntity, queries: readonly RowQuery[]): Promise<boolean> {
     const isPlain = entity.showsBesides === 'nothing';
-    const columns = isPlain ? selection(entity) : sql`select e.id from ${sql.table(entity.table)} e`;
-    const rows = await this.#transaction.all<AnyStoredRow>(sql`
-      ${columns} where ${this.#matching(entity, queries)} order by e.id for ${lockingClause(queries)} of e`);
-    this.#markLocked(entity, queries, rows);
-    if (isPlain) keep(this.#table(entity), queries.filter(isSettledBy(rows)), rows);
-    return rows.length > 0;
+    const locking = sql`where ${this.#matching(entity, queries)} order by e.id for ${lockingClause(queries)} of e`;
+    const rows = isPlain ? await readRows(this.#transaction, sql`${selection(entity)} ${locking}`) : undefined;
+    const locked =
+      rows ??
+      (await this.#transaction.all<{ id: string }>(sql`select e.id from ${sql.table(entity.table)} e ${locking}`));
+    this.#markLocked(entity, queries, locked);
+    if (rows !== undefined) keep(this.#table(entity), queries.filter(isSettledBy(rows)), rows);
+    return locked.length > 0;
   }
 
   /** Locks rows that no other transaction has locked. @throws LockOrderViolation if one is locked. */
@@ -241,7 +243,8 @@ export class LoadedRows {
     );
     for (const group of Map.groupBy(missing, ({ entity, field }) => `${entity.key} ${field}`).values()) {
       const entity = entityOf(group);
-      const rows = await this.#transaction.all<AnyStoredRow>(
+      const rows = await readRows(
+        this.#transaction,
         sql`${selection(entity)} where ${this.#matching(entity, group)} order by e.id`,
       );
       keep(this.#table(entity), group, rows);

@@ -4,7 +4,7 @@ import { distinct } from '../contract/wording.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { allEntities } from '../entity/registry.ts';
 import type { AnyStoredRow } from '../entity/row.ts';
-import { selection } from '../entity/select.ts';
+import { readRows, selection } from '../entity/select.ts';
 import {
   type CustomTypeRow,
   checkValues,
@@ -82,8 +82,11 @@ export async function checkRows(
         ? customType(tenantId, await customTypeNamed(session, tenantId, name))
         : { entity: standard, faultsOf: faultsOfSchema(name) };
     const last = after?.id ?? null;
-    const rows = await session.all<AnyStoredRow>(sql`${selection(entity)} where ${entity.within('e', tenantId)}
-      ${last === null ? sql`` : sql`and e.id > ${last}`} order by e.id limit ${pageSize}`);
+    const rows = await readRows(
+      session,
+      sql`${selection(entity)} where ${entity.within('e', tenantId)}
+      ${last === null ? sql`` : sql`and e.id > ${last}`} order by e.id limit ${pageSize}`,
+    );
     const following = names[index + 1];
     const end = rows.length < pageSize ? undefined : rows.at(-1);
     const next =

@@ -1,7 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import { contract } from '../contract/contract.ts';
-import type { FieldKind } from '../contract/fields.ts';
-import { perEntity } from '../entity/select.ts';
 import { compiler } from '../platform/store/session.ts';
 
 /** The columns of the rows of a page. */
@@ -46,14 +44,8 @@ function rawOf(part: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql.raw(Buffer.from(part.compile(compiler).sql).toString());
 }
 
-const small: ReadonlySet<FieldKind> = new Set(['uuid', 'decimal', 'integer', 'boolean', 'date', 'instant']);
-
-/** The same for the rows of an entity. */
-export const withinPage = perEntity((entity): Limit => {
-  const names = entity.shown.map(({ name }) => name);
-  const sized = entity.shown.flatMap(({ name, kind }) => (small.has(kind) ? [] : [name]));
-  return withinPageBytes({ names, sized, key: 'id' });
-});
+/** The same for `JsonRow`s. */
+export const withinPage = withinPageBytes({ names: ['json'], sized: ['json'], key: 'json' });
 
 /**
  * Removes the row beyond those that fit.

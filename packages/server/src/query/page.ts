@@ -2,6 +2,10 @@ import type { RawBuilder } from 'kysely';
 import { numberOf } from '../contract/contract.ts';
 import { eitherCursorOrPage } from '../contract/findings.ts';
 import { invalid } from '../contract/problem.ts';
+import { withJson } from '../contract/serialized.ts';
+import type { AnyEntity } from '../entity/entity.ts';
+import { seesAll, visibleTo } from '../entity/field-access.ts';
+import type { JsonRow } from '../entity/select.ts';
 import type { Vault } from '../platform/auth/vault.ts';
 import type { Where } from './clause.ts';
 import { readCursor, writeCursor } from './cursor.ts';
@@ -98,6 +102,22 @@ export function pageFrom<Row>(
       ? writeCursor(scope.vault, queryOf(scope, request), { values: valuesOf(last), offset })
       : null;
   return { data, page, pageSize, hasMore, nextCursor };
+}
+
+/**
+ * Parses the rows of a page. Its JSON is sent as the database wrote it, unless the reader must not see all fields.
+ *
+ * @typeParam Row what the entity's table returns: it matches the contract, and responses are validated against it
+ */
+export function parsedPage<Row extends object>(
+  { holds }: Pick<Reader, 'holds'>,
+  entity: AnyEntity,
+  { data: written, ...page }: Page<JsonRow>,
+): Page<Row> {
+  const json = `[${written.map((row) => row.json).join(',')}]`;
+  const data: Row[] = JSON.parse(json);
+  if (!seesAll(holds, entity)) return { data: data.map((row) => visibleTo(holds, entity, row)), ...page };
+  return withJson({ data, ...page }, `{"data":${json},${JSON.stringify(page).slice(1)}`);
 }
 
 function queryOf({ name, tenantId }: PageScope, { where = {}, orderBy = [] }: PageRequest) {

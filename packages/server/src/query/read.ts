@@ -3,12 +3,12 @@ import { contract } from '../contract/contract.ts';
 import type { AnyEntity, Entity } from '../entity/entity.ts';
 import { conditionsToSee, isVisibleTo, visibleTo } from '../entity/field-access.ts';
 import type { AnyStoredRow, EntityType, StoredRow } from '../entity/row.ts';
-import { perEntity, selection } from '../entity/select.ts';
+import { type JsonRow, perEntity, readRows, selection } from '../entity/select.ts';
 import { plannedForValues, type Session } from '../platform/store/session.ts';
 import { checkWhere } from './check-where.ts';
 import { dependsOnOperands } from './clause.ts';
 import { afterClauses, orderClause, orderKeys } from './order.ts';
-import { type Page, type PageRequest, type PageScope, pageFrom, type Reader, startOfPage } from './page.ts';
+import { type Page, type PageRequest, type PageScope, pageFrom, parsedPage, type Reader, startOfPage } from './page.ts';
 import { removeBeyond, withinPage } from './page-bytes.ts';
 import { prepared } from './prepared.ts';
 import { totalOf } from './total.ts';
@@ -17,8 +17,8 @@ import { conditionOf } from './where.ts';
 const { costly } = contract['x-search-limits'];
 
 const queryById = perEntity((entity) =>
-  prepared<AnyStoredRow, [tenantId: number, id: string]>(
-    (tenantId, id) => sql<AnyStoredRow>`${selection(entity)} where ${entity.within('e', tenantId)} and e.id = ${id}`,
+  prepared<JsonRow, [tenantId: number, id: string]>(
+    (tenantId, id) => sql<JsonRow>`${selection(entity)} where ${entity.within('e', tenantId)} and e.id = ${id}`,
   ),
 );
 
@@ -29,7 +29,7 @@ export async function findById<Type extends EntityType>(
   entity: Entity<Type>,
   id: string,
 ): Promise<StoredRow<Type> | undefined> {
-  const row = await session.first<StoredRow<Type>>(queryById(entity)(tenantId, id));
+  const [row] = await readRows<StoredRow<Type>>(session, queryById(entity)(tenantId, id));
   return row === undefined || !isVisibleTo(holds, entity, row) ? undefined : visibleTo(holds, entity, row);
 }
 
@@ -77,23 +77,14 @@ function fromMark(
     order by ${order} limit ${limit} offset ${offset}::integer - (select rows_before from mark)`;
 }
 
-interface Identified {
-  readonly id: string | null;
-}
-
-/** @typeParam Row what the entity's table returns: it matches the contract, and responses are validated against it */
-function readerOf<Row extends Identified>(scope: PageScope, entity: AnyEntity, request: PageRequest): PageRead<Row> {
+function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, request: PageRequest): PageRead<Row> {
   const isCostly = checkWhere(entity, request.where ?? {}, scope.holds) >= costly;
   const build = () => pageRun<Row>(scope, entity, request);
   // While a costly search waits for its turn, it holds what was sent, and not a statement of more than 100 KB.
   return { isCostly, run: isCostly ? (session) => build()(session) : build() };
 }
 
-function pageRun<Row extends Identified>(
-  scope: PageScope,
-  entity: AnyEntity,
-  request: PageRequest,
-): PageRead<Row>['run'] {
+function pageRun<Row extends object>(scope: PageScope, entity: AnyEntity, request: PageRequest): PageRead<Row>['run'] {
   const { tenantId, paging, condition, holds } = scope;
   const { where = {}, orderBy = [], includeTotal = false } = request;
   const keys = orderKeys(entity, orderBy);
@@ -112,7 +103,7 @@ function pageRun<Row extends Identified>(
   const isMarked = paging === 'number' && conditions.length === 2 && Object.keys(where).length + orderBy.length === 0;
 
   return async (session) => {
-    const rows: Row[] = [];
+    const rows: JsonRow[] = [];
     let isCut = false;
     for (const range of ranges) {
       // One additional row shows whether there are more, without counting.
@@ -128,18 +119,21 @@ function pageRun<Row extends Identified>(
         skipped > 0 && entity.sortedBy('id') === 'id'
           ? sql`${selection(entity)} where ${entity.within('e', tenantId)} and e.id = any(array(${skipping})) order by ${order}`
           : sql`${selection(entity)} ${rest} offset ${skipped}`;
-      const used = rows.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(rows));
-      const limited = withinPage(entity)<Row>(statement, used);
+      const used = rows.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
+      const limited = withinPage<JsonRow>(statement, used);
       rows.push(...(await session.all(dependsOnOperands(where) ? plannedForValues(limited) : limited)));
-      isCut = removeBeyond(rows, 'id');
+      isCut = removeBeyond(rows, 'json');
     }
-    const valuesOf = (row: Row) => keys.map((key): unknown => Reflect.get(row, key.field));
-    const { data, ...page } = pageFrom(scope, request, start, rows, valuesOf, isCut);
-    const read = { data: data.map((row) => visibleTo(holds, entity, row)), ...page };
-    if (!includeTotal) return read;
+    const valuesOf = ({ json }: JsonRow) => {
+      const row: object = JSON.parse(json);
+      return keys.map((key): unknown => Reflect.get(row, key.field));
+    };
+    const page = pageFrom(scope, request, start, rows, valuesOf, isCut);
+    if (!includeTotal) return parsedPage(scope, entity, page);
     // After a cursor, the number of a page does not say how many rows come before it.
     const offset = after === undefined ? skipped : paging === 'offset' ? page.page : 0;
-    const known = { offset, length: data.length, hasMore: page.hasMore, isCounted: after === undefined };
-    return { ...read, ...(await totalOf(session, entity, { tenantId, row: 'e', where, matching }, known)) };
+    const known = { offset, length: page.data.length, hasMore: page.hasMore, isCounted: after === undefined };
+    const total = await totalOf(session, entity, { tenantId, row: 'e', where, matching }, known);
+    return parsedPage(scope, entity, { ...page, ...total });
   };
 }

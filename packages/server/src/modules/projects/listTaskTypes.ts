@@ -1,11 +1,9 @@
 import { sql } from 'kysely';
 import { numberOf } from '../../contract/contract.ts';
 import type { Handler } from '../../entity/context.ts';
-import { visibleTo } from '../../entity/field-access.ts';
-import type { StoredRow } from '../../entity/row.ts';
-import { selection } from '../../entity/select.ts';
+import { type JsonRow, selection } from '../../entity/select.ts';
 import { pageScope } from '../../query/handlers.ts';
-import { pageFrom, startOfPage } from '../../query/page.ts';
+import { pageFrom, parsedPage, startOfPage } from '../../query/page.ts';
 import { removeBeyond, withinPage } from '../../query/page-bytes.ts';
 import { taskType } from './task-type.ts';
 
@@ -22,15 +20,12 @@ export const listTaskTypes: Handler<'listTaskTypes'> = async (context, { query }
     start.after === undefined ? sql`true` : sql`(${key}) > (select ${key} from ${all} and e.id = ${start.after[0]})`;
   const rows = await context.read((session) =>
     session.all(
-      withinPage(taskType)<StoredRow<'TaskType'>>(sql`
+      withinPage<JsonRow>(sql`
         ${selection(taskType)} where ${taskType.within('e', context.tenant.id)} and ${next}
         order by ${key} limit ${pageSize + 1}`),
     ),
   );
-  const isCut = removeBeyond(rows, 'id');
-  const { data, ...page } = pageFrom(scope, request, start, rows, ({ id }) => [id], isCut);
-  return {
-    status: 200,
-    body: { ...page, pageSize: data.length, data: data.map((row) => visibleTo(context.holds, taskType, row)) },
-  };
+  const isCut = removeBeyond(rows, 'json');
+  const page = pageFrom(scope, request, start, rows, ({ json }) => [JSON.parse(json).id], isCut);
+  return { status: 200, body: parsedPage(context, taskType, { ...page, pageSize: page.data.length }) };
 };

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Rejection } from '../../contract/rejection.ts';
 import { type AnyEntity, defineEntity } from '../../entity/entity.ts';
 import type { StoredRow } from '../../entity/row.ts';
-import { selection } from '../../entity/select.ts';
+import { readRows, selection } from '../../entity/select.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import type { Session } from '../../platform/store/store.ts';
 import type { FieldDefinition, RecordType, summaryOf } from '../bulk/index.ts';
@@ -56,7 +56,8 @@ export function findCustomTypes(
   lock?: 'share' | 'update',
 ): Promise<CustomTypeRow[]> {
   const locking = lock === undefined ? sql`` : lock === 'share' ? sql`for share of e` : sql`for update of e`;
-  return session.all<CustomTypeRow>(
+  return readRows<CustomTypeRow>(
+    session,
     sql`${selection(customRecordType)} where ${customRecordType.within('e', tenantId)} and e.name = any(${names})
       order by e.name ${locking}`,
   );
