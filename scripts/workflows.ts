@@ -8,6 +8,7 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createClient, orThrow } from '../packages/client/src/index.ts';
 import { startLastEventReceiver, startPayer } from '../packages/server/test/workflow-partners.ts';
 import { readOptions } from './options.ts';
 
@@ -63,7 +64,8 @@ async function run(): Promise<boolean> {
     console.log(`Running ${files.length} workflows against ${values.server}, in the tenant ${values.tenant} …`);
     const run = `r${Date.now().toString(36)}`;
     const addresses = { payer: payer.address, receiver: `${receiver.address}/` };
-    const input = JSON.stringify({ tenant: values.tenant, apiKey, approverApiKey, run, ...addresses });
+    const today = await businessDay(apiKey);
+    const input = JSON.stringify({ tenant: values.tenant, apiKey, approverApiKey, run, today, ...addresses });
     const output = await respect(join(folder, 'workflows'), files, input);
     const report: Report = JSON.parse(
       await readFile(join(folder, 'report.json'), 'utf8').catch(() => {
@@ -76,6 +78,14 @@ async function run(): Promise<boolean> {
     receiver.stop();
     await rm(folder, { recursive: true });
   }
+}
+
+/** The business day of the tenant, which has a clock of its own if it is a sandbox. */
+async function businessDay(apiKey: string): Promise<string> {
+  const api = createClient({ baseUrl: values.server, tenant: values.tenant, apiKey });
+  const { tenant } = await orThrow(api.getMe({}));
+  const { now } = tenant.isSandbox ? await orThrow(api.getSandboxClock({})) : { now: new Date().toISOString() };
+  return Temporal.Instant.from(now).toZonedDateTimeISO(tenant.timeZone).toPlainDate().toString();
 }
 
 function keyFrom(name: string): string {

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { seedDemoData } from '@financial-automation/demo-data';
 import { sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
+import { startMailSink } from '../../test/mail-sink.ts';
 import { tickOf } from '../../test/modules/pay.ts';
 import { testService } from '../../test/service.ts';
 import { startBackground } from '../background/background.ts';
@@ -16,7 +17,14 @@ import { backgroundWork } from './jobs.ts';
 const run = promisify(execFile);
 const script = fileURLToPath(new URL('../../../../scripts/workflows.ts', import.meta.url));
 
-const server = await testService({ config: { webhookAllowLoopback: true } });
+const mails = await startMailSink();
+const mail = {
+  url: undefined,
+  sandboxUrl: mails.url,
+  from: 'books@firm.example',
+  publicUrl: 'https://api.firm.example',
+};
+const server = await testService({ sandbox: true, config: { webhookAllowLoopback: true, mail } });
 const { service, address, tenant } = server;
 await seedDemoData({ service }, tenant.name);
 const work = { jobs: backgroundWork.jobs, clockTasks: [] };
