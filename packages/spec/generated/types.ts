@@ -14417,8 +14417,8 @@ export interface components {
         };
         /**
          * Payment fields
-         * @description Fields of a payment that a caller can write. After creation, you can record the result of a pending payment that you created,
-         *     change its allocations, refund it, record that it was returned, void it, and update `note` and `batchRef`. A new record requires `clientId`, `paymentDate`, `amount`, `method`, `source`.
+         * @description Fields of a payment that a caller can write. After creation, you can set the `clientId` that was null, record the result of a pending payment that
+         *     you created, change its allocations, refund it, record that it was returned, void it, and update `note` and `batchRef`. A new record requires `paymentDate`, `amount`, `method`, `source`.
          */
         PaymentFields: {
             /**
@@ -14427,10 +14427,16 @@ export interface components {
              */
             pmsRef?: string | null;
             /**
-             * @description Client that pays.
+             * @description Client that pays, or null while the payer is unknown. A new payment must include it, also as null. You set it once, and null does not remove it;
+             *     until then the payment is not allocated to invoices, and its money is in the account `SUSPENSE` of the journal.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId?: string | components["schemas"]["RowReference"];
+            clientId?: (string | null) | components["schemas"]["RowReference"];
+            /**
+             * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client. Default on creation: the tenant's only org, if `clientId` is null.
+             * @example null
+             */
+            orgId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Contact who paid, or null if unknown.
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
@@ -14464,7 +14470,7 @@ export interface components {
             amount?: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or the tenant's without a client.
              * @example USD
              */
             currency?: string;
@@ -14603,7 +14609,7 @@ export interface components {
         };
         /**
          * Payment
-         * @description Payment by a client, and its allocation to invoices.
+         * @description Payment by a client, or by a payer who is not known yet, and its allocation to invoices.
          */
         Payment: {
             /**
@@ -14646,12 +14652,20 @@ export interface components {
             /** @description Key of the payment in the firm's practice-management system, or null. Default on creation: the `paymentNumber`. */
             pmsRef: string | null;
             /**
-             * UUID
+             * Nullable UUID
              * Format: uuid
-             * @description Client that pays.
+             * @description Client that pays, or null while the payer is unknown. A new payment must include it, also as null. You set it once, and null does not remove it;
+             *     until then the payment is not allocated to invoices, and its money is in the account `SUSPENSE` of the journal.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId: string;
+            clientId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client. Default on creation: the tenant's only org, if `clientId` is null.
+             * @example null
+             */
+            orgId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -14684,7 +14698,7 @@ export interface components {
             amount: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or the tenant's without a client.
              * @example USD
              */
             currency: string;
@@ -14828,6 +14842,7 @@ export interface components {
             /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
             with?: {
                 client?: components["schemas"]["RelatedRow"] | null;
+                org?: components["schemas"]["RelatedRow"] | null;
                 payerContact?: components["schemas"]["RelatedRow"] | null;
                 creditNote?: components["schemas"]["RelatedRow"] | null;
             };
@@ -14921,6 +14936,7 @@ export interface components {
             paymentNumber?: components["schemas"]["TextFilter"];
             pmsRef?: components["schemas"]["TextFilter"];
             clientId?: components["schemas"]["UuidFilter"];
+            orgId?: components["schemas"]["UuidFilter"];
             paymentDate?: components["schemas"]["DateFilter"];
             amount?: components["schemas"]["DecimalFilter"];
             currency?: components["schemas"]["TextFilter"];
@@ -17949,7 +17965,7 @@ export interface components {
          * @description Account of the ledger.
          *
          *     - `RECEIVABLE`: what clients owe on invoices. Requires `INVC_R`.
-         *     - `CREDIT`: what the firm owes clients: the part of payments that is not allocated. Requires `PYMT_R`.
+         *     - `CREDIT`: what the firm owes clients, or payers who are unknown: the part of payments that is not allocated. Requires `PYMT_R`.
          *     - `WIP`: work that is not billed yet, at standard rates. Requires `WIP_R`.
          *
          *     Values can be added in any release.
@@ -17969,6 +17985,7 @@ export interface components {
          *     | `CREDIT` | `PAYMENT`, `CREDIT_NOTE` | + | `paymentDate` | a payment is completed; a credit note is posted, on its `invoiceDate` |
          *     | | `ALLOCATION`, `DEALLOCATION` | −, + | that of the entry of the account `RECEIVABLE` | the other half of the same allocation |
          *     | | `REFUND`, `RETURN`, `PAYMENT_VOID`, `NOTE_VOID` | − | the day of the change | the firm refunds money; a bank returns the payment; a payment or a credit note is voided |
+         *     | | `IDENTIFICATION` | −, + | the day of the change | the client of a payment is set: what is held of it moves from no client to that one, by two entries |
          *     | `WIP` | `WORK`, `WORK_REVERSED` | +, − | `workDate`; the day of the change | work is approved or recorded; the approval is withdrawn |
          *     | | `WRITE_UP`, `WRITE_DOWN`, `BILLED` | +, −, − | `invoiceDate` | an invoice bills the work, for more or less than its value |
          *     | | `UNBILLED` | + | the day of the change | that invoice is voided; its write-ups and write-downs come back with the other sign |
@@ -17977,7 +17994,7 @@ export interface components {
          *     Values can be added in any release.
          * @enum {string}
          */
-        LedgerEntryKind: "INVOICE" | "ALLOCATION" | "DEALLOCATION" | "WRITE_OFF" | "RECOVERY" | "VOID" | "PAYMENT" | "CREDIT_NOTE" | "REFUND" | "RETURN" | "PAYMENT_VOID" | "NOTE_VOID" | "WORK" | "WORK_REVERSED" | "WRITE_UP" | "WRITE_DOWN" | "BILLED" | "UNBILLED";
+        LedgerEntryKind: "INVOICE" | "ALLOCATION" | "DEALLOCATION" | "WRITE_OFF" | "RECOVERY" | "VOID" | "PAYMENT" | "CREDIT_NOTE" | "REFUND" | "RETURN" | "PAYMENT_VOID" | "IDENTIFICATION" | "NOTE_VOID" | "WORK" | "WORK_REVERSED" | "WRITE_UP" | "WRITE_DOWN" | "BILLED" | "UNBILLED";
         /**
          * Document number
          * @description Number of the invoice or credit note that the entry concerns, otherwise of the payment; null if there is neither.
@@ -18509,6 +18526,7 @@ export interface components {
          *
          *     - `RECEIVABLE`: what clients owe on invoices.
          *     - `CREDIT`: unapplied money of clients, a liability.
+         *     - `SUSPENSE`: money of payers who are unknown, a liability until the client of the payment is set.
          *     - `WIP`: work that is not billed yet, at standard.
          *     - `REVENUE`: billed lines without tax, by service line of their jobs.
          *     - `TAX`: tax of billed lines, by its name.
@@ -18519,7 +18537,7 @@ export interface components {
          *     Values can be added in any release.
          * @enum {string}
          */
-        GlPurpose: "RECEIVABLE" | "CREDIT" | "WIP" | "REVENUE" | "TAX" | "PAYMENT" | "WRITE_OFF" | "WIP_CHANGE";
+        GlPurpose: "RECEIVABLE" | "CREDIT" | "SUSPENSE" | "WIP" | "REVENUE" | "TAX" | "PAYMENT" | "WRITE_OFF" | "WIP_CHANGE";
         /**
          * Journal entry
          * @description Row of a posting in double entry. Every movement of the ledger is a posting, whose rows add up to zero in its currency: an invoice owed by the
@@ -18568,7 +18586,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Posting of the row: the ID of the ledger entry that it records, where that moves a balance. The two entries of an allocation are one
-             *     posting, that of the account `CREDIT`.
+             *     posting, that of the account `CREDIT`, and those of an identification that without a client.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             postingId: string;
@@ -18622,17 +18640,17 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Org that bills: of the document for receivables, revenue and tax, otherwise of the client.
+             * @description Org that bills: of the document for receivables, revenue and tax, of the payment for money of an unknown payer, otherwise of the client.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string;
             /**
-             * UUID
+             * Nullable UUID
              * Format: uuid
-             * @description Client of the row. The rows of an allocation can have two, of one group.
+             * @description Client of the row, or null for money of an unknown payer. The rows of an allocation can have two, of one group.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId: string;
+            clientId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -19020,12 +19038,12 @@ export interface components {
              */
             recordedAt: string;
             /**
-             * UUID
+             * Nullable UUID
              * Format: uuid
-             * @description Client whose balance changes.
+             * @description Client whose balance changes, or null for money of an unknown payer.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId: string;
+            clientId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -22878,7 +22896,7 @@ export interface components {
             /** @example PAYMENT */
             purpose?: components["schemas"]["GlPurpose"];
             /**
-             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
+             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
              * @example null
              */
             kind?: components["schemas"]["LedgerEntryKind"] | null;
@@ -22962,7 +22980,7 @@ export interface components {
             /** @example PAYMENT */
             purpose: components["schemas"]["GlPurpose"];
             /**
-             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
+             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
              * @example null
              */
             kind: components["schemas"]["LedgerEntryKind"] | null;
@@ -28199,12 +28217,20 @@ export interface components {
             /** @description Key of the payment in the firm's practice-management system, or null. Default on creation: the `paymentNumber`. */
             pmsRef: string | null;
             /**
-             * UUID
+             * Nullable UUID
              * Format: uuid
-             * @description Client that pays.
+             * @description Client that pays, or null while the payer is unknown. A new payment must include it, also as null. You set it once, and null does not remove it;
+             *     until then the payment is not allocated to invoices, and its money is in the account `SUSPENSE` of the journal.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId: string;
+            clientId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client. Default on creation: the tenant's only org, if `clientId` is null.
+             * @example null
+             */
+            orgId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -28237,7 +28263,7 @@ export interface components {
             amount: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or the tenant's without a client.
              * @example USD
              */
             currency: string;
@@ -29797,7 +29823,7 @@ export interface components {
             /** @example PAYMENT */
             purpose: components["schemas"]["GlPurpose"];
             /**
-             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
+             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
              * @example null
              */
             kind: components["schemas"]["LedgerEntryKind"] | null;
@@ -35393,7 +35419,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "orgId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Payment group by value
          * @description A column to group by, as a whole or in ranges.
@@ -35447,7 +35473,7 @@ export interface components {
              * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "orgId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -41597,13 +41623,13 @@ export interface components {
          * @description Name of a property of `Payment`.
          * @enum {string}
          */
-        PaymentField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "pmsRef" | "clientId" | "payerContactId" | "payerName" | "payerEmail" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "processor" | "processorRef" | "cardBrand" | "last4" | "refundedAmount" | "note" | "checkNumber" | "batchRef" | "allocations" | "paymentNumber" | "quickPaymentLinkId" | "creditNoteId" | "surchargeAmount" | "feeAmount" | "netAmount" | "unappliedAmount" | "failureCode" | "failureMessage" | "settledAt" | "returnedAt" | "refundedAt";
+        PaymentField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "pmsRef" | "clientId" | "orgId" | "payerContactId" | "payerName" | "payerEmail" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "processor" | "processorRef" | "cardBrand" | "last4" | "refundedAmount" | "note" | "checkNumber" | "batchRef" | "allocations" | "paymentNumber" | "quickPaymentLinkId" | "creditNoteId" | "surchargeAmount" | "feeAmount" | "netAmount" | "unappliedAmount" | "failureCode" | "failureMessage" | "settledAt" | "returnedAt" | "refundedAt";
         /**
          * Payment relation
-         * @description Row that a `Payment` refers to: `client` requires `CLNT_R`, `payerContact` requires `CNTCT_R`, `creditNote` requires `INVC_R`.
+         * @description Row that a `Payment` refers to: `client` requires `CLNT_R`, `org` requires `REF_R`, `payerContact` requires `CNTCT_R`, `creditNote` requires `INVC_R`.
          * @enum {string}
          */
-        PaymentRelation: "client" | "payerContact" | "creditNote";
+        PaymentRelation: "client" | "org" | "payerContact" | "creditNote";
         /**
          * Payment list request
          * @description Page of a list.

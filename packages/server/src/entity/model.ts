@@ -70,6 +70,8 @@ export interface SumTable {
   readonly per: 'MONTH' | 'DAY';
   /** The fields whose values have sums of their own. */
   readonly by: readonly string[];
+  /** Rows without a value in this one of them are not in the sums. They are few, and are read themselves. */
+  readonly requires?: string;
   readonly day: string;
   readonly amounts: readonly string[];
 }

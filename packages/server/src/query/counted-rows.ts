@@ -64,7 +64,7 @@ function daysOf({ by, day, table }: SumTable, clause: Clause): RawBuilder<unknow
 
 /** SQL of sums by month, if they have all that a clause is about. The days at both ends that are no whole months are read from the rows. */
 function monthsOf(
-  { by, day: dayField, table: sumTable, amounts }: SumTable,
+  { by, requires, day: dayField, table: sumTable, amounts }: SumTable,
   clause: Clause,
   entity: AnyEntity,
   tenantId: number,
@@ -91,13 +91,10 @@ function monthsOf(
       operator === '_lte' ? [monthOf(operand, 1)] : operator === '_lt' ? [monthOf(operand, 0)] : [],
     ),
   );
-  const parts = [
-    part(
-      sumTable,
-      sql.ref('entries'),
-      sql`${first === undefined ? sql`true` : sql`${day} >= ${first}`} and ${end === undefined ? sql`true` : sql`${day} < ${end}`}`,
-    ),
-  ];
+  const whole = sql`${first === undefined ? sql`true` : sql`${day} >= ${first}`} and ${end === undefined ? sql`true` : sql`${day} < ${end}`}`;
+  const parts = [part(sumTable, sql.ref('entries'), whole)];
+  if (requires !== undefined)
+    parts.push(part(entity.table, sql`1`, sql`${sql.ref(columnOf(requires))} is null and ${whole}`));
   if (first !== undefined) parts.push(part(entity.table, sql`1`, sql`${day} < ${first}`));
   if (end !== undefined)
     parts.push(part(entity.table, sql`1`, sql`${day} >= ${first === undefined ? end : latest([first, end])}`));

@@ -47,7 +47,7 @@ export interface BooksReader {
   wip(ref: string): Read<Pick<Schemas['WipEntry'], 'jobId' | 'outstandingAmount' | 'writeOffAmount'>>;
   draft(ref: string): Read<Pick<Schemas['DraftInvoice'], 'clientId'>>;
   invoice(ref: string): Read<Pick<Schemas['Invoice'], 'clientId' | InvoiceAmount>>;
-  payment(ref: string): Read<Pick<Schemas['Payment'], 'clientId' | PaymentAmount> & Allocated>;
+  payment(ref: string): Read<Pick<Schemas['Payment'], 'currency' | PaymentAmount> & Allocated>;
   entry(ref: string): Read<Pick<Schemas['TimeEntry'], 'jobId' | 'taskId' | 'hours' | 'isBillable'>>;
 }
 
@@ -66,12 +66,15 @@ export class Books implements BooksReader {
   /** The last returned states of rows, and the clients of work in progress. */
   readonly statusOf: Map<string, string>;
   readonly clientOfWip = new Map<string, string>();
+  /** Payments whose payer is unknown. */
+  readonly unidentified = new Set<string>();
   readonly currencyOf: Map<string, WalkCurrency>;
   closedThrough: string | null = null;
   readonly #service: TestService;
   readonly #callers: BooksCallers;
   readonly #idOf = new Map<string, string>();
   readonly #refOf = new Map<string, string>();
+  readonly #received: string[] = [];
   #figures: unknown = [];
   #lastEntry = '00000000-0000-0000-0000-000000000000';
   #created = 0;
@@ -137,8 +140,12 @@ export class Books implements BooksReader {
   entries = () => this.#all<Schemas['TimeEntry']>('time_entries', { staffId: { _eq: this.firm.staffId } });
   wips = () => this.#all<Schemas['WipEntry']>('wips', { clientId: { _in: this.#clientIds } });
   invoices = () => this.#all<Schemas['Invoice']>('invoices', { clientId: { _in: this.#clientIds } });
-  payments = () => this.#all<Schemas['Payment']>('payments', { clientId: { _in: this.#clientIds } });
-  ledger = () => this.#all<Schemas['LedgerEntry']>('ledger_entries', { clientId: { _in: this.#clientIds } });
+  payments = () =>
+    this.#all<Schemas['Payment']>('payments', { _or: [{ clientId: { _in: this.#clientIds } }, this.#unknown('id')] });
+  ledger = () =>
+    this.#all<Schemas['LedgerEntry']>('ledger_entries', {
+      _or: [{ clientId: { _in: this.#clientIds } }, { clientId: { _is_null: true }, ...this.#unknown('paymentId') }],
+    });
 
   statement = (clientId: string, query: Readonly<Record<string, string>>) =>
     this.#read<Schemas['ClientStatementPage']>(`/api/v1/clients/${clientId}/statement?${new URLSearchParams(query)}`);
@@ -152,7 +159,8 @@ export class Books implements BooksReader {
           client_id as "clientId", invoice_id as "invoiceId", payment_id as "paymentId", wip_entry_id as "wipEntryId",
           reverses_id as "reversesId"
         from ledger_entry
-        where tenant_id = ${tenant.id} and client_id = any(${this.#clientIds}) and id > ${this.#lastEntry} order by id`),
+        where tenant_id = ${tenant.id} and (client_id = any(${this.#clientIds}) or client_id is null and payment_id = any(${this.#received}))
+          and id > ${this.#lastEntry} order by id`),
     );
     this.#lastEntry = rows.at(-1)?.id ?? this.#lastEntry;
     return new Map(rows.map(({ id, ...row }) => [id, row]));
@@ -186,7 +194,13 @@ export class Books implements BooksReader {
       'POST',
       '/gql/v1/ledger_entries/aggregate',
       {
-        where: { clientId: { _in: this.#clientIds }, businessDate: { _lte: day } },
+        where: {
+          _or: [
+            { clientId: { _in: this.#clientIds } },
+            { clientId: { _is_null: true }, ...this.#unknown('paymentId') },
+          ],
+          businessDate: { _lte: day },
+        },
         groupBy: ['account', 'invoiceId', 'paymentId', 'wipEntryId'].map((column) => ({ column })),
         measures: { balance: { function: 'SUM', column: 'amount' }, entries: { function: 'COUNT' } },
         pageSize,
@@ -235,6 +249,11 @@ export class Books implements BooksReader {
       this.#idOf.set(ref, id);
       this.#refOf.set(id, ref);
     }
+    if (kind === 'pay' && request.clientId === null && id != null) {
+      this.unidentified.add(ref);
+      this.#received.push(id);
+    }
+    if (kind === 'identify') this.unidentified.delete(ref);
     if (kind === 'wip') this.clientOfWip.set(ref, String(attributes?.clientId));
     if (kind === 'moveEntry') {
       const created = this.#keepCreated('wips', attributes?.wipId);
@@ -246,6 +265,9 @@ export class Books implements BooksReader {
     if (invoiceId !== undefined && String(attributes?.total).startsWith('-')) await this.#keepCredit(invoiceId);
     return invoiceId;
   }
+
+  /** Payments of the walk whose payer is or was unknown: others of the tenant have no client either. */
+  #unknown = (field: string) => ({ [field]: { _in: this.#received } });
 
   /** Stores the ID of the payment that is the credit of a credit note. */
   async #keepCredit(note: string): Promise<void> {

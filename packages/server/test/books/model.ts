@@ -3,7 +3,7 @@ import { type Correction, correctionsOf } from './model/corrections.ts';
 import { changeLines, deleteDraft, moveDraft, redateDraft, writeDraft } from './model/drafts.ts';
 import { importInvoice, moveInvoice } from './model/invoices.ts';
 import { changeCurrency, moveClient, moveJob, reopen } from './model/jobs.ts';
-import { allocate, movePayment, pay, recordFact, refund } from './model/payments.ts';
+import { allocate, identify, movePayment, pay, recordFact, refund } from './model/payments.ts';
 import { copyOf, type Firm, type ModelBooks, type ModelRows, Rejected } from './model/rows.ts';
 import { changeHours, moveEntry, recordTime, removeEntry } from './model/time.ts';
 import { addWork, writeOffWork } from './model/work.ts';
@@ -98,6 +98,9 @@ export class BooksModel implements ModelBooks {
         break;
       case 'pay':
         pay(this, request);
+        break;
+      case 'identify':
+        identify(this, request);
         break;
       case 'movePayment':
         movePayment(this, request);

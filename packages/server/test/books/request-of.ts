@@ -37,8 +37,8 @@ export async function requestOf(
   /** Occasionally, a currency that the client cannot have. */
   const strayCurrency = !isAimed && percent === 101 ? (currencies[other % currencies.length] ?? null) : null;
   /** The unit of amounts: that of the currency, except in some steps. */
-  const unitFor = (owner: string | undefined) =>
-    isAimed && pick % 6 !== 5 ? unitOf(books.currencyOf.get(owner ?? '') ?? '') : 1n;
+  const unitOfPayment = (currency: string) => (isAimed && pick % 6 !== 5 ? unitOf(currency) : 1n);
+  const unitFor = (owner: string | undefined) => unitOfPayment(books.currencyOf.get(owner ?? '') ?? '');
   const whole = (amount: bigint, owner: string) => money(amount - (amount % unitFor(owner)));
   switch (kind) {
     case 'time': {
@@ -180,6 +180,21 @@ export async function requestOf(
       const paid = { clientId: payer, currency, method: step.method, paymentDate, amount };
       return { kind, ref: books.newRef('payment'), ...paid, allocations };
     }
+    case 'receive': {
+      const currency = currencies[pick % currencies.length] ?? 'USD';
+      const amount = money(BigInt(other + 1) * 100n * unitOf(currency));
+      const method = step.method === 'CREDIT' && isAimed ? 'CHECK' : step.method;
+      const paid = { clientId: null, currency, method, paymentDate, amount, allocations: [] } as const;
+      return { kind: 'pay', ref: books.newRef('payment'), ...paid };
+    }
+    case 'identify': {
+      const unknown = payments.filter((ref) => books.unidentified.has(ref));
+      const ref = chosen(isAimed && unknown.length > 0 ? unknown : payments, pick);
+      if (ref === undefined) return undefined;
+      const currency = (await reader.payment(ref)).currency;
+      const fitting = isAimed ? firm.clientIds.filter((id) => books.currencyOf.get(id) === currency) : [];
+      return { kind, ref, clientId: chosen(fitting.length > 0 ? fitting : firm.clientIds, other) ?? '', changeDate };
+    }
     case 'completePayment':
       return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'COMPLETED', changeDate };
     case 'failPayment':
@@ -194,11 +209,11 @@ export async function requestOf(
       return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'RETURNED', changeDate };
     case 'unapply': {
       if (payment === undefined) return undefined;
-      const { allocations, clientId: owner } = await reader.payment(payment);
+      const { allocations, currency } = await reader.payment(payment);
       const sent = allocations.map(({ invoiceId, amount }) => ({ invoiceId: books.refOf(invoiceId), amount }));
       const chosenOne = chosen(sent, other);
       if (chosenOne === undefined) return undefined;
-      const left = cents(chosenOne.amount) - shareOf(cents(chosenOne.amount), percent, unitFor(owner));
+      const left = cents(chosenOne.amount) - shareOf(cents(chosenOne.amount), percent, unitOfPayment(currency));
       const kept = sent.flatMap((one) => {
         if (one !== chosenOne) return [one];
         return left > 0n ? [{ invoiceId: one.invoiceId, amount: money(left) }] : [];
@@ -207,19 +222,19 @@ export async function requestOf(
     }
     case 'refund': {
       if (payment === undefined) return undefined;
-      const { amount, refundedAmount, clientId: owner } = await reader.payment(payment);
+      const { amount, refundedAmount, currency } = await reader.payment(payment);
       const left = cents(amount) - cents(refundedAmount);
-      const all = cents(refundedAmount) + shareOf(left, percent, unitFor(owner));
+      const all = cents(refundedAmount) + shareOf(left, percent, unitOfPayment(currency));
       return { kind, ref: payment, refundedAmount: money(all), changeDate };
     }
     case 'allocate': {
       if (payment === undefined) return undefined;
-      const { allocations, unappliedAmount, clientId: owner } = await reader.payment(payment);
+      const { allocations, unappliedAmount, currency } = await reader.payment(payment);
       const kept = allocations.map(({ invoiceId, amount }) => ({ invoiceId: books.refOf(invoiceId), amount }));
       const [added] = (await sharesOf(books, { ...step, pick: other }, reader)).allocations;
       if (added === undefined) return { kind, ref: payment, allocations: kept, changeDate };
       const amount: bigint = cents(added.amount);
-      const free: bigint = shareOf(cents(unappliedAmount), percent, unitFor(owner));
+      const free: bigint = shareOf(cents(unappliedAmount), percent, unitOfPayment(currency));
       const more = amount < free ? amount : free;
       if (more === 0n) return undefined;
       const known = kept.find(({ invoiceId }) => invoiceId === added.invoiceId);

@@ -81,13 +81,20 @@ export type BooksRequest =
   | {
       readonly kind: 'pay';
       readonly ref: string;
-      readonly clientId: string;
+      /** Null if the payer is unknown. */
+      readonly clientId: string | null;
       readonly currency: WalkCurrency;
       readonly method: 'CHECK' | 'CREDIT' | 'ACH';
       readonly paymentDate: string;
       readonly amount: string;
       readonly allocations: readonly SentAllocation[];
     }
+  | ({
+      /** Sets the client of a payment whose payer was unknown. */
+      readonly kind: 'identify';
+      readonly ref: string;
+      readonly clientId: string;
+    } & Dated)
   | ({ readonly kind: 'movePayment'; readonly ref: string; readonly to: PaymentMove } & Dated)
   | {
       /** A fact that a bank reports, through the processor. */

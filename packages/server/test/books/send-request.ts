@@ -124,6 +124,8 @@ function sentItem({ firm, idOf, closedThrough }: Sender, request: CallerRequest)
       const paid = { clientId, method, amount, paymentDate, currency, source: 'MANUAL' };
       return upsert('Payment', { ...paid, allocations: parts(request.allocations) });
     }
+    case 'identify':
+      return update('Payment', { clientId: request.clientId, ...dated(request) });
     case 'movePayment':
       return update('Payment', { status: request.to, changeReason: reason, ...dated(request) });
     case 'refund':

@@ -27,6 +27,8 @@ const weights = {
   writeOffInvoice: 2,
   reinstateInvoice: 2,
   pay: 9,
+  receive: 2,
+  identify: 2,
   completePayment: 3,
   failPayment: 1,
   voidPayment: 2,
@@ -55,6 +57,7 @@ const scenarioWeights = {
   returnAfterWriteOff: 1,
   returnAfterRefund: 1,
   returnToArchivedClient: 1,
+  identifyAndApply: 2,
   voidAfterWriteOff: 1,
   postToArchivedClient: 1,
   settleAfterFailure: 1,
@@ -206,6 +209,15 @@ const scenarios: Readonly<
     { kind: 'refund', percent: 40 },
     { kind: 'unapply', percent: 40 },
     { kind: 'returnPayment' },
+  ],
+  // Money of an unknown payer is refunded in part, gets its client, and is applied; then the bank takes it back.
+  identifyAndApply: ({ pick, other, day }) => [
+    { kind: 'import', lines: [plainLine], pick: 1 },
+    { kind: 'receive', pick, other, method: 'CHECK' },
+    { kind: 'refund', percent: 40 },
+    { kind: 'identify', other, day },
+    { kind: 'allocate', other: 1, percent: 71 },
+    { kind: 'bouncePayment', day },
   ],
   returnToArchivedClient: ({ pick }) => [
     { kind: 'importQuietly', pick, other: 1 },

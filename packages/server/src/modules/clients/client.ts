@@ -175,7 +175,8 @@ function hex(bytes: Buffer): string {
   return `\\x${bytes.toString('hex')}`;
 }
 
-function onlyOrg(plan: Plan): string {
+/** The ID of the only org of the tenant. @throws Rejection if it has several, so that the caller must name one. */
+export function onlyOrg(plan: Plan): string {
   const [first, second] = plan.all(org, 'active', 'true');
   if (first === undefined) throw invalidField('orgId', 'The tenant has no org. Create a record of the type Org first.');
   if (second !== undefined) throw invalidField('orgId', 'orgId is required because this tenant has several orgs.');

@@ -39,7 +39,7 @@ function heldOf(row: PaymentRow): Cents {
 
 /** The balances of a client, in the format of the API. */
 export function balancesOf({ rows }: ModelBooks, clientId: string) {
-  const of = <Row extends { readonly clientId: string }>(all: Map<string, Row>) =>
+  const of = <Row extends { readonly clientId: string | null }>(all: Map<string, Row>) =>
     [...all.values()].filter((row) => row.clientId === clientId);
   return {
     outstandingBalance: money(total(of(rows.invoices).map(owedOn))),

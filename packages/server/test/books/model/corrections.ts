@@ -5,7 +5,7 @@ import { invoiceConditions } from './invoices.ts';
 import { clientConditions, hasDocuments, jobConditions } from './jobs.ts';
 import { areMet, type Conditions, operationsOf, transitionsOf } from './machine.ts';
 import { paymentConditions, reported } from './payments.ts';
-import { currencyOf, found, type ModelBooks, type PaymentRow } from './rows.ts';
+import { found, type ModelBooks, type PaymentRow } from './rows.ts';
 import { writeOffsOf } from './work.ts';
 
 /** A change that must be accepted in the current state of a row. */
@@ -33,13 +33,13 @@ const subjects: readonly Subject[] = [
     rows: ({ rows }) => rows.payments,
     conditions(books, ref) {
       const row = found(books.rows.payments, ref);
-      const part = partRefunded(books, row);
+      const part = partRefunded(row);
       return { ...paymentConditions(row), partRefunded: part > row.refunded && part < row.amount, allRefunded: true };
     },
     request(books, ref, to) {
       const row = found(books.rows.payments, ref);
       if (to === 'PARTIALLY_REFUNDED' || to === 'REFUNDED') {
-        const all = to === 'REFUNDED' ? row.amount : partRefunded(books, row);
+        const all = to === 'REFUNDED' ? row.amount : partRefunded(row);
         return { kind: 'refund', ref, refundedAmount: money(all), changeDate };
       }
       if (to !== 'COMPLETED' && to !== 'FAILED' && to !== 'VOIDED' && to !== 'RETURNED') throw unknown(to);
@@ -136,8 +136,10 @@ function furtherCorrections(books: ModelBooks): Correction[] {
     for (const other of currencies)
       if (other !== currency && !hasDocuments(books, ref))
         possible.push({ name: 'currency before documents', request: { kind: 'currency', ref, currency: other } });
-  for (const [ref, { clientId, status, method, amount, refunded, allocations }] of rows.payments) {
-    const currency = currencyOf(books, clientId);
+  for (const [ref, { clientId, currency, status, method, amount, refunded, allocations }] of rows.payments) {
+    const payer = [...rows.clients].find(([, client]) => client.currency === currency)?.[0];
+    if (clientId === null && payer !== undefined)
+      possible.push({ name: `identify ${status}`, request: { kind: 'identify', ref, clientId: payer, changeDate } });
     if (status !== 'COMPLETED' && status !== 'PARTIALLY_REFUNDED') continue;
     const [first, ...rest] = allocations;
     const sent = (one: typeof rest) =>
@@ -163,8 +165,8 @@ function furtherCorrections(books: ModelBooks): Correction[] {
 }
 
 /** What is refunded after half of the rest is refunded too. */
-function partRefunded(books: ModelBooks, { clientId, amount, refunded }: PaymentRow): Cents {
-  return refunded + halfOf(amount - refunded, currencyOf(books, clientId));
+function partRefunded({ currency, amount, refunded }: PaymentRow): Cents {
+  return refunded + halfOf(amount - refunded, currency);
 }
 
 function unknown(to: string): Error {

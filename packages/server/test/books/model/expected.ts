@@ -39,8 +39,9 @@ export function expectedRows(model: BooksModel) {
       amountDue: money(dueOf(row)),
     }),
     payment: (row: PaymentRow) => ({
+      clientId: row.clientId,
       status: row.status,
-      currency: currency(row),
+      currency: row.currency,
       amount: money(row.amount),
       unappliedAmount: money(unappliedOf(row)),
       refundedAmount: money(row.refunded),
@@ -71,6 +72,7 @@ export function expectedOf(model: BooksModel, request: BooksRequest): object {
     case 'moveInvoice':
       return expected.invoice(found(rows.invoices, ref));
     case 'pay':
+    case 'identify':
     case 'movePayment':
     case 'refund':
     case 'allocate':

@@ -36,7 +36,8 @@ export function postInvoice(books: ModelBooks, ref: string, invoice: NewInvoice,
 function grantCredit(books: ModelBooks, note: string, { clientId, invoiceDate, total }: InvoiceRow): void {
   const [owner, amount] = [creditOf(note), -total];
   const fixed = { method: 'CREDIT', isOfNote: true, allocations: [], refunded: 0n, status: 'COMPLETED' };
-  books.rows.payments.set(owner, { ...fixed, clientId, paymentDate: invoiceDate, amount });
+  const currency = currencyOf(books, clientId);
+  books.rows.payments.set(owner, { ...fixed, clientId, currency, paymentDate: invoiceDate, amount });
   const of = { account: 'CREDIT', owner, clientId, invoice: note, payment: owner } as const;
   enter(books, { ...of, kind: 'CREDIT_NOTE', amount, businessDate: invoiceDate });
 }

@@ -14,11 +14,14 @@ export function firstOpenDay({ rows }: ModelBooks): string {
 /** Adds an entry; none if nothing moves. A day in a closed period is moved on to the first open day. */
 export function enter(
   books: ModelBooks,
-  entry: Omit<LedgerRow, 'currency' | 'invoice' | 'payment' | 'reverses'> & Partial<LedgerRow>,
+  {
+    currency: ofPayment,
+    ...entry
+  }: Omit<LedgerRow, 'currency' | 'invoice' | 'payment' | 'reverses'> & Partial<LedgerRow>,
 ): void {
   if (entry.amount === 0n) return;
   const businessDate = latest(entry.businessDate, firstOpenDay(books));
-  const currency = currencyOf(books, entry.clientId);
+  const currency = ofPayment ?? currencyOf(books, entry.clientId ?? '');
   books.rows.ledger.push({ invoice: null, payment: null, reverses: null, ...entry, currency, businessDate });
 }
 

@@ -14,11 +14,12 @@ export function pay(books: ModelBooks, request: Request<'pay'>): void {
   const { ref, clientId, currency, method, paymentDate, amount, allocations } = request;
   // A payment that waits for its settlement has no entry yet.
   must(method === 'ACH' || paymentDate >= firstOpenDay(books));
-  must(currency === currencyOf(books, clientId));
+  must(clientId === null ? method !== 'CREDIT' && allocations.length === 0 : currency === currencyOf(books, clientId));
   mustBeInUnits(cents(amount), currency);
   // It has no status yet, so that nothing of it counts.
   const row: PaymentRow = {
     clientId,
+    currency,
     method,
     paymentDate,
     amount: cents(amount),
@@ -32,6 +33,31 @@ export function pay(books: ModelBooks, request: Request<'pay'>): void {
     row.status = method === 'ACH' ? 'PENDING' : 'COMPLETED';
     apply(books, row, allocations);
   });
+}
+
+/** The payer of a payment becomes known: what is held of it moves to the client. */
+export function identify(books: ModelBooks, { ref, clientId, changeDate }: Request<'identify'>): void {
+  const row = found(books.rows.payments, ref);
+  if (row.clientId === clientId) return;
+  must(row.clientId === null && currencyOf(books, clientId) === row.currency);
+  must(changeDate === null || changeDate >= row.paymentDate);
+  const entries = heldOf(books, ref);
+  const amount = total(entries.map((entry) => entry.amount));
+  const of = { account: 'CREDIT', owner: ref, currency: row.currency, payment: ref, kind: 'IDENTIFICATION' } as const;
+  if (amount !== 0n) {
+    const undone = entries.findLast(({ kind }) => kind === 'PAYMENT' || kind === 'RETURN');
+    const dated = { given: changeDate, change: -amount, entries: amount < 0n ? [] : entries, undone };
+    const businessDate = dayOfChange(books, dated);
+    enter(books, { ...of, clientId: null, amount: -amount, businessDate });
+    enter(books, { ...of, clientId, amount, businessDate });
+  }
+  row.clientId = clientId;
+}
+
+/** The entries of what a payment holds for its present client, or for nobody yet. */
+function heldOf(books: ModelBooks, ref: string): LedgerRow[] {
+  const { clientId } = found(books.rows.payments, ref);
+  return entriesOf(books, 'CREDIT', ref).filter((entry) => entry.clientId === clientId);
 }
 
 export function allocate(books: ModelBooks, { ref, allocations, changeDate }: Request<'allocate'>): void {
@@ -106,7 +132,7 @@ export function refund(books: ModelBooks, { ref, refundedAmount, changeDate }: R
   if (more === 0n) return;
   must(row.status === 'COMPLETED' || row.status === 'PARTIALLY_REFUNDED');
   must(row.method !== 'CREDIT' && more > 0n && cents(refundedAmount) <= row.amount);
-  mustBeInUnits(cents(refundedAmount), currencyOf(books, row.clientId));
+  mustBeInUnits(cents(refundedAmount), row.currency);
   must(changeDate === null || changeDate >= row.paymentDate);
   change(books, ref, changeDate, () => {
     const unapplied = unappliedOf(row);
@@ -132,11 +158,11 @@ function apply(books: ModelBooks, row: PaymentRow, sent: readonly SentAllocation
     const before = known.get(invoice);
     const more = cents(amount) - (before?.amount ?? 0n);
     must(cents(amount) > 0n);
-    if (more !== 0n) mustBeInUnits(cents(amount), currencyOf(books, row.clientId));
+    if (more !== 0n) mustBeInUnits(cents(amount), row.currency);
     if (more <= 0n) return { invoice, amount: cents(amount), at: before?.at ?? 0 };
     const bill = found(books.rows.invoices, invoice);
-    must(groupOf(bill.clientId) === groupOf(row.clientId));
-    must(currencyOf(books, bill.clientId) === currencyOf(books, row.clientId));
+    must(row.clientId !== null && groupOf(bill.clientId) === groupOf(row.clientId));
+    must(currencyOf(books, bill.clientId) === row.currency);
     // What this payment covers of it was taken off before.
     must(bill.total >= 0n && (bill.status === 'POSTED' || bill.status === 'PARTIALLY_PAID'));
     must(cents(amount) <= dueOf(bill) - bill.pending);
@@ -156,17 +182,17 @@ interface Held {
 /** Changes a payment, and with it what it covers of invoices and the entries of both. */
 function change(books: ModelBooks, ref: string, changeDate: string | null, work: () => void): void {
   const row = found(books.rows.payments, ref);
-  const before = heldOf(row);
+  const before = stateOf(row);
   const touched = new Set(row.allocations.map(({ invoice }) => invoice));
   cover(books, row, -1n);
   work();
   cover(books, row, 1n);
   for (const { invoice } of row.allocations) touched.add(invoice);
-  enterChange(books, ref, changeDate, before, heldOf(row));
+  enterChange(books, ref, changeDate, before, stateOf(row));
   for (const invoice of touched) settle(books, invoice);
 }
 
-function heldOf({ status, refunded, allocations }: PaymentRow): Held {
+function stateOf({ status, refunded, allocations }: PaymentRow): Held {
   const parts = counts(status) ? allocations : [];
   return { counts: counts(status), refunded, parts: new Map(parts.map(({ invoice, amount }) => [invoice, amount])) };
 }
@@ -183,9 +209,9 @@ function cover({ rows }: ModelBooks, { status, method, allocations }: PaymentRow
 
 function enterChange(books: ModelBooks, ref: string, given: string | null, before: Held, after: Held): void {
   if (!before.counts && !after.counts) return;
-  const { clientId, amount, paymentDate, status, refunded } = found(books.rows.payments, ref);
-  const of = { account: 'CREDIT', owner: ref, clientId, payment: ref } as const;
-  const held = () => entriesOf(books, 'CREDIT', ref);
+  const { clientId, currency, amount, paymentDate, status, refunded } = found(books.rows.payments, ref);
+  const of = { account: 'CREDIT', owner: ref, clientId, currency, payment: ref } as const;
+  const held = () => heldOf(books, ref);
   if (!before.counts) enter(books, { ...of, kind: 'PAYMENT', amount, businessDate: paymentDate });
   // Invoices are in the order of their IDs, which is that of their creation.
   const moves = [...books.rows.invoices.keys()].map((invoice) => ({
@@ -216,7 +242,7 @@ function enterChange(books: ModelBooks, ref: string, given: string | null, befor
   function take(kind: string, part: Cents): void {
     // What a bank takes back after a refund is gone twice: no balance limits it.
     const isLost = kind === 'RETURN' && refunded > 0n;
-    const undone = kind === 'REFUND' ? undefined : lastOf(held(), 'PAYMENT');
+    const undone = kind === 'REFUND' ? undefined : (lastOf(held(), 'PAYMENT') ?? lastOf(held(), 'IDENTIFICATION'));
     const sign = isLost ? -1 : 1;
     const dated = { given, change: -part, entries: isLost ? [] : held(), undone, sign } as const;
     enter(books, { ...of, kind, amount: -part, businessDate: dayOfChange(books, dated), reverses: undone ?? null });
@@ -233,7 +259,7 @@ function enterChange(books: ModelBooks, ref: string, given: string | null, befor
     const bill = found(books.rows.invoices, invoice);
     const both = { kind, amount: part, businessDate, invoice, payment: ref };
     const owed = { account: 'RECEIVABLE', owner: invoice, clientId: bill.clientId } as const;
-    enter(books, { ...both, ...owed, reverses: half ?? null });
+    enter(books, { ...both, ...owed, currency, reverses: half ?? null });
     enter(books, { ...both, ...of, invoice, reverses: undone ?? null });
   }
 }

@@ -21,14 +21,14 @@ export function readerOf(books: ModelBooks): BooksReader {
     },
     payment(ref) {
       const row = found(rows().payments, ref);
-      const { clientId, method, amount, refunded, allocations } = row;
+      const { currency, method, amount, refunded, allocations } = row;
       const amounts = {
         amount: money(amount),
         refundedAmount: money(refunded),
         unappliedAmount: money(unappliedOf(row)),
       };
       return {
-        ...{ clientId, method, ...amounts },
+        ...{ currency, method, ...amounts },
         allocations: allocations.map((one) => ({ invoiceId: one.invoice, amount: money(one.amount) })),
       };
     },

@@ -108,7 +108,9 @@ export interface InvoiceRow {
 }
 
 export interface PaymentRow {
-  readonly clientId: string;
+  /** Null while the payer is unknown. */
+  clientId: string | null;
+  readonly currency: WalkCurrency;
   readonly method: string;
   readonly paymentDate: string;
   readonly amount: Cents;
@@ -126,7 +128,7 @@ export interface LedgerRow {
   readonly amount: Cents;
   readonly businessDate: string;
   readonly currency: string;
-  readonly clientId: string;
+  readonly clientId: string | null;
   /** The invoice, payment or row of work whose balance the account is. */
   readonly owner: string;
   readonly invoice: string | null;

@@ -32,6 +32,7 @@ const kinds: Readonly<Record<string, string>> = {
   REFUND: 'Refund',
   RETURN: 'Returned payment',
   PAYMENT_VOID: 'Payment voided',
+  IDENTIFICATION: 'Payment identified',
   NOTE_VOID: 'Credit note voided',
 };
 

@@ -83,7 +83,7 @@ export const draftInvoice = defineEntity('DraftInvoice', {
         }
       },
       periodIsOpen: ({ values: { clientId, proposedInvoiceDate: day } }, plan) =>
-        checkOpenDay(plan, clientId, { field: 'proposedInvoiceDate', day, pointer: '/status', remedy }),
+        checkOpenDay(plan, { clientId }, { field: 'proposedInvoiceDate', day, pointer: '/status', remedy }),
       feeNotExceeded: ({ values }, plan) => checkFees(plan, values),
       invoiceDateReached: ({ values }, plan) =>
         checkNotAfterToday(plan, 'proposedInvoiceDate', values.proposedInvoiceDate),

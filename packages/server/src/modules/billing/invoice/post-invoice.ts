@@ -13,7 +13,7 @@ import { invoice } from './invoice.ts';
 /** An imported invoice counts from now on. What it bills of work is not known, and its document is elsewhere. */
 export function postImport(plan: Plan, { values: bill, previous }: PendingChange<'Invoice'>): void {
   // One that waited to be posted counts from the first open day.
-  if (previous === undefined) checkOpenDay(plan, bill.clientId, { field: 'invoiceDate', day: bill.invoiceDate });
+  if (previous === undefined) checkOpenDay(plan, bill, { field: 'invoiceDate', day: bill.invoiceDate });
   enterDocument(plan, bill);
   billJobs(
     plan,

@@ -15,10 +15,20 @@ type Account = LedgerEntry['account'];
 export type Kind = LedgerEntry['kind'];
 
 /** An entry of a balance. */
-export type Entry = Pick<LedgerEntry, 'id' | 'kind' | 'amount' | 'businessDate' | 'invoiceId' | 'paymentId'>;
+export type Entry = Pick<
+  LedgerEntry,
+  'id' | 'kind' | 'amount' | 'businessDate' | 'clientId' | 'invoiceId' | 'paymentId'
+>;
+
+/** To whose books an entry belongs: those of the client's org, or of the org that received the money of an unknown payer. */
+export interface Holder {
+  readonly clientId: string | null;
+  readonly orgId?: string | null;
+}
 
 /** A new entry. What does not apply to it is omitted. */
-type NewEntry = Pick<LedgerEntry, 'account' | 'kind' | 'amount' | 'currency' | 'businessDate' | 'clientId'> &
+type NewEntry = Holder &
+  Pick<LedgerEntry, 'account' | 'kind' | 'amount' | 'currency' | 'businessDate'> &
   Partial<
     Pick<
       LedgerEntry,
@@ -27,12 +37,12 @@ type NewEntry = Pick<LedgerEntry, 'account' | 'kind' | 'amount' | 'currency' | '
   >;
 
 /**
- * Returns the first day of the open period of a client's books; the empty text, which is before every day, if nothing is closed.
+ * Returns the first day of the open period of the books; the empty text, which is before every day, if nothing is closed.
  * The database refuses entries before it, also if it is closed at the same time.
  */
-export function firstOpenDay(plan: Plan, clientId: string): string {
-  const orgId = plan.get(client, clientId)?.orgId;
-  const closed = orgId === undefined ? null : (plan.get(org, orgId)?.booksClosedThrough ?? null);
+export function firstOpenDay(plan: Plan, { clientId, orgId: receiver }: Holder): string {
+  const orgId = clientId === null ? receiver : plan.get(client, clientId)?.orgId;
+  const closed = orgId == null ? null : (plan.get(org, orgId)?.booksClosedThrough ?? null);
   return closed === null ? '' : Temporal.PlainDate.from(closed).add({ days: 1 }).toString();
 }
 
@@ -49,20 +59,23 @@ interface NamedDay {
 /** @throws Rejection `PERIOD_CLOSED` for a day in a closed period. */
 export function checkOpenDay(
   plan: Plan,
-  clientId: string,
+  holder: Holder,
   { field, day, pointer = `/${field}`, remedy = '' }: NamedDay,
 ): void {
-  const first = firstOpenDay(plan, clientId);
+  const first = firstOpenDay(plan, holder);
   if (day >= first) return;
   const detail = `${field} is ${day}, and the books are closed until then. The first open day is ${first}.${remedy}`;
   throw new Rejection('PERIOD_CLOSED', detail, pointer);
 }
 
 /** Adds an entry to the ledger; none if nothing moves. A day in a closed period is moved on to the first open day. */
-export function enter(plan: Plan, entry: NewEntry): void {
+export function enter(plan: Plan, { orgId, ...entry }: NewEntry): void {
   if (entry.amount.eq(zero)) return;
   const recordedByApiUserId = plan.origin.caller?.apiUserId ?? null;
-  const businessDate = later(entry.businessDate, firstOpenDay(plan, entry.clientId));
+  const businessDate = later(
+    entry.businessDate,
+    firstOpenDay(plan, { clientId: entry.clientId, orgId: orgId ?? null }),
+  );
   plan.insert(ledgerEntry, { ...entry, businessDate, recordedAt: plan.now, recordedByApiUserId });
 }
 
@@ -99,7 +112,7 @@ function entriesBy(account: Account): Lookup<readonly StoredEntry[]> {
     async load(transaction, tenantId, ids) {
       const rows = await transaction.all<StoredEntry & { readonly owner: string }>(sql`
         select ${owner} as owner, id, kind, amount::text as amount, business_date::text as "businessDate",
-          invoice_id as "invoiceId", payment_id as "paymentId"
+          client_id as "clientId", invoice_id as "invoiceId", payment_id as "paymentId"
         from ledger_entry where tenant_id = ${tenantId} and ${owner} = any(${ids}) and account = ${account}
         order by recorded_at, id`);
       return Map.groupBy(rows, (row) => row.owner);
@@ -136,9 +149,7 @@ export function later(one: string, other: string): string {
   return one < other ? other : one;
 }
 
-interface DatedChange {
-  /** The client whose balance changes. */
-  readonly clientId: string;
+interface DatedChange extends Holder {
   /** The day that the caller gave, if any. */
   readonly given: string | null | undefined;
   readonly change: Decimal;
@@ -154,8 +165,8 @@ interface DatedChange {
  *
  * @throws Rejection `PERIOD_CLOSED`; `VALIDATION_ERROR` if the balance does not allow the given day.
  */
-export function dayOfChange(plan: Plan, { clientId, given, change, entries, undone, sign }: DatedChange): string {
-  if (typeof given === 'string') checkOpenDay(plan, clientId, { field: 'changeDate', day: given });
+export function dayOfChange(plan: Plan, { given, change, entries, undone, sign, ...holder }: DatedChange): string {
+  if (typeof given === 'string') checkOpenDay(plan, holder, { field: 'changeDate', day: given });
   const from = given ?? plan.today;
   const start = undone === undefined ? from : later(from, undone.businessDate);
   const day = firstDayFor(start, change, entries, sign);

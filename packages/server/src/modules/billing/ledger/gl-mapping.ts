@@ -3,7 +3,7 @@ import { defineEntity } from '../../../entity/entity.ts';
 
 /** By a field that restricts an account to a part of its purpose, the purposes that have such parts. The database holds it, too. */
 const parts = {
-  kind: ['RECEIVABLE', 'CREDIT', 'WIP', 'WRITE_OFF', 'WIP_CHANGE'],
+  kind: ['RECEIVABLE', 'CREDIT', 'SUSPENSE', 'WIP', 'WRITE_OFF', 'WIP_CHANGE'],
   paymentMethod: ['PAYMENT'],
   serviceLineId: ['REVENUE'],
   taxName: ['TAX'],

@@ -150,6 +150,14 @@ const rules: readonly BookRule[] = [
       having sum(e.amount) <> 0`,
   },
   {
+    rule: 'the CREDIT entries of a payment are those of its client, and those of nobody add up to nothing once it has one',
+    broken: (tenantId) => sql`
+      select p.id::text, concat_ws(' ', p.client_id, e.client_id, sum(e.amount)) as detail
+      from ledger_entry e join payment p on p.tenant_id = e.tenant_id and p.id = e.payment_id
+      where e.tenant_id = ${tenantId} and e.account = 'CREDIT' and e.client_id is distinct from p.client_id
+      group by p.id, p.client_id, e.client_id having sum(e.amount) <> 0`,
+  },
+  {
     rule: 'both halves of an allocation have one amount',
     broken: (tenantId) => sql`
       select payment_id::text as id, concat_ws(' ', invoice_id, business_date, sum(amount)) as detail

@@ -12,11 +12,12 @@ export const journalRules: readonly BookRule[] = [
   {
     rule: 'the journal has the movements of the ledger, by client, account and day',
     broken: (tenantId) => sql`
-      select coalesce(e.client_id, j.client_id)::text as id, concat_ws(' ', account, business_date, e.amount, j.amount) as detail
-      from (select client_id, account, business_date, sum(amount) as amount from ledger_entry
+      select coalesce(e.client_id, j.client_id) as id, concat_ws(' ', account, business_date, e.amount, j.amount) as detail
+      from (select coalesce(client_id::text, 'no client') as client_id, account, business_date, sum(amount) as amount from ledger_entry
         where tenant_id = ${tenantId} group by 1, 2, 3) e
-      full join (select client_id, purpose as account, business_date, sum(case purpose when 'CREDIT' then -amount else amount end) as amount
-        from journal_entry where tenant_id = ${tenantId} and purpose in ('RECEIVABLE', 'CREDIT', 'WIP') group by 1, 2, 3) j
+      full join (select coalesce(client_id::text, 'no client') as client_id, case purpose when 'SUSPENSE' then 'CREDIT' else purpose end as account,
+          business_date, sum(case when purpose in ('CREDIT', 'SUSPENSE') then -amount else amount end) as amount
+        from journal_entry where tenant_id = ${tenantId} and purpose in ('RECEIVABLE', 'CREDIT', 'SUSPENSE', 'WIP') group by 1, 2, 3) j
         using (client_id, account, business_date)
       where coalesce(e.amount, 0) <> coalesce(j.amount, 0)`,
   },

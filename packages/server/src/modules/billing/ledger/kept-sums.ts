@@ -146,14 +146,15 @@ const sumTables = [ledgerEntry, journalEntry].flatMap((entity) =>
 );
 
 /** Query of the sums of entries in a table that differ from the entries. */
-function wrongSums(tenantId: number, entity: AnyEntity, { table, per, by, day, amounts }: SumTable, id: string) {
+function wrongSums(tenantId: number, entity: AnyEntity, { table, per, by, requires, day, amounts }: SumTable, id: string) {
   const names = by.map((field) => sql.ref(columnOf(field)));
   const dayColumn = sql.ref(columnOf(day));
   const entryDay = per === 'MONTH' ? sql`date_trunc('month', ${dayColumn}::timestamp)::date` : dayColumn;
+  const isSummed = requires === undefined ? sql`true` : sql`${sql.ref(columnOf(requires))} is not null`;
   const sumsOf = (from: string, first: RawBuilder<unknown>, entries: RawBuilder<unknown>, isKept: boolean) => sql`
     select ${sql.join(names)}, ${first} as day, ${sql.join(amounts.map((amount) => sql`sum(${sql.ref(columnOf(amount))}) as ${sql.ref(columnOf(amount))}`))},
       ${entries} as entries, ${sql.lit(isKept)} as is_kept
-    from ${sql.table(from)} where tenant_id = ${tenantId} group by ${sql.join([...names, first])}`;
+    from ${sql.table(from)} where tenant_id = ${tenantId} and ${isSummed} group by ${sql.join([...names, first])}`;
   const shown = (isKept: boolean) => {
     const of = (column: string) =>
       sql`coalesce(sum(${sql.ref(column)}) filter (where is_kept = ${sql.lit(isKept)}), 0)`;

@@ -31,6 +31,7 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
       table: 'ledger_month',
       per: 'MONTH',
       by: ['account', 'clientId', 'currency'],
+      requires: 'clientId',
       day: 'businessDate',
       amounts: ['amount'],
     },

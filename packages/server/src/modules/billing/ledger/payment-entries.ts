@@ -1,11 +1,21 @@
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
-import { type Decimal, zero } from '../../../platform/decimal.ts';
+import { type Decimal, sum, zero } from '../../../platform/decimal.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { counts } from '../rules/balances.ts';
 import { firstDayFor } from '../rules/entry-day.ts';
-import { dayOfChange, enter, entriesOf, firstOpenDay, type Kind, lastOf, later } from './enter.ts';
+import {
+  dayOfChange,
+  type Entry,
+  enter,
+  entriesOf,
+  firstOpenDay,
+  type Holder,
+  type Kind,
+  lastOf,
+  later,
+} from './enter.ts';
 
 type PaymentRow = Row<'Payment'>;
 
@@ -19,16 +29,37 @@ export function enterReceipt(plan: Plan, { id, values }: PaymentChange): void {
   enter(plan, { ...creditOf(id, values), kind: 'PAYMENT', amount: values.amount, businessDate: values.paymentDate });
 }
 
+/** Moves what is held of a payment to its client, which was unknown. */
+export function enterIdentified(plan: Plan, { id, values, previous, input }: PaymentChange): void {
+  if (previous === undefined || previous.clientId === values.clientId) return;
+  const entries = entriesOf(plan, 'CREDIT', id);
+  const amount = sum(entries.map((entry) => entry.amount));
+  const change = zero.minus(amount);
+  const undone = entries.findLast(({ kind }) => kind === 'PAYMENT' || kind === 'RETURN');
+  // After a refund and a return, less than nothing is held.
+  const isLost = amount.lt(zero);
+  const dated = { ...booksOf(previous), given: input.changeDate, change, entries: isLost ? [] : entries, undone };
+  const businessDate = dayOfChange(plan, dated);
+  const moved = { kind: 'IDENTIFICATION', businessDate, reason: input.changeReason ?? null } as const;
+  enter(plan, { ...creditOf(id, previous), ...moved, amount: change });
+  enter(plan, { ...creditOf(id, values), ...moved, amount });
+}
+
+/** The entries of what a payment holds for its present client, or for nobody yet. */
+function heldEntries(plan: Plan, id: string, { clientId }: PaymentRow): readonly Entry[] {
+  return entriesOf(plan, 'CREDIT', id).filter((entry) => entry.clientId === clientId);
+}
+
 /** Enters the allocations that are taken back, or of which a part is. */
 export function enterUnapplied(plan: Plan, payment: PaymentChange, moves: readonly Move[]): void {
   const { id, values, input } = payment;
   for (const { invoiceId, more } of moves) {
     if (!more.lt(zero)) continue;
-    const entries = entriesOf(plan, 'CREDIT', id);
+    const entries = heldEntries(plan, id, values);
     const undone = lastOf(entries, 'ALLOCATION', { invoiceId });
     const half = lastOf(entriesOf(plan, 'RECEIVABLE', invoiceId), 'ALLOCATION', { paymentId: id });
     const change = zero.minus(more);
-    const dated = { clientId: values.clientId, given: input.changeDate, change, entries, undone };
+    const dated = { ...booksOf(values), given: input.changeDate, change, entries, undone };
     const businessDate = dayOfChange(plan, dated);
     const of = { CREDIT: undone?.id, RECEIVABLE: half?.id };
     enterBoth(plan, payment, { kind: 'DEALLOCATION', invoiceId, change, businessDate, of });
@@ -41,10 +72,10 @@ export function enterApplied(plan: Plan, payment: PaymentChange, moves: readonly
   for (const { invoiceId, more } of moves) {
     if (!more.gt(zero)) continue;
     const change = zero.minus(more);
-    const { invoiceDate, clientId: billed } = billOf(plan, invoiceId);
-    const [receivable, held] = [entriesOf(plan, 'RECEIVABLE', invoiceId), entriesOf(plan, 'CREDIT', id)];
-    const opened = [values.clientId, billed].map((clientId) => firstOpenDay(plan, clientId));
-    let day = [values.paymentDate, invoiceDate, ...opened].reduce(later);
+    const bill = billOf(plan, invoiceId);
+    const [receivable, held] = [entriesOf(plan, 'RECEIVABLE', invoiceId), heldEntries(plan, id, values)];
+    const opened = [values, bill].map((holder) => firstOpenDay(plan, holder));
+    let day = [values.paymentDate, bill.invoiceDate, ...opened].reduce(later);
     for (;;) {
       const next = firstDayFor(firstDayFor(day, change, receivable), change, held);
       if (next === day) break;
@@ -56,18 +87,18 @@ export function enterApplied(plan: Plan, payment: PaymentChange, moves: readonly
 
 export function enterRefund(plan: Plan, change: PaymentChange): void {
   const refunded = change.values.refundedAmount.minus(change.previous?.refundedAmount ?? zero);
-  take(plan, change, 'REFUND', refunded, { undoes: undefined });
+  take(plan, change, 'REFUND', refunded, { undoesReceipt: false });
 }
 
 /** After a refund, a bank takes back more than there is. */
 export function enterReturn(plan: Plan, change: PaymentChange): void {
   const { amount, refundedAmount } = change.values;
-  take(plan, change, 'RETURN', amount, { undoes: 'PAYMENT', isLost: refundedAmount.gt(zero) });
+  take(plan, change, 'RETURN', amount, { undoesReceipt: true, isLost: refundedAmount.gt(zero) });
 }
 
 export function enterVoid(plan: Plan, change: PaymentChange): void {
   const { amount, refundedAmount } = change.values;
-  take(plan, change, 'PAYMENT_VOID', amount.minus(refundedAmount), { undoes: 'PAYMENT' });
+  take(plan, change, 'PAYMENT_VOID', amount.minus(refundedAmount), { undoesReceipt: true });
 }
 
 /** Takes money from what is held. */
@@ -76,12 +107,12 @@ function take(
   { id, values, input }: PaymentChange,
   kind: Kind,
   part: Decimal,
-  { undoes, isLost = false }: { readonly undoes: Kind | undefined; readonly isLost?: boolean },
+  { undoesReceipt, isLost = false }: { readonly undoesReceipt: boolean; readonly isLost?: boolean },
 ): void {
-  const entries = entriesOf(plan, 'CREDIT', id);
+  const entries = heldEntries(plan, id, values);
   const change = zero.minus(part);
-  const undone = undoes === undefined ? undefined : lastOf(entries, undoes);
-  const dated = { clientId: values.clientId, given: input.changeDate, change, entries: isLost ? [] : entries, undone };
+  const undone = undoesReceipt ? (lastOf(entries, 'PAYMENT') ?? lastOf(entries, 'IDENTIFICATION')) : undefined;
+  const dated = { ...booksOf(values), given: input.changeDate, change, entries: isLost ? [] : entries, undone };
   const businessDate = dayOfChange(plan, { ...dated, ...(isLost && { sign: -1 }) });
   const [reversesId, reason] = [undone?.id ?? null, input.changeReason ?? null];
   enter(plan, { ...creditOf(id, values), kind, amount: change, businessDate, reversesId, reason });
@@ -102,17 +133,21 @@ function enterBoth(
   { id, values, input }: PaymentChange,
   { change, of: undone, ...moved }: BothHalves,
 ): void {
-  const { clientId, currency } = values;
+  const { currency } = values;
   const bill = billOf(plan, moved.invoiceId);
   const shared = { ...moved, amount: change, paymentId: id, reason: input.changeReason ?? null, currency };
   const ofInvoice = { account: 'RECEIVABLE', clientId: bill.clientId, dueDate: bill.dueDate } as const;
   enter(plan, { ...shared, ...ofInvoice, reversesId: undone.RECEIVABLE ?? null });
-  enter(plan, { ...shared, account: 'CREDIT', clientId, reversesId: undone.CREDIT ?? null });
+  enter(plan, { ...creditOf(id, values), ...shared, reversesId: undone.CREDIT ?? null });
+}
+
+function booksOf({ clientId, orgId }: PaymentRow): Holder {
+  return { clientId, orgId };
 }
 
 /** What entries of the account CREDIT of a payment have in common. */
-function creditOf(paymentId: string, { clientId, currency }: PaymentRow) {
-  return { account: 'CREDIT', clientId, currency, paymentId } as const;
+function creditOf(paymentId: string, row: PaymentRow) {
+  return { ...booksOf(row), account: 'CREDIT', currency: row.currency, paymentId } as const;
 }
 
 function billOf(plan: Plan, id: string): Row<'Invoice'> {
@@ -137,7 +172,7 @@ export function movesOf(plan: Plan, { id, values, previous }: PaymentChange): Mo
     more.set(invoiceId, (more.get(invoiceId) ?? zero).plus(amount));
   const ids = [...more.keys()].sort();
   plan.together(
-    () => firstOpenDay(plan, values.clientId),
+    () => firstOpenDay(plan, values),
     () => entriesOf(plan, 'CREDIT', id),
     ...ids.map((invoiceId) => () => entriesOf(plan, 'RECEIVABLE', invoiceId)),
   );

@@ -67,7 +67,7 @@ export function enterBilling(plan: Plan, row: WipRow, bill: Row<'Invoice'>, reli
   const { billed, writeUp, writeOff } = relief;
   const entries = entriesOf(plan, 'WIP', row.id);
   const change = writeUp.minus(writeOff).minus(billed);
-  const from = [bill.invoiceDate, firstDayOf(entries), firstOpenDay(plan, row.clientId)].reduce(later);
+  const from = [bill.invoiceDate, firstDayOf(entries), firstOpenDay(plan, row)].reduce(later);
   const day = firstDayFor(from, change, entries, signOf(row));
   const of = { invoiceId: bill.id };
   enterMove(plan, row, 'WRITE_UP', writeUp, day, of);

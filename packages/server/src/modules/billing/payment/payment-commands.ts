@@ -20,8 +20,8 @@ import { counts, cover, dueOf } from '../rules/balances.ts';
 
 /** Money is received, or a bank has settled what was pending or had failed. */
 export const completePayment = command('paymentCompleted', (plan, change: PaymentChange) => {
-  const { clientId, paymentDate } = change.values;
-  if (change.previous === undefined) checkOpenDay(plan, clientId, { field: 'paymentDate', day: paymentDate });
+  const { values, previous } = change;
+  if (previous === undefined) checkOpenDay(plan, values, { field: 'paymentDate', day: values.paymentDate });
   applyPayment(plan, change);
 });
 

@@ -12,8 +12,10 @@ import { checkClientCurrency, client, reopenClient } from '../../clients/index.t
 import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../../reference/index.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
+import { enterIdentified } from '../ledger/payment-entries.ts';
 import { counts, dueOf, held, isCreditNote, isOpen, unapplied } from '../rules/balances.ts';
 import { type Allocation, sumOf, takeNewest } from './allocations.ts';
+import { clientOf, completePayer, identify } from './payer.ts';
 import { payment } from './payment.ts';
 import {
   applyPayment,
@@ -52,7 +54,9 @@ const withoutBank: readonly string[] = ['CASH', 'CREDIT'];
 addRules(payment, {
   complete(change, plan) {
     const invoices = lockInvoices(change, plan);
-    lockBalances(plan, [change.values.clientId, ...invoices.map(({ clientId }) => clientId)]);
+    const { clientId } = change.values;
+    const clientIds = invoices.map((row) => row.clientId);
+    lockBalances(plan, clientId === null ? clientIds : [clientId, ...clientIds]);
     if (change.previous === undefined) completeNew(change, plan);
     else if (change.by === 'caller') completeChange(change, plan);
   },
@@ -102,9 +106,10 @@ addRules(payment, {
 function completeNew(change: PaymentChange, plan: Plan): void {
   const { values, input } = change;
   recordBookChange(change, plan, values.paymentDate);
-  values.currency ??= plan.get(client, values.clientId)?.currency ?? plan.tenant.currency;
+  values.currency ??= clientOf(values, plan)?.currency ?? plan.tenant.currency;
   if (change.by === 'caller') {
     checkNotAfterToday(plan, 'paymentDate', values.paymentDate);
+    completePayer(change, plan);
     checkCurrency(change, plan);
     const maker = createdByService[values.source];
     if (maker !== undefined)
@@ -132,7 +137,7 @@ function checkCurrency(change: PaymentChange, plan: Plan): void {
   const { clientId, currency, allocations } = change.values;
   const paid = allocations.map(({ invoiceId }) => plan.get(invoice, invoiceId));
   if (!paid.some((row) => row?.clientId === clientId && row.currency === currency))
-    checkClientCurrency(plan.get(client, clientId), currency);
+    checkClientCurrency(clientOf(change.values, plan), currency);
   checkMinorUnits(change, currency, ['amount']);
 }
 
@@ -155,9 +160,14 @@ function lockInvoices({ values, previous }: PaymentChange, plan: Plan): readonly
 function completeChange(change: PaymentChange, plan: Plan): void {
   const { entity, values, previous, input } = change;
   if (previous === undefined) return;
+  // A feed that repeats what it knew of an unknown payer changes nothing.
+  values.clientId ??= previous.clientId;
   values.allocations = withKnownParts(values.allocations, previous.allocations);
   if (!isChanged(entity, previous, values)) return;
-  const fixed = changedFields(entity, previous, values).find((name) => name in input && !writableLater.has(name));
+  if (values.clientId !== previous.clientId) identify(change, plan);
+  const fixed = changedFields(entity, previous, values).find(
+    (name) => name in input && !writableLater.has(name) && (name !== 'clientId' || previous.clientId !== null),
+  );
   if (fixed !== undefined) throw new Rejection('INVALID_STATE', `${fixed} of a payment cannot change.`, `/${fixed}`);
   if (!values.refundedAmount.eq(previous.refundedAmount)) refund(change, plan);
   else if (values.status !== previous.status) Object.assign(values, outcomeOf(previous, values.status, plan));
@@ -298,6 +308,12 @@ function checkAllocation(plan: Plan, paid: PaymentRow, target: Row<'Invoice'>, a
       'invoiceId',
       `The invoice is in ${target.currency}, the payment in ${paid.currency}.`,
     );
+  if (paid.clientId === null)
+    throw new Rejection(
+      'INVALID_STATE',
+      'The payer is unknown. Set clientId first.',
+      `/allocations/${index}/invoiceId`,
+    );
   if (target.clientId !== paid.clientId) {
     const [payer, billed] = [plan.get(client, paid.clientId), plan.get(client, target.clientId)];
     if (payer?.clientGroupId === null || payer?.clientGroupId !== billed?.clientGroupId)
@@ -328,7 +344,9 @@ function invalidAllocation(index: number, field: string, detail: string): Reject
 
 function afterWrite(change: PaymentChange, plan: Plan): void {
   const { values, previous } = change;
-  if (!heldOf(values).eq(zero) && !heldOf(values).eq(heldOf(previous))) reopenClient(plan, values.clientId);
+  const isMoved = values.clientId !== previous?.clientId || !heldOf(values).eq(heldOf(previous));
+  if (values.clientId !== null && isMoved && !heldOf(values).eq(zero)) reopenClient(plan, values.clientId);
+  enterIdentified(plan, change);
   // The other changes of a state have commands of their own.
   if (change.by === 'service' || previous?.status !== values.status) return;
   (values.refundedAmount.eq(previous.refundedAmount) ? applyPayment : refundPayment)(plan, change);
