@@ -217,8 +217,30 @@ test('bank rejects a billion entities, a wrong balance, two accounts and half a 
   await file('gbp.xml', camt(statement('GB01', entry('100.00', 'Tern Ltd', 'INV-2026-005'))).replaceAll('USD', 'GBP'));
   const other = await run('bank', 'gbp.xml', '--apply', '--min-score', '1');
   expect(other.output).toContain('account GB01, GBP');
-  expect(other.output).toContain('no open invoice has this number or amount');
-  expect(await payments()).toEqual(before);
+  expect(other.output).toContain('no open invoice has this number or amount: unknown payer');
+  // It is money all the same, but of no invoice.
+  expect((await payments()).filter((one) => !before.includes(one))).toEqual(['2026-03-10 100.00 ']);
+});
+
+test('bank records what matches no invoice once, as a payment of an unknown payer, also after its client is set', async () => {
+  await file('unknown.xml', camt(statement('DE09', entry('17.35', 'Nobody we know', 'hello'))));
+  const words = ['bank', 'unknown.xml', '--apply', '--min-score', '90'];
+  expect((await run('bank', 'unknown.xml')).output).toMatch(/of them of unknown payers +1\n/);
+  expect(await unidentified()).not.toContain('17.35 Nobody we know');
+  const both = await Promise.all([run(...words), run(...words)]);
+  expect(both.map(({ code, errors }) => [code, errors])).toEqual([
+    [0, ''],
+    [0, ''],
+  ]);
+  expect((await unidentified()).filter((one) => one === '17.35 Nobody we know')).toHaveLength(1);
+  const { data } = await orThrow(
+    api.searchPayments({ body: { where: { clientId: { _is_null: true }, amount: { _eq: '17.35' } } } }),
+  );
+  const attributes = { clientId: { systemRef: 'c' } };
+  const records = [{ type: 'Payment' as const, systemRef: data[0]?.systemRef ?? '', attributes }];
+  expect(await orThrow(api.updateRecords({ body: { records } }))).toMatchObject({ summary: { updated: 1 } });
+  expect((await run(...words)).output).toMatch(/recorded already +1\n/);
+  expect(await unidentified()).not.toContain('17.35 Nobody we know');
 });
 
 test('export writes a journal that balances, and the statements of clients with a balance once', async () => {
@@ -279,6 +301,16 @@ test('export writes the documents of invoices once, and says what the others lac
     /^\ufeffInvoice,Client,Date,Missing,Reason\r\n(.+\r\n)*INV-2026-001,Harbor & Pine LLC,2026-\d\d-\d\d,\/org\/electronicAddress,/,
   );
 });
+
+/** Payments without a client. */
+async function unidentified(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { amount, payerName } of api.searchPayments.rows({
+    body: { where: { clientId: { _is_null: true } } },
+  }))
+    found.push(`${amount} ${payerName}`);
+  return found;
+}
 
 /** All payments with the numbers of their invoices, by day. */
 async function payments(): Promise<string[]> {

@@ -1,4 +1,4 @@
-/** Matches the money that came in to open invoices, and records it as payments, once for each movement. */
+/** Matches the money that came in to open invoices, and records it as payments, once for each movement; what matches none has no client yet. */
 import Big from 'big.js';
 import type { Client, Schema } from '../../../client/src/index.ts';
 import { BridgeError } from '../errors.ts';
@@ -23,14 +23,23 @@ export interface BankResult {
   /** Movements that take money out, which are no payments of clients. */
   readonly outgoing: number;
   readonly recorded: number;
+  /** How many of these are of unknown payers. */
+  readonly unknown: number;
 }
 
 export async function recordPayments(
   api: Client,
   { account, currency, lines }: Statement,
-  options: { minScore: number; apply: boolean; currency: string | undefined; signal: AbortSignal; failedPath: string },
+  options: {
+    minScore: number;
+    apply: boolean;
+    currency: string | undefined;
+    org: string | undefined;
+    signal: AbortSignal;
+    failedPath: string;
+  },
 ): Promise<BankResult> {
-  const { minScore, apply, signal, failedPath } = options;
+  const { minScore, apply, org, signal, failedPath } = options;
   const own = currency ?? options.currency;
   if (own === undefined)
     throw new BridgeError('The file does not say its currency. Add it with --currency, such as --currency USD.');
@@ -54,19 +63,18 @@ export async function recordPayments(
   });
 
   const writer = new Writer(api, apply, signal);
-  const sure = receipts.filter(
-    (one) => !one.isRecorded && one.proposal.score >= minScore && one.proposal.invoices.length > 0,
-  );
-  const written = await writer.write(sure.map((one) => ({ record: paymentOf(one, own) })));
+  const isSure = (one: Receipt) => !one.isRecorded && (one.proposal.score >= minScore || isUnknown(one));
+  const sure = receipts.filter(isSure);
+  const written = await writer.write(sure.map((one) => ({ record: paymentOf(one, own, org) })));
   for (const [index, { reason }] of written.entries()) {
     const receipt = sure[index];
     if (receipt !== undefined) receipt.failure = reason;
   }
   const failed = new CsvWriter(failedPath);
   const header = ['Key', 'Date', 'Amount', 'Currency', 'Account', 'Payer', 'Text', 'Check number', 'Reason'];
-  for (const { line, isRecorded, proposal, failure } of receipts) {
-    const isDone = isRecorded || (proposal.score >= minScore && proposal.invoices.length > 0 && failure === undefined);
-    if (isDone) continue;
+  for (const receipt of receipts) {
+    const { line, isRecorded, proposal, failure } = receipt;
+    if (isRecorded || (isSure(receipt) && failure === undefined)) continue;
     const why =
       failure ??
       (proposal.score === 0
@@ -86,8 +94,14 @@ export async function recordPayments(
     await failed.write(header, cells);
   }
   await failed.close();
-  const recorded = sure.filter(({ failure }) => failure === undefined).length;
-  return { currency: own, receipts, outgoing: lines.length - incoming.length, recorded };
+  const recorded = sure.filter(({ failure }) => failure === undefined);
+  const outgoing = lines.length - incoming.length;
+  return { currency: own, receipts, outgoing, recorded: recorded.length, unknown: recorded.filter(isUnknown).length };
+}
+
+/** Whether a movement matches no open invoice: a payment of an unknown payer. */
+export function isUnknown({ isRecorded, proposal }: Receipt): boolean {
+  return !isRecorded && proposal.invoices.length === 0;
 }
 
 export function proposedText({ invoices }: Proposal): string {
@@ -143,9 +157,11 @@ async function recordedAmong(api: Client, systemRefs: readonly string[], signal:
   return found;
 }
 
-function paymentOf({ line, systemRef, proposal }: Receipt, currency: string): Schema<'PaymentUpsert'> {
+function paymentOf(receipt: Receipt, currency: string, org: string | undefined): Schema<'PaymentUpsert'> {
+  const { line, systemRef, proposal } = receipt;
   const attributes = given({
-    clientId: proposal.invoices[0]?.invoice.clientId ?? '',
+    clientId: proposal.invoices[0]?.invoice.clientId ?? null,
+    orgId: org === undefined || !isUnknown(receipt) ? undefined : { systemRef: org },
     paymentDate: line.date,
     amount: line.amount.toFixed(2),
     currency,

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { bankFields, bankForm } from '../bank/csv.ts';
 import { readStatement } from '../bank/read.ts';
-import { type BankResult, proposedText, type Receipt, recordPayments } from '../bank/run.ts';
+import { type BankResult, isUnknown, proposedText, type Receipt, recordPayments } from '../bank/run.ts';
 import { connect } from '../connect.ts';
 import { BridgeError } from '../errors.ts';
 import { readMapping } from '../import/form.ts';
@@ -12,6 +12,7 @@ interface Options extends FileOptions {
   readonly mapping?: string;
   readonly account?: string;
   readonly currency?: string;
+  readonly org?: string;
   readonly minScore?: string;
   readonly ignoreBalance?: boolean;
 }
@@ -21,13 +22,14 @@ export function addBank(program: Command, signal: AbortSignal): void {
     .command('bank')
     .summary('record payments from a bank statement')
     .description(
-      'Matches the money that came in to open invoices, and proposes payments with a score from 0 to 100. With --apply it records those of at least --min-score.\nReads OFX, CAMT.053, MT940, BAI2 and CSV files.',
+      'Matches the money that came in to open invoices, and proposes payments with a score from 0 to 100. With --apply it records those of at least --min-score, and what matches no invoice as payments of unknown payers.\nReads OFX, CAMT.053, MT940, BAI2 and CSV files.',
     )
     .argument('<file>', 'bank statement');
   addFileOptions(command)
     .option('--min-score <score>', 'least score of a proposal that is recorded, such as 90')
     .option('--account <number>', 'account, if the file has several, or does not name it')
     .option('--currency <code>', 'currency of the account, if the file does not say it')
+    .option('--org <systemRef>', 'org that the account belongs to, if the firm has several')
     .option('--ignore-balance', 'read a file whose balances do not add up')
     .option('--mapping <file>', 'description of the columns of a CSV file: records “bank”')
     .action((path: string, options: Options) => run(path, options, signal));
@@ -40,11 +42,12 @@ async function run(path: string, options: Options, signal: AbortSignal): Promise
   const notation = { dates: options.dates, decimal: options.decimal };
   const statement = await readStatement({ path, form, notation, account, ignoreBalance, encoding });
   const failedPath = failedPathOf(path, options);
-  const { currency } = options;
+  const { currency, org } = options;
   const result = await recordPayments(connect(process.env), statement, {
     minScore,
     apply,
     currency,
+    org,
     signal,
     failedPath,
   });
@@ -72,7 +75,7 @@ function summary(
   failedPath: string,
   apply: boolean,
   minScore: number,
-  { currency, receipts, outgoing, recorded }: BankResult,
+  { currency, receipts, outgoing, recorded, unknown }: BankResult,
 ): string[] {
   const before = receipts.filter(({ isRecorded }) => isRecorded).length;
   const left = receipts.length - before - recorded;
@@ -83,6 +86,7 @@ function summary(
     '',
     ...figures([
       [apply ? 'payments recorded' : `payments to record, score ${minScore} or more`, recorded],
+      ['of them of unknown payers', unknown],
       ['recorded already', before],
       ['not matched surely', left],
       ['outgoing, not read', outgoing],
@@ -97,12 +101,12 @@ function summary(
   return lines;
 }
 
-function lineOf({ line, proposal, failure }: Receipt): string {
+function lineOf(receipt: Receipt): string {
+  const { line, proposal, failure } = receipt;
   const what = (line.payer ?? line.text).slice(0, 28).padEnd(28);
   const amount = line.amount.toFixed(2).padStart(12);
-  const found =
-    proposal.invoices.length === 0
-      ? proposal.reason
-      : `${String(proposal.score).padStart(3)}  ${proposedText(proposal)} (${proposal.reason})`;
+  const found = isUnknown(receipt)
+    ? `     ${proposal.reason}: unknown payer`
+    : `${String(proposal.score).padStart(3)}  ${proposedText(proposal)} (${proposal.reason})`;
   return `  ${line.date} ${amount}  ${what}  ${failure === undefined ? found : `FAILED: ${failure}`}`;
 }
