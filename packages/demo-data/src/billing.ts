@@ -213,6 +213,14 @@ function planPayments(
   plan.create(payment, { ...byCard, allocations: [{ invoiceId: partlyPaid, amount: '300.00' }] });
   const ach = { ...shared, method: 'ACH', last4: '6789', paymentDate: daysAgo(1), amount: '200.00' } as const;
   plan.create(payment, { ...ach, allocations: [{ invoiceId: overdue, amount: '200.00' }] });
+  const unknown = {
+    clientId: null,
+    method: 'WIRE',
+    paymentDate: daysAgo(2),
+    amount: '75.00',
+    currency: 'USD',
+  } as const;
+  plan.create(payment, { ...unknown, source: 'MANUAL', note: 'TRANSFER 8841 NO REFERENCE' });
   const retainer = { ...shared, method: 'WIRE', paymentDate: daysAgo(15), amount: '400.00', note: 'Retainer' } as const;
   return plan.create(payment, retainer).row.id;
 }

@@ -70,6 +70,7 @@ function planLists(plan: Plan): void {
     ['RECEIVABLE', '1200', 'Accounts receivable'],
     ['WIP', '1300', 'Unbilled work'],
     ['CREDIT', '2100', 'Client deposits'],
+    ['SUSPENSE', '2190', 'Unidentified payments'],
     ['TAX', '2200', 'Sales tax'],
     ['REVENUE', '4000', 'Fees'],
     ['WIP_CHANGE', '4900', 'Change in unbilled work'],

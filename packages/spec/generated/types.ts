@@ -5435,8 +5435,8 @@ export interface webhooks {
         put?: never;
         /**
          * A payment was updated
-         * @description Sent when a payment is completed, fails, is returned, refunded, voided or allocated differently. The `filterExpression` of
-         *     the subscription selects the payments.
+         * @description Sent when the client of a payment becomes known, and when a payment is completed, fails, is returned, refunded, voided or allocated differently.
+         *     The `filterExpression` of the subscription selects the payments.
          */
         post: operations["paymentUpdated"];
         delete?: never;
@@ -17985,7 +17985,7 @@ export interface components {
          *     | `CREDIT` | `PAYMENT`, `CREDIT_NOTE` | + | `paymentDate` | a payment is completed; a credit note is posted, on its `invoiceDate` |
          *     | | `ALLOCATION`, `DEALLOCATION` | −, + | that of the entry of the account `RECEIVABLE` | the other half of the same allocation |
          *     | | `REFUND`, `RETURN`, `PAYMENT_VOID`, `NOTE_VOID` | − | the day of the change | the firm refunds money; a bank returns the payment; a payment or a credit note is voided |
-         *     | | `IDENTIFICATION` | −, + | the day of the change | the client of a payment is set: what is held of it moves from no client to that one, by two entries |
+         *     | | `IDENTIFICATION` | −, + | the day of the change | the client of a payment is set: its money moves from no client to that one, by two entries |
          *     | `WIP` | `WORK`, `WORK_REVERSED` | +, − | `workDate`; the day of the change | work is approved or recorded; the approval is withdrawn |
          *     | | `WRITE_UP`, `WRITE_DOWN`, `BILLED` | +, −, − | `invoiceDate` | an invoice bills the work, for more or less than its value |
          *     | | `UNBILLED` | + | the day of the change | that invoice is voided; its write-ups and write-downs come back with the other sign |

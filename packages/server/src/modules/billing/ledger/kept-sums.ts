@@ -146,7 +146,12 @@ const sumTables = [ledgerEntry, journalEntry].flatMap((entity) =>
 );
 
 /** Query of the sums of entries in a table that differ from the entries. */
-function wrongSums(tenantId: number, entity: AnyEntity, { table, per, by, requires, day, amounts }: SumTable, id: string) {
+function wrongSums(
+  tenantId: number,
+  entity: AnyEntity,
+  { table, per, by, requires, day, amounts }: SumTable,
+  id: string,
+) {
   const names = by.map((field) => sql.ref(columnOf(field)));
   const dayColumn = sql.ref(columnOf(day));
   const entryDay = per === 'MONTH' ? sql`date_trunc('month', ${dayColumn}::timestamp)::date` : dayColumn;

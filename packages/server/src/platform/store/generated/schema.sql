@@ -1367,12 +1367,12 @@ create table gl_mapping (
   account_code text collate "C" not null,
   account_name text collate "C",
   subject text collate "C" generated always as (COALESCE(kind, payment_method, service_line_id::text, tax_name, ''::text)) stored not null,
-  constraint gl_mapping_kind_enum CHECK (kind = ANY (ARRAY['INVOICE'::text, 'ALLOCATION'::text, 'DEALLOCATION'::text, 'WRITE_OFF'::text, 'RECOVERY'::text, 'VOID'::text, 'PAYMENT'::text, 'CREDIT_NOTE'::text, 'REFUND'::text, 'RETURN'::text, 'PAYMENT_VOID'::text, 'NOTE_VOID'::text, 'WORK'::text, 'WORK_REVERSED'::text, 'WRITE_UP'::text, 'WRITE_DOWN'::text, 'BILLED'::text, 'UNBILLED'::text])),
+  constraint gl_mapping_kind_enum CHECK (kind = ANY (ARRAY['INVOICE'::text, 'ALLOCATION'::text, 'DEALLOCATION'::text, 'WRITE_OFF'::text, 'RECOVERY'::text, 'VOID'::text, 'PAYMENT'::text, 'CREDIT_NOTE'::text, 'REFUND'::text, 'RETURN'::text, 'PAYMENT_VOID'::text, 'NOTE_VOID'::text, 'IDENTIFICATION'::text, 'WORK'::text, 'WORK_REVERSED'::text, 'WRITE_UP'::text, 'WRITE_DOWN'::text, 'BILLED'::text, 'UNBILLED'::text])),
   constraint gl_mapping_org_id_reference FOREIGN KEY (tenant_id, org_id) REFERENCES org(tenant_id, id),
   constraint gl_mapping_payment_method_enum CHECK (payment_method = ANY (ARRAY['ACH'::text, 'CARD'::text, 'CHECK'::text, 'WIRE'::text, 'CASH'::text, 'CREDIT'::text, 'OTHER'::text])),
   constraint gl_mapping_pkey PRIMARY KEY (tenant_id, id),
-  constraint gl_mapping_purpose_agrees CHECK ((kind IS NULL OR (purpose = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'WIP'::text, 'WRITE_OFF'::text, 'WIP_CHANGE'::text]))) AND (payment_method IS NULL OR purpose = 'PAYMENT'::text) AND (service_line_id IS NULL OR purpose = 'REVENUE'::text) AND (tax_name IS NULL OR purpose = 'TAX'::text)),
-  constraint gl_mapping_purpose_enum CHECK (purpose = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'WIP'::text, 'REVENUE'::text, 'TAX'::text, 'PAYMENT'::text, 'WRITE_OFF'::text, 'WIP_CHANGE'::text])),
+  constraint gl_mapping_purpose_agrees CHECK ((kind IS NULL OR (purpose = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'SUSPENSE'::text, 'WIP'::text, 'WRITE_OFF'::text, 'WIP_CHANGE'::text]))) AND (payment_method IS NULL OR purpose = 'PAYMENT'::text) AND (service_line_id IS NULL OR purpose = 'REVENUE'::text) AND (tax_name IS NULL OR purpose = 'TAX'::text)),
+  constraint gl_mapping_purpose_enum CHECK (purpose = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'SUSPENSE'::text, 'WIP'::text, 'REVENUE'::text, 'TAX'::text, 'PAYMENT'::text, 'WRITE_OFF'::text, 'WIP_CHANGE'::text])),
   constraint gl_mapping_service_line_id_reference FOREIGN KEY (tenant_id, service_line_id) REFERENCES service_line(tenant_id, id),
   constraint gl_mapping_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
@@ -1905,7 +1905,7 @@ create table ledger_entry (
   currency text collate "C" not null,
   business_date date not null,
   recorded_at timestamp(3) with time zone not null,
-  client_id uuid not null,
+  client_id uuid,
   job_id uuid,
   invoice_id uuid,
   payment_id uuid,
@@ -1920,18 +1920,19 @@ create table ledger_entry (
   constraint ledger_entry_amount_agrees CHECK (amount <> 0::numeric AND
 CASE
     WHEN account = 'WIP'::text THEN true
+    WHEN kind = 'IDENTIFICATION'::text THEN true
     WHEN kind = ANY (ARRAY['INVOICE'::text, 'PAYMENT'::text, 'CREDIT_NOTE'::text, 'DEALLOCATION'::text, 'RECOVERY'::text]) THEN amount > 0::numeric
     ELSE amount < 0::numeric
 END),
   constraint ledger_entry_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
   constraint ledger_entry_kind_agrees CHECK (
 CASE account
-    WHEN 'RECEIVABLE'::text THEN invoice_id IS NOT NULL AND due_date IS NOT NULL AND (kind = ANY (ARRAY['INVOICE'::text, 'ALLOCATION'::text, 'DEALLOCATION'::text, 'WRITE_OFF'::text, 'RECOVERY'::text, 'VOID'::text])) AND (kind = ANY (ARRAY['ALLOCATION'::text, 'DEALLOCATION'::text])) = (payment_id IS NOT NULL)
-    WHEN 'CREDIT'::text THEN payment_id IS NOT NULL AND (kind = ANY (ARRAY['PAYMENT'::text, 'CREDIT_NOTE'::text, 'ALLOCATION'::text, 'DEALLOCATION'::text, 'REFUND'::text, 'RETURN'::text, 'PAYMENT_VOID'::text, 'NOTE_VOID'::text])) AND ((kind <> ALL (ARRAY['ALLOCATION'::text, 'DEALLOCATION'::text])) OR invoice_id IS NOT NULL)
-    WHEN 'WIP'::text THEN wip_entry_id IS NOT NULL AND job_id IS NOT NULL AND (kind = ANY (ARRAY['WORK'::text, 'WORK_REVERSED'::text, 'WRITE_UP'::text, 'WRITE_DOWN'::text, 'BILLED'::text, 'UNBILLED'::text, 'WRITE_OFF'::text, 'RECOVERY'::text]))
+    WHEN 'RECEIVABLE'::text THEN client_id IS NOT NULL AND invoice_id IS NOT NULL AND due_date IS NOT NULL AND (kind = ANY (ARRAY['INVOICE'::text, 'ALLOCATION'::text, 'DEALLOCATION'::text, 'WRITE_OFF'::text, 'RECOVERY'::text, 'VOID'::text])) AND (kind = ANY (ARRAY['ALLOCATION'::text, 'DEALLOCATION'::text])) = (payment_id IS NOT NULL)
+    WHEN 'CREDIT'::text THEN payment_id IS NOT NULL AND (kind = ANY (ARRAY['PAYMENT'::text, 'CREDIT_NOTE'::text, 'ALLOCATION'::text, 'DEALLOCATION'::text, 'REFUND'::text, 'RETURN'::text, 'PAYMENT_VOID'::text, 'NOTE_VOID'::text, 'IDENTIFICATION'::text])) AND ((kind <> ALL (ARRAY['ALLOCATION'::text, 'DEALLOCATION'::text])) OR invoice_id IS NOT NULL) AND (client_id IS NOT NULL OR (kind = ANY (ARRAY['PAYMENT'::text, 'REFUND'::text, 'RETURN'::text, 'PAYMENT_VOID'::text, 'IDENTIFICATION'::text])))
+    WHEN 'WIP'::text THEN client_id IS NOT NULL AND wip_entry_id IS NOT NULL AND job_id IS NOT NULL AND (kind = ANY (ARRAY['WORK'::text, 'WORK_REVERSED'::text, 'WRITE_UP'::text, 'WRITE_DOWN'::text, 'BILLED'::text, 'UNBILLED'::text, 'WRITE_OFF'::text, 'RECOVERY'::text]))
     ELSE false
 END),
-  constraint ledger_entry_kind_enum CHECK (kind = ANY (ARRAY['INVOICE'::text, 'ALLOCATION'::text, 'DEALLOCATION'::text, 'WRITE_OFF'::text, 'RECOVERY'::text, 'VOID'::text, 'PAYMENT'::text, 'CREDIT_NOTE'::text, 'REFUND'::text, 'RETURN'::text, 'PAYMENT_VOID'::text, 'NOTE_VOID'::text, 'WORK'::text, 'WORK_REVERSED'::text, 'WRITE_UP'::text, 'WRITE_DOWN'::text, 'BILLED'::text, 'UNBILLED'::text])),
+  constraint ledger_entry_kind_enum CHECK (kind = ANY (ARRAY['INVOICE'::text, 'ALLOCATION'::text, 'DEALLOCATION'::text, 'WRITE_OFF'::text, 'RECOVERY'::text, 'VOID'::text, 'PAYMENT'::text, 'CREDIT_NOTE'::text, 'REFUND'::text, 'RETURN'::text, 'PAYMENT_VOID'::text, 'NOTE_VOID'::text, 'IDENTIFICATION'::text, 'WORK'::text, 'WORK_REVERSED'::text, 'WRITE_UP'::text, 'WRITE_DOWN'::text, 'BILLED'::text, 'UNBILLED'::text])),
   constraint ledger_entry_pkey PRIMARY KEY (tenant_id, id),
   constraint ledger_entry_work_date_agrees CHECK ((account = 'WIP'::text) = (work_date IS NOT NULL))
 );
@@ -1942,6 +1943,7 @@ CREATE INDEX ledger_entry_invoice_id_index ON ledger_entry USING btree (tenant_i
 CREATE INDEX ledger_entry_job_id_index ON ledger_entry USING btree (tenant_id, job_id) WHERE job_id IS NOT NULL;
 CREATE INDEX ledger_entry_payment_id_index ON ledger_entry USING btree (tenant_id, payment_id, account) INCLUDE (amount) WHERE payment_id IS NOT NULL;
 CREATE INDEX ledger_entry_recorded_at_index ON ledger_entry USING btree (tenant_id, recorded_at, id);
+CREATE INDEX ledger_entry_unidentified_index ON ledger_entry USING btree (tenant_id, business_date, id) WHERE client_id IS NULL;
 CREATE INDEX ledger_entry_wip_entry_id_index ON ledger_entry USING btree (tenant_id, wip_entry_id) INCLUDE (amount) WHERE wip_entry_id IS NOT NULL;
 alter table ledger_entry enable row level security, force row level security;
 create policy tenant_isolation on ledger_entry for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
@@ -2201,7 +2203,7 @@ create table payment (
   version integer default 1 not null,
   payment_number text collate "C" not null,
   pms_ref text collate "C",
-  client_id uuid not null,
+  client_id uuid,
   payer_contact_id uuid,
   payer_name text collate "C",
   payer_email text collate "C",
@@ -2234,7 +2236,9 @@ CASE method
     ELSE amount + surcharge_amount - fee_amount
 END) stored not null,
   credit_note_id uuid,
+  org_id uuid,
   constraint payment_amount_range CHECK (amount > 0::numeric),
+  constraint payment_client_id_agrees CHECK (client_id IS NOT NULL OR org_id IS NOT NULL AND method <> 'CREDIT'::text AND quick_payment_link_id IS NULL),
   constraint payment_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
   constraint payment_credit_note_id_agrees CHECK ((source = 'CREDIT_NOTE'::text) = (credit_note_id IS NOT NULL) AND (source <> 'CREDIT_NOTE'::text OR method = 'CREDIT'::text AND (status = ANY (ARRAY['COMPLETED'::text, 'VOIDED'::text])) AND refunded_amount = 0::numeric)),
   constraint payment_credit_note_id_reference FOREIGN KEY (tenant_id, credit_note_id) REFERENCES invoice(tenant_id, id),
@@ -2243,6 +2247,7 @@ END) stored not null,
   constraint payment_last4_pattern CHECK (last4 ~ '^[0-9]{4}$'::text),
   constraint payment_method_enum CHECK (method = ANY (ARRAY['ACH'::text, 'CARD'::text, 'CHECK'::text, 'WIRE'::text, 'CASH'::text, 'CREDIT'::text, 'OTHER'::text])),
   constraint payment_net_amount_bound CHECK (net_amount < '10000000000000'::numeric),
+  constraint payment_org_id_reference FOREIGN KEY (tenant_id, org_id) REFERENCES org(tenant_id, id),
   constraint payment_payer_contact_id_reference FOREIGN KEY (tenant_id, payer_contact_id) REFERENCES contact(tenant_id, id),
   constraint payment_payment_number_unique UNIQUE (tenant_id, payment_number),
   constraint payment_pkey PRIMARY KEY (tenant_id, id),
@@ -2276,6 +2281,7 @@ CREATE INDEX payment_batches_index ON payment USING gin (tenant_id, check_number
 CREATE INDEX payment_client_id_index ON payment USING btree (tenant_id, client_id, id);
 CREATE INDEX payment_created_at_index ON payment USING btree (tenant_id, created_at, id);
 CREATE INDEX payment_metadata_index ON payment USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
+CREATE INDEX payment_org_id_index ON payment USING btree (tenant_id, org_id, id) WHERE org_id IS NOT NULL;
 CREATE INDEX payment_payment_date_index ON payment USING btree (tenant_id, payment_date, id);
 CREATE INDEX payment_quick_payment_link_id_index ON payment USING btree (tenant_id, quick_payment_link_id) WHERE quick_payment_link_id IS NOT NULL;
 CREATE INDEX payment_refs_index ON payment USING gin (tenant_id, payment_number gin_trgm_ops, lower(payment_number COLLATE fa_case) COLLATE "C" gin_trgm_ops, pms_ref gin_trgm_ops, lower(pms_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops, processor_ref gin_trgm_ops, lower(processor_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops);
@@ -2287,6 +2293,7 @@ alter table payment enable row level security, force row level security;
 create policy tenant_isolation on payment for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on payment to financial_automation_service;
 CREATE CONSTRAINT TRIGGER payment_agrees AFTER INSERT OR UPDATE ON payment DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_payment();
+CREATE CONSTRAINT TRIGGER payment_identified AFTER UPDATE ON payment DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.client_id IS NULL AND new.client_id IS NOT NULL AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_identified_payment();
 CREATE CONSTRAINT TRIGGER payment_ledger_inserted AFTER INSERT ON payment DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_ledger_of_payment();
 CREATE CONSTRAINT TRIGGER payment_ledger_updated AFTER UPDATE ON payment DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (held(old.status, old.unapplied_amount) IS DISTINCT FROM held(new.status, new.unapplied_amount) AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_ledger_of_payment();
 CREATE TRIGGER payment_sum_inserted AFTER INSERT ON payment REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION sum_payments();
@@ -3390,7 +3397,10 @@ create view journal_entry with (security_invoker=true) as
            FROM invoice
           WHERE invoice.total = 0::numeric AND invoice.posted_at IS NOT NULL) e
      CROSS JOIN LATERAL ( SELECT 0 AS number,
-            e.account AS purpose,
+                CASE
+                    WHEN e.account = 'CREDIT'::text AND e.client_id IS NULL THEN 'SUSPENSE'::text COLLATE "C"
+                    ELSE e.account
+                END AS purpose,
                 CASE e.account
                     WHEN 'CREDIT'::text THEN - e.amount
                     ELSE e.amount
@@ -3403,7 +3413,21 @@ create view journal_entry with (security_invoker=true) as
             NULL::text COLLATE "C" AS tax_category,
             NULL::uuid AS tax_region_id,
             NULL::numeric AS tax_rate_percent
-          WHERE e.amount <> 0::numeric AND NOT (e.account = 'RECEIVABLE'::text AND (e.kind = ANY (ARRAY['ALLOCATION'::text, 'DEALLOCATION'::text])))
+          WHERE e.amount <> 0::numeric AND NOT (e.account = 'RECEIVABLE'::text AND (e.kind = ANY (ARRAY['ALLOCATION'::text, 'DEALLOCATION'::text]))) AND NOT (e.kind = 'IDENTIFICATION'::text AND e.client_id IS NOT NULL)
+        UNION ALL
+         SELECT 1,
+            'CREDIT'::text,
+            e.amount,
+            p.client_id,
+            NULL::uuid,
+            NULL::uuid,
+            NULL::text,
+            NULL::text,
+            NULL::text,
+            NULL::uuid,
+            NULL::numeric
+           FROM payment p
+          WHERE p.tenant_id = e.tenant_id AND p.id = e.payment_id AND e.kind = 'IDENTIFICATION'::text AND e.client_id IS NULL
         UNION ALL
          SELECT 1,
             'RECEIVABLE'::text,
@@ -3471,10 +3495,12 @@ create view journal_entry with (security_invoker=true) as
           WHERE t.tenant_id = e.tenant_id AND t.invoice_id = e.invoice_id AND part.amount <> 0::numeric AND (e.kind = ANY (ARRAY['INVOICE'::text, 'CREDIT_NOTE'::text, 'VOID'::text, 'NOTE_VOID'::text]))) r
      LEFT JOIN client c ON c.tenant_id = e.tenant_id AND c.id = r.client_id
      LEFT JOIN invoice d ON d.tenant_id = e.tenant_id AND d.id = e.invoice_id
+     LEFT JOIN payment paid ON paid.tenant_id = e.tenant_id AND paid.id = e.payment_id AND e.client_id IS NULL
      LEFT JOIN job j ON j.tenant_id = e.tenant_id AND j.id = r.job_id
      LEFT JOIN service_line s ON s.tenant_id = j.tenant_id AND s.id = j.service_line_id
      CROSS JOIN LATERAL ( SELECT
                 CASE
+                    WHEN e.client_id IS NULL THEN paid.org_id
                     WHEN r.purpose = ANY (ARRAY['RECEIVABLE'::text, 'REVENUE'::text, 'TAX'::text, 'WRITE_OFF'::text]) THEN COALESCE(d.org_id, c.org_id)
                     ELSE c.org_id
                 END AS org_id) o
@@ -3806,6 +3832,18 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.check_identified_payment() RETURNS trigger LANGUAGE plpgsql AS $function$
+begin
+  if exists (select from ledger_entry e
+    where e.tenant_id = new.tenant_id and e.payment_id = new.id and e.account = 'CREDIT' and e.client_id is null
+    having sum(e.amount) <> 0) then
+    raise exception 'payment % has a client, but its money has none', new.id
+      using errcode = 'check_violation', constraint = 'ledger_entry_payment_identified', table = 'ledger_entry';
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.check_invoice() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   bill invoice;
@@ -3895,8 +3933,9 @@ begin
   perform pg_advisory_xact_lock_shared(72304, (select e.tenant_id from new_rows e limit 1));
   select e.id, e.business_date, o.books_closed_through into closed
     from new_rows e
-    join client k on k.tenant_id = e.tenant_id and k.id = e.client_id
-    join org o on o.tenant_id = k.tenant_id and o.id = k.org_id
+    left join client k on k.tenant_id = e.tenant_id and k.id = e.client_id
+    left join payment p on p.tenant_id = e.tenant_id and p.id = e.payment_id and e.client_id is null
+    join org o on o.tenant_id = e.tenant_id and o.id = coalesce(k.org_id, p.org_id)
     where e.business_date <= o.books_closed_through
     limit 1;
   if found then
@@ -3919,6 +3958,10 @@ begin
     or not (allocated = 0 or counts(paid.status) or paid.status = 'PENDING') then
     raise exception 'payment % does not add up', paid.id
       using errcode = 'check_violation', constraint = 'payment_amount_agrees', table = 'payment';
+  end if;
+  if paid.client_id is null and allocated > 0 then
+    raise exception 'payment % of an unknown payer is allocated', paid.id
+      using errcode = 'check_violation', constraint = 'payment_allocations_client', table = 'payment';
   end if;
   -- Invoices whose amounts do not agree with their allocations.
   if exists (
@@ -4378,7 +4421,7 @@ CREATE OR REPLACE FUNCTION public.sum_ledger() RETURNS trigger LANGUAGE plpgsql 
 begin
   insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries)
   select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
-  from new_rows group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  from new_rows where client_id is not null group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict (tenant_id, account, client_id, currency, business_date)
     do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries;
   return null;

@@ -1,5 +1,5 @@
 -- Payments whose payer is not known yet: their money has no client until theirs is set.
--- locks: access exclusive on gl_mapping, access exclusive on ledger_entry, access exclusive on payment, share row exclusive on org
+-- locks: access exclusive on gl_mapping, access exclusive on ledger_entry, access exclusive on payment, share row exclusive on org, share row exclusive on payment
 
 alter table payment add column org_id uuid, alter column client_id drop not null;
 alter table payment add constraint payment_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id) not valid;
