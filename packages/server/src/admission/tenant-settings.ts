@@ -34,7 +34,13 @@ const tenantProperties = {
     default: false,
     description: 'whether a job changes to IN_REVIEW when all its tasks are completed: on or off',
   },
-  wipEvents: { type: 'boolean', default: false, description: 'whether WipEntry events are sent: on or off' },
+  wipEvents: {
+    type: 'boolean',
+    default: false,
+    // Not because of the write, which costs the same with them.
+    description:
+      'whether WipEntry events are sent: on or off. Off, because each change of time then has a second event, to store and to deliver',
+  },
   deliveryPorts: {
     type: 'array',
     items: { type: 'integer', minimum: 1, maximum: 65_535 },
