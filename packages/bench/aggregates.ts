@@ -1,4 +1,4 @@
-/** Measures aggregates over many time entries, and pages of them by number, beside hand-written SQL; see README.md beside this file. */
+/** Measures aggregates over many time entries and entries of the ledger, and pages of them; see README.md beside this file. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,11 +10,12 @@ import {
   type StoreOptions,
 } from '@financial-automation/server/bench';
 import { runOn } from '@financial-automation/server/machine';
+import { ledgerEntry } from '@financial-automation/server/modules/billing';
 import { timeEntry } from '@financial-automation/server/modules/time';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import { inTurns, median, ratiosOf } from './figures.ts';
-import { fillTimeEntries } from './made-up-rows.ts';
+import { fillLedger, fillTimeEntries } from './made-up-rows.ts';
 import { addTenant, createDatabase, openService } from './service.ts';
 
 const { values } = readOptions({
@@ -22,16 +23,16 @@ const { values } = readOptions({
     rows: { type: 'string', default: '1200000' },
     rounds: { type: 'string', default: '15' },
     engine: { type: 'string', default: 'PostgreSQL,PGlite' },
+    day: { type: 'string', default: '2025-11-30' },
   },
 });
-const [rows, rounds] = [Number(values.rows), Number(values.rounds)];
+const [rows, rounds, warmUps] = [Number(values.rows), Number(values.rounds), 2];
 const maxTimesBare = 1.5;
-const maxPageMs = millisecondsOf('read') / 10;
+const budgetMs = millisecondsOf('read');
 
-/** Aggregates of a dashboard, each beside hand-written SQL. */
-const aggregates: readonly { readonly name: string; readonly request: AggregateRequest; readonly bare: string }[] = [
-  {
-    name: 'hours by person and month',
+/** Aggregates of a dashboard over time entries, each beside hand-written SQL. */
+const dashboard: Readonly<Record<string, { readonly request: AggregateRequest; readonly bare: string }>> = {
+  'hours by person and month': {
     request: {
       groupBy: [{ column: 'staffId' }, { column: 'workDate', by: 'MONTH' }],
       measures: { hours: { function: 'SUM', column: 'hours' } },
@@ -39,8 +40,7 @@ const aggregates: readonly { readonly name: string; readonly request: AggregateR
     bare: `select staff_id, date_trunc('month', work_date::timestamp)::date as month, sum(hours) from time_entry
       where tenant_id = $tenant group by 1, 2 order by 1, 2 limit 101`,
   },
-  {
-    name: 'value and average by status',
+  'value and average by status': {
     request: {
       groupBy: [{ column: 'status' }, { column: 'isBillable' }],
       measures: {
@@ -52,8 +52,7 @@ const aggregates: readonly { readonly name: string; readonly request: AggregateR
     bare: `select status, is_billable, count(*), sum(amount), round(avg(amount), 4) from time_entry
       where tenant_id = $tenant group by 1, 2 order by 1, 2 limit 101`,
   },
-  {
-    name: 'one year by week and size',
+  'one year by week and size': {
     request: {
       where: { workDate: { _gte: '2025-01-01', _lt: '2026-01-01' } },
       groupBy: [
@@ -67,7 +66,42 @@ const aggregates: readonly { readonly name: string; readonly request: AggregateR
       from time_entry where tenant_id = $tenant and work_date >= '2025-01-01' and work_date < '2026-01-01'
       group by 1, 2 order by 3 desc, 1, 2 limit 101`,
   },
-];
+};
+
+const monthLater = Temporal.PlainDate.from(values.day).add({ days: 30 }).toString();
+const asOf = { businessDate: { _lte: values.day } };
+const measures = { open: { function: 'SUM', column: 'amount' }, entries: { function: 'COUNT' } } as const;
+const byAge = { column: 'dueDate', daysBefore: values.day, boundaries: [1, 31, 61, 91] };
+const receivables = { account: { _eq: 'RECEIVABLE' }, ...asOf };
+const byClient: AggregateRequest = {
+  groupBy: [{ column: 'clientId' }, byAge],
+  measures,
+  orderBy: [{ measure: 'open', direction: 'desc' }],
+};
+
+/** Figures of the ledger as of a past day. */
+const figuresOfLedger: Readonly<Record<string, AggregateRequest>> = {
+  'receivables by currency and days past due': {
+    where: receivables,
+    groupBy: [{ column: 'currency' }, byAge],
+    measures,
+  },
+  'receivables by client and days past due': { where: receivables, ...byClient },
+  'receivables by client, as they were known a month later': {
+    where: { ...receivables, recordedAt: { _lte: `${monthLater}T12:00:00.000Z` } },
+    ...byClient,
+  },
+  'unbilled work by client': {
+    where: { account: { _eq: 'WIP' }, ...asOf },
+    ...byClient,
+    groupBy: [{ column: 'clientId' }],
+  },
+  'movements by account and month': {
+    groupBy: [{ column: 'account' }, { column: 'businessDate', by: 'MONTH' }],
+    measures,
+  },
+  'balances of all accounts': { where: asOf, groupBy: [{ column: 'account' }, { column: 'currency' }], measures },
+};
 
 await using database = await createDatabase('aggregates');
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
@@ -82,16 +116,23 @@ async function measure(engine: string, options: StoreOptions): Promise<void> {
   const service = await openService(options);
   const { store, vault } = service;
   const { id: tenantId } = await addTenant(service, 'bench');
+  const scope = { tenantId, holds: () => true, vault };
+  const paged = { ...scope, name: 'page', location: 'body' } as const;
+  const figures: Record<string, object> = {};
+  /** Measures one read within a limit. */
+  const add = async (name: string, maxMs: number, read: Parameters<typeof store.read<unknown>>[1]) => {
+    const [times = []] = await inTurns(rounds, warmUps, () => store.read(tenantId, read));
+    if (median(times) > maxMs) process.exitCode = 1;
+    figures[name] = { 'service, ms': median(times).toFixed(1) };
+  };
   await fillTimeEntries(store, tenantId, rows);
   // As autovacuum does. PGlite has none.
   if (options.databaseUrl !== undefined) await runOn(options.databaseUrl, 'vacuum analyze time_entry');
-  const scope = { tenantId, holds: () => true, vault };
-  const figures: Record<string, object> = {};
-  for (const { name, request, bare } of aggregates) {
+  for (const [name, { request, bare }] of Object.entries(dashboard)) {
     const text = sql.raw(bare.replaceAll('$tenant', String(tenantId)));
     const [own = [], raw = []] = await inTurns(
       rounds,
-      2,
+      warmUps,
       () => store.read(tenantId, aggregateReader({ ...scope, name }, timeEntry, request)),
       () => store.system((session) => session.all(text)),
     );
@@ -105,15 +146,21 @@ async function measure(engine: string, options: StoreOptions): Promise<void> {
   }
   for (const share of [0, 0.5, 1]) {
     const page = Math.max(0, Math.floor((rows * share) / 100) - 1);
-    const { run } = anyPageReader({ ...scope, name: 'page', paging: 'number', location: 'body' }, timeEntry, {
-      page,
-      pageSize: 100,
-    });
-    const [times = []] = await inTurns(rounds, 2, () => store.read(tenantId, run));
-    if (median(times) > maxPageMs) process.exitCode = 1;
-    figures[`page ${page} of 100 entries`] = { 'service, ms': median(times).toFixed(1) };
+    const request = { page, pageSize: 100 };
+    const { run } = anyPageReader({ ...paged, paging: 'number' }, timeEntry, request);
+    await add(`page ${page} of 100 entries`, budgetMs / 10, run);
   }
-  console.log(`\n${engine}: ${rows} time entries`);
+  if (options.databaseUrl !== undefined) {
+    await fillLedger(store, tenantId, 2 * rows);
+    await runOn(options.databaseUrl, 'vacuum analyze ledger_entry, ledger_month');
+    for (const [name, request] of Object.entries(figuresOfLedger))
+      await add(name, budgetMs, aggregateReader({ ...scope, name }, ledgerEntry, request));
+    const { run } = anyPageReader({ ...paged, paging: 'offset' }, ledgerEntry, { includeTotal: true });
+    await add('a page of entries of the ledger and the number of all', budgetMs, run);
+  }
+  console.log(
+    `\n${engine}: ${rows} time entries; the figures of twice as many entries of the ledger are as of ${values.day}`,
+  );
   console.table(figures);
   await store.close();
 }

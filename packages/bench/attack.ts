@@ -68,15 +68,9 @@ try {
   await server?.stop();
 }
 
-/** An API user of the quiet tenant, who calls through nginx or the process itself. */
-interface QuietCaller {
-  readonly probe: Probe;
-  readonly key: string;
-}
-
 async function measure(
   mixture: Mixture,
-  probes: readonly QuietCaller[],
+  probes: readonly { readonly probe: Probe; readonly key: string }[],
   { address, pid }: BenchServer,
   through: string,
 ): Promise<object> {

@@ -1,4 +1,9 @@
 /** Measures every list, search and by-ID read of a large firm beside SQL that reads the bare rows; see README.md beside this file. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDemoTenants } from '@financial-automation/demo-data/profiles/make-demo-tenants';
+import { isProfile } from '@financial-automation/demo-data/profiles/profile';
 import {
   type AnyEntity,
   allEntities,
@@ -12,11 +17,11 @@ import {
   propertiesOf,
   schemaOf,
 } from '@financial-automation/server/bench';
-import type { Session } from '@financial-automation/server/service';
+import { onDatabase, readConfig, type Session, tenantNamed, unlimited } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import { inTurns, quantile } from './figures.ts';
-import { openDemoFirm } from './firm.ts';
+import { createDatabase, openService, settings } from './service.ts';
 
 const { values } = readOptions({
   options: {
@@ -35,9 +40,14 @@ interface Read {
 }
 type Row = Readonly<Record<string, unknown>>;
 
-await using firm = await openDemoFirm(values.database, values.profile);
-const { store, scope } = firm;
-const { tenantId } = scope;
+const tenant = `demo_${values.profile}`;
+await using own = values.database === undefined ? await createDatabase('reads') : undefined;
+if (own !== undefined) await fill(own.url);
+const databaseUrl = values.database ?? own?.url ?? '';
+const service = await openService({ databaseUrl, limits: { firstConnect: 60_000 } });
+const { store, vault } = service;
+const { id: tenantId } = await tenantNamed({ service }, tenant);
+const scope = { tenantId, vault, holds: () => true };
 const figures: Record<string, object> = {};
 for (const read of await allReads()) {
   const [service = [], bare = []] = await inTurns(
@@ -54,6 +64,18 @@ for (const read of await allReads()) {
   };
 }
 console.table(figures);
+await store.close();
+
+/** Fills a database with the firm of the profile, which takes minutes. */
+async function fill(url: string): Promise<void> {
+  const { profile } = values;
+  if (!isProfile(profile)) throw new Error(`The profile ${profile} does not exist.`);
+  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
+  const config = readConfig({ ...settings, DATABASE_URL: url, MIGRATE_AT_START: 'on', DATA_DIR: folder });
+  const options = { profile, name: tenant, log: console.log };
+  await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }), unlimited);
+  await rm(folder, { recursive: true, force: true });
+}
 
 /** As its handler does it. */
 function run(session: Session, { name, entity, request, id }: Read): Promise<unknown> {

@@ -23,7 +23,6 @@ export type { AnyEntity } from '../../entity/entity.ts';
 export { allEntities } from '../../entity/registry.ts';
 export { createService } from '../../entity/service.ts';
 export { DeliveryAddresses } from '../../platform/addresses.ts';
-export type { Vault } from '../../platform/auth/vault.ts';
 export { openStore, type Session, type StoreOptions } from '../../platform/store/store.ts';
 export { eventsRecorded } from '../../platform/store/trace.ts';
 export { aggregateReader } from '../../query/aggregate.ts';
