@@ -17,7 +17,8 @@ keepExitCode();
  */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await ensureBundle();
-  const server = await findServer();
+  // A file's database is dropped before it needs a vacuum.
+  const server = await findServer(['autovacuum=off']);
   const empty = `test_empty_${process.pid}`;
   const migrated = `test_migrated_${process.pid}`;
   await runOn(
@@ -56,13 +57,13 @@ function keepExitCode(): void {
 }
 
 /** The server of `TEST_DATABASE_URL`, or one that is started temporarily. */
-export async function findServer(): Promise<Server> {
+export async function findServer(settings: readonly string[] = []): Promise<Server> {
   const url = process.env.TEST_DATABASE_URL;
   if (url !== undefined) return { url, socketUrl: url, stop: async () => {} };
-  return startServer();
+  return startServer(settings);
 }
 
-async function startServer(): Promise<Server> {
+async function startServer(settings: readonly string[]): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-postgres-'));
   // PostgreSQL does not run as root; the other user that runs it keeps its data and its socket here.
   await chmod(folder, 0o777);
@@ -78,15 +79,10 @@ async function startServer(): Promise<Server> {
     // Another text order than in PGlite, to detect a column without `collate "C"`.
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US'],
     postgresFlags: [
-      '-c',
       `unix_socket_directories=${folder}`,
-      '-c',
-      'fsync=off',
-      '-c',
-      'full_page_writes=off',
-      '-c',
-      'synchronous_commit=off',
-    ],
+      ...['fsync', 'full_page_writes', 'synchronous_commit'].map((name) => `${name}=off`),
+      ...settings,
+    ].flatMap((setting) => ['-c', setting]),
     onLog: (line) => output.push(String(line)),
     onError: (line) => output.push(String(line)),
   });
