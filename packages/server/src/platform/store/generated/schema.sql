@@ -1560,7 +1560,6 @@ CREATE INDEX invoice_created_at_index ON invoice USING btree (tenant_id, created
 CREATE INDEX invoice_credited_invoice_id_index ON invoice USING btree (tenant_id, credited_invoice_id) WHERE credited_invoice_id IS NOT NULL;
 CREATE INDEX invoice_document_type_index ON invoice USING btree (tenant_id, document_type, id);
 CREATE INDEX invoice_due_date_index ON invoice USING btree (tenant_id, due_date, id);
-CREATE INDEX invoice_empty_index ON invoice USING btree (tenant_id) WHERE total = 0::numeric AND posted_at IS NOT NULL;
 CREATE INDEX invoice_falling_due_index ON invoice USING btree (tenant_id, due_date) WHERE overdue_at IS NULL AND (status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text])) AND document_type = 'INVOICE'::text;
 CREATE INDEX invoice_invoice_date_index ON invoice USING btree (tenant_id, invoice_date, id);
 CREATE UNIQUE INDEX invoice_invoice_number_org_unique ON invoice USING btree (tenant_id, invoice_number, org_id);
