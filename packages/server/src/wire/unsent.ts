@@ -76,6 +76,8 @@ export class Unsent {
    */
   async sent(response: ServerResponse, caller: string): Promise<void> {
     if (response.writableFinished) return;
+    // Node reports only later that the system has taken over all of it.
+    if (response.writableEnded && response.writableLength === 0 && !response.destroyed) return;
     const { socket } = response;
     if (socket === null) return finished(response);
     this.watch(response);

@@ -53,12 +53,15 @@ const unsentBytes = async (registry: Registry) =>
   Number(/^response_bytes_unsent (\d+)$/m.exec(await registry.metrics())?.[1]);
 
 test('a response that the system takes over at once does not wait', async () => {
+  let watchers: number | undefined;
   const { open, outcomes, registry } = await serve({}, async (response, unsent, caller) => {
     response.end('short');
-    await unsent.sent(response, caller);
+    const sent = unsent.sent(response, caller);
+    watchers = response.listenerCount('drain');
+    await sent;
   });
   await open('/a');
-  expect(outcomes).toEqual(['/a sent']);
+  expect({ outcomes, watchers }).toEqual({ outcomes: ['/a sent'], watchers: 0 });
   expect(await unsentBytes(registry)).toBe(0);
 });
 
