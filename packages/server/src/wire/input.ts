@@ -18,10 +18,18 @@ const encodings = ['identity', 'gzip', 'deflate', 'br'];
 /** Headers that change what a request does, where an operation or content takes them. Others must not ignore one in silence. */
 const decisiveHeaders = new Set([...allOperations.flatMap(({ headers }) => Object.keys(headers)), ...conditionHeaders]);
 
+/** Those that an operation does not take, also in lower case: every request is checked for them. */
+const ignoredHeaders = new Map(
+  allOperations.map((operation) => [
+    operation.id,
+    [...decisiveHeaders].filter((name) => !takes(operation, name)).map((name) => [name, name.toLowerCase()] as const),
+  ]),
+);
+
 /** @throws Rejection `VALIDATION_ERROR` if the request has such a header that the operation does not take. */
 export function checkHeaders(operation: Operation, exchange: Pick<Exchange, 'header'>): void {
-  for (const name of decisiveHeaders) {
-    if (takes(operation, name) || exchange.header(name.toLowerCase()) === undefined) continue;
+  for (const [name, lower] of ignoredHeaders.get(operation.id) ?? []) {
+    if (exchange.header(lower) === undefined) continue;
     throw invalid(
       `/${name}`,
       'NOT_SUPPORTED',
