@@ -17,6 +17,7 @@ export const verbs: Record<string, readonly string[]> = {
     'create',
     'upsert',
     'onboard',
+    'merge',
     'assign',
     'remove',
     'reactivate',

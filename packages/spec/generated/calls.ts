@@ -14,6 +14,8 @@ export const calls = {
   getClient: ["GET","/gql/v1/client/{id}",true,null],
   /** Onboard a client */
   onboardClient: ["POST","/api/v1/clients/v1/onboard","key",null],
+  /** Merge a client into another one */
+  mergeClients: ["POST","/api/v1/clients/merge","key",null],
   /** List client types (GET) */
   getClientTypes: ["GET","/gql/v1/client_types",true,"offset"],
   /** List client types (POST) */

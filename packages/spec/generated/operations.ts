@@ -261,6 +261,47 @@ export const operations = {
       503
     ]
   },
+  "mergeClients": {
+    "method": "POST",
+    "path": "/api/v1/clients/merge",
+    "tag": "clients",
+    "summary": "Merge a client into another one",
+    "roles": [
+      "API_ADMIN"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": "key",
+    "rateLimit": {
+      "policy": "write",
+      "limit": 600,
+      "window": 60
+    },
+    "bodyLimit": 1048576,
+    "lines": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional",
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      404,
+      406,
+      409,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
   "getClientTypes": {
     "method": "GET",
     "path": "/gql/v1/client_types",

@@ -224,6 +224,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/clients/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Merge a client into another one
+         * @description Moves everything of the client `from` to the client `into`, all or nothing, and deactivates `from`: two rows were one client. It cannot be undone, so
+         *     rehearse it first with `Dry-Run`.
+         *
+         *     - Jobs, engagements, drafts, invoices, payments, payment links, work in progress, mails, files, child clients and references in custom records move,
+         *       each with an event. Time and expenses follow their jobs.
+         *     - Contacts of `from` are linked to `into` instead; a role that only one contact can have stays with the contact of `into`. Contact details of a
+         *       kind that `into` does not have yet are created there.
+         *     - Entries of the ledger and revisions of drafts move, too, and keep their days, also in closed periods: the figures of `into` for a closed day are then those of both, and
+         *       totals over clients stay the same. The fields of `into`, and documents that were written, do not change.
+         *     - `from` gets `mergedIntoId`. Its `systemRef`, `clientRef` and `sysRefs` lead to `into` from then on: in records, codes, references and imports, an
+         *       upsert with one of these keys updates `into`. `getClient` still returns `from`.
+         *
+         *     It returns 409 (`INVALID_STATE`) with a pointer if one of the two is inactive or was merged before, if their orgs differ, if their currencies differ and `from`
+         *     has documents, if `into` is a descendant of `from`, while a payment of `from` is in progress, or if more than 20,000 rows would move. A client that does
+         *     not exist returns 404.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `API_ADMIN` (see the schema `Role`)
+         *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
+         *     - **Idempotency**: safe to repeat with the same `Idempotency-Key`
+         *     - **Maximum body size**: 1,024 KiB
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        post: operations["mergeClients"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/client_types": {
         parameters: {
             query?: never;
@@ -7254,6 +7296,14 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
+             * @description Client that this one was merged into (`mergeClients`), or null. A merged client is inactive and stays so; its `systemRef`, `clientRef` and
+             *     `sysRefs` lead to that client.
+             * @example null
+             */
+            mergedIntoId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
              * @description Contact info with the client's own address, or null.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
@@ -7330,6 +7380,7 @@ export interface components {
                 partner?: components["schemas"]["RelatedRow"] | null;
                 manager?: components["schemas"]["RelatedRow"] | null;
                 biller?: components["schemas"]["RelatedRow"] | null;
+                mergedInto?: components["schemas"]["RelatedRow"] | null;
                 preferredContact?: components["schemas"]["RelatedRow"] | null;
                 billingContact?: components["schemas"]["RelatedRow"] | null;
                 secondaryContact?: components["schemas"]["RelatedRow"] | null;
@@ -7799,6 +7850,7 @@ export interface components {
             managerId?: components["schemas"]["UuidFilter"];
             billerId?: components["schemas"]["UuidFilter"];
             parentClientId?: components["schemas"]["UuidFilter"];
+            mergedIntoId?: components["schemas"]["UuidFilter"];
             email?: components["schemas"]["TextFilter"];
             phone?: components["schemas"]["TextFilter"];
             currency?: components["schemas"]["TextFilter"];
@@ -8824,6 +8876,76 @@ export interface components {
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
+        };
+        /**
+         * Client merge request
+         * @description Two rows of one client.
+         */
+        ClientMergeRequest: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client whose rows move. It is deactivated.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            from: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client that gets them.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            into: string;
+            /**
+             * @description Reason for the merge. It is stored.
+             * @example Created twice by the import from the CRM.
+             */
+            reason: string;
+        };
+        /**
+         * Type name
+         * @description Name of a type, in PascalCase: a standard type such as `Client`, or a custom one.
+         * @example Opportunity
+         */
+        TypeName: string;
+        /**
+         * Moved rows
+         * @description How many rows of a type moved.
+         */
+        MovedRows: {
+            /**
+             * Type name
+             * @description Type of the rows.
+             * @example Opportunity
+             */
+            type: string;
+            /**
+             * Format: int32
+             * @description Number of rows.
+             */
+            rows: number;
+        };
+        /**
+         * Client merge result
+         * @description What a merge of clients moved.
+         */
+        ClientMergeResult: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client that was merged.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            from: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client that has the rows now.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            into: string;
+            /** @description Rows that moved, by type. */
+            moved: components["schemas"]["MovedRows"][];
         };
         /**
          * Client type fields
@@ -12380,6 +12502,7 @@ export interface components {
             managerId?: components["schemas"]["UuidFilter"];
             billerId?: components["schemas"]["UuidFilter"];
             parentClientId?: components["schemas"]["UuidFilter"];
+            mergedIntoId?: components["schemas"]["UuidFilter"];
             email?: components["schemas"]["TextFilter"];
             phone?: components["schemas"]["TextFilter"];
             currency?: components["schemas"]["TextFilter"];
@@ -21758,12 +21881,6 @@ export interface components {
             where?: components["schemas"]["ExpenseEntryWhere"];
         };
         /**
-         * Type name
-         * @description Name of a type, in PascalCase: a standard type such as `Client`, or a custom one.
-         * @example Opportunity
-         */
-        TypeName: string;
-        /**
          * Record operation
          * @description Operation on the records of a type.
          *
@@ -27316,6 +27433,14 @@ export interface components {
             onboardedAt: string | null;
             /** @description Last four characters of the tax ID, or null. */
             taxIdLast4: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Client that this one was merged into (`mergeClients`), or null. A merged client is inactive and stays so; its `systemRef`, `clientRef` and
+             *     `sysRefs` lead to that client.
+             * @example null
+             */
+            mergedIntoId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -35141,7 +35266,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        ClientValueColumn: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
+        ClientValueColumn: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "mergedIntoId" | "email" | "phone" | "currency" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
         /**
          * Client group by value
          * @description A column to group by, as a whole or in ranges.
@@ -35195,7 +35320,7 @@ export interface components {
              * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "email" | "phone" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "vatId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "parentClientId" | "mergedIntoId" | "email" | "phone" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay" | "partner.id" | "partner.systemRef" | "partner.active" | "partner.firstName" | "partner.lastName" | "partner.displayName" | "partner.email" | "partner.phone" | "partner.staffRef" | "partner.staffTypeId" | "partner.departmentId" | "partner.officeId" | "partner.managerId" | "partner.status" | "partner.isBillable" | "manager.id" | "manager.systemRef" | "manager.active" | "manager.firstName" | "manager.lastName" | "manager.displayName" | "manager.email" | "manager.phone" | "manager.staffRef" | "manager.staffTypeId" | "manager.departmentId" | "manager.officeId" | "manager.managerId" | "manager.status" | "manager.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -35280,7 +35405,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        ProjectValueColumn: "id" | "systemRef" | "active" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "priority" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        ProjectValueColumn: "id" | "systemRef" | "active" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "priority" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Project group by value
          * @description A column to group by, as a whole or in ranges.
@@ -35334,7 +35459,7 @@ export interface components {
              * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -35342,7 +35467,7 @@ export interface components {
          * @description Column of a row that groups are keyed by.
          * @enum {string}
          */
-        ProjectRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        ProjectRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Payment day column
          * @description Column to group by.
@@ -35419,7 +35544,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "orgId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "orgId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Payment group by value
          * @description A column to group by, as a whole or in ranges.
@@ -35473,7 +35598,7 @@ export interface components {
              * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "orgId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "orgId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "checkNumber" | "batchRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -35481,7 +35606,7 @@ export interface components {
          * @description Column of a row that groups are keyed by.
          * @enum {string}
          */
-        PaymentRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        PaymentRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Invoice day column
          * @description Column to group by.
@@ -35558,7 +35683,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "purchaseOrder" | "orderReference" | "buyerReference" | "isOverdue" | "isDisputed" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "purchaseOrder" | "orderReference" | "buyerReference" | "isOverdue" | "isDisputed" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Invoice group by value
          * @description A column to group by, as a whole or in ranges.
@@ -35612,7 +35737,7 @@ export interface components {
              * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "servicePeriodStart" | "servicePeriodEnd" | "purchaseOrder" | "orderReference" | "buyerReference" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "isDisputed" | "remindedAfterDays" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "orgId" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "servicePeriodStart" | "servicePeriodEnd" | "purchaseOrder" | "orderReference" | "buyerReference" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "isDisputed" | "remindedAfterDays" | "currency" | "sentAt" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -35620,7 +35745,7 @@ export interface components {
          * @description Column of a row that groups are keyed by.
          * @enum {string}
          */
-        InvoiceRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        InvoiceRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Billed line day column
          * @description Column to group by.
@@ -35830,7 +35955,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        JournalEntryValueColumn: "id" | "systemRef" | "active" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "currency" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
+        JournalEntryValueColumn: "id" | "systemRef" | "active" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "currency" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
         /**
          * Journal entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -35884,7 +36009,7 @@ export interface components {
              * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "amount" | "debit" | "credit" | "currency" | "businessDate" | "recordedAt" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "taxRatePercent" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "postingId" | "kind" | "purpose" | "accountCode" | "accountName" | "amount" | "debit" | "credit" | "currency" | "businessDate" | "recordedAt" | "orgId" | "clientId" | "officeId" | "jobId" | "serviceLineId" | "documentNumber" | "invoiceId" | "invoiceLineId" | "paymentId" | "wipEntryId" | "paymentMethod" | "taxName" | "taxCategory" | "taxRegionId" | "taxRatePercent" | "reversesId" | "reason" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -35892,7 +36017,7 @@ export interface components {
          * @description Column of a row that groups are keyed by.
          * @enum {string}
          */
-        JournalEntryRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
+        JournalEntryRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority";
         /**
          * Ledger entry day column
          * @description Column to group by.
@@ -35969,7 +36094,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        LedgerEntryValueColumn: "id" | "systemRef" | "active" | "account" | "kind" | "currency" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+        LedgerEntryValueColumn: "id" | "systemRef" | "active" | "account" | "kind" | "currency" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * Ledger entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -36023,7 +36148,7 @@ export interface components {
              * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -36031,7 +36156,7 @@ export interface components {
          * @description Column of a row that groups are keyed by.
          * @enum {string}
          */
-        LedgerEntryRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+        LedgerEntryRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * Task day column
          * @description Column to group by.
@@ -36247,7 +36372,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        WipEntryValueColumn: "id" | "systemRef" | "active" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "invoiceId" | "draftInvoiceId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+        WipEntryValueColumn: "id" | "systemRef" | "active" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "invoiceId" | "draftInvoiceId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * WIP entry group by value
          * @description A column to group by, as a whole or in ranges.
@@ -36301,7 +36426,7 @@ export interface components {
              * @description Column of `groupBy` or `with`. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -36309,7 +36434,7 @@ export interface components {
          * @description Column of a row that groups are keyed by.
          * @enum {string}
          */
-        WipEntryRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
+        WipEntryRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency" | "job.id" | "job.systemRef" | "job.active" | "job.name" | "job.status" | "job.clientId" | "job.jobRef" | "job.pmsRef" | "job.jobTemplateId" | "job.engagementId" | "job.serviceLineId" | "job.departmentId" | "job.officeId" | "job.partnerId" | "job.managerId" | "job.inChargeId" | "job.billingType" | "job.priority" | "staff.id" | "staff.systemRef" | "staff.active" | "staff.firstName" | "staff.lastName" | "staff.displayName" | "staff.email" | "staff.phone" | "staff.staffRef" | "staff.staffTypeId" | "staff.departmentId" | "staff.officeId" | "staff.managerId" | "staff.status" | "staff.isBillable";
         /**
          * Time entry day column
          * @description Column to group by.
@@ -36664,7 +36789,7 @@ export interface components {
          * @description Column to group by.
          * @enum {string}
          */
-        EngagementValueColumn: "id" | "systemRef" | "active" | "engagementRef" | "name" | "type" | "status" | "clientId" | "partnerId" | "managerId" | "templateId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        EngagementValueColumn: "id" | "systemRef" | "active" | "engagementRef" | "name" | "type" | "status" | "clientId" | "partnerId" | "managerId" | "templateId" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Engagement group by value
          * @description A column to group by, as a whole or in ranges.
@@ -36718,7 +36843,7 @@ export interface components {
              * @description Column of `groupBy` or `with`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "engagementRef" | "name" | "type" | "status" | "clientId" | "fiscalYear" | "startDate" | "endDate" | "partnerId" | "managerId" | "templateId" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "engagementRef" | "name" | "type" | "status" | "clientId" | "fiscalYear" | "startDate" | "endDate" | "partnerId" | "managerId" | "templateId" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount" | "currency" | "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -36726,7 +36851,7 @@ export interface components {
          * @description Column of a row that groups are keyed by.
          * @enum {string}
          */
-        EngagementRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.email" | "client.phone" | "client.currency";
+        EngagementRelatedColumn: "client.id" | "client.systemRef" | "client.active" | "client.name" | "client.legalName" | "client.clientRef" | "client.pmsRef" | "client.status" | "client.entityType" | "client.clientTypeId" | "client.taxRegionId" | "client.taxCodeId" | "client.vatId" | "client.clientGroupId" | "client.clientBusinessEntityId" | "client.industryId" | "client.officeId" | "client.departmentId" | "client.serviceLineId" | "client.orgId" | "client.partnerId" | "client.managerId" | "client.billerId" | "client.parentClientId" | "client.mergedIntoId" | "client.email" | "client.phone" | "client.currency";
         /**
          * Client created event
          * @description Event sent when a client is created.
@@ -40652,13 +40777,13 @@ export interface components {
          * @description Name of a property of `Client`.
          * @enum {string}
          */
-        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "taxExemptReason" | "vatId" | "electronicAddress" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "documentLanguage" | "reminderSchedule" | "remindersOff" | "onboardedAt" | "taxIdLast4" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
+        ClientField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "taxCodeId" | "taxExemptReason" | "vatId" | "electronicAddress" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "parentClientId" | "partnerId" | "managerId" | "billerId" | "email" | "phone" | "website" | "fiscalYearEndMonth" | "fiscalYearEndDay" | "incorporationDate" | "paymentTermsDays" | "currency" | "documentLanguage" | "reminderSchedule" | "remindersOff" | "onboardedAt" | "taxIdLast4" | "mergedIntoId" | "clientContactInfoId" | "billingAddressId" | "preferredContactId" | "billingContactId" | "secondaryContactId" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "unappliedCredit";
         /**
          * Client relation
-         * @description Row that a `Client` refers to: `clientType` requires `REF_R`, `taxRegion` requires `REF_R`, `taxCode` requires `REF_R`, `clientGroup` requires `CLNT_R`, `clientBusinessEntity` requires `REF_R`, `industry` requires `REF_R`, `office` requires `REF_R`, `department` requires `REF_R`, `serviceLine` requires `REF_R`, `org` requires `REF_R`, `parentClient` requires `CLNT_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`, `biller` requires `STAFF_R`, `preferredContact` requires `CNTCT_R`, `billingContact` requires `CNTCT_R`, `secondaryContact` requires `CNTCT_R`.
+         * @description Row that a `Client` refers to: `clientType` requires `REF_R`, `taxRegion` requires `REF_R`, `taxCode` requires `REF_R`, `clientGroup` requires `CLNT_R`, `clientBusinessEntity` requires `REF_R`, `industry` requires `REF_R`, `office` requires `REF_R`, `department` requires `REF_R`, `serviceLine` requires `REF_R`, `org` requires `REF_R`, `parentClient` requires `CLNT_R`, `partner` requires `STAFF_R`, `manager` requires `STAFF_R`, `biller` requires `STAFF_R`, `mergedInto` requires `CLNT_R`, `preferredContact` requires `CNTCT_R`, `billingContact` requires `CNTCT_R`, `secondaryContact` requires `CNTCT_R`.
          * @enum {string}
          */
-        ClientRelation: "clientType" | "taxRegion" | "taxCode" | "clientGroup" | "clientBusinessEntity" | "industry" | "office" | "department" | "serviceLine" | "org" | "parentClient" | "partner" | "manager" | "biller" | "preferredContact" | "billingContact" | "secondaryContact";
+        ClientRelation: "clientType" | "taxRegion" | "taxCode" | "clientGroup" | "clientBusinessEntity" | "industry" | "office" | "department" | "serviceLine" | "org" | "parentClient" | "partner" | "manager" | "biller" | "mergedInto" | "preferredContact" | "billingContact" | "secondaryContact";
         /**
          * Client list request
          * @description Page of a list.
@@ -43681,6 +43806,106 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    mergeClients: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits. `false` is the same as no header.
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClientMergeRequest"];
+            };
+        };
+        responses: {
+            /** @description What moved. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientMergeResult"];
+                };
+            };
+            /** @description The request is invalid; `errors` has a pointer to each invalid value. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["BadRequestProblem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["NotFoundProblem"];
+                };
+            };
+            406: components["responses"]["NotAcceptable"];
+            /** @description The request conflicts with the current state, or repeats a value that must be unique. */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ConflictProblem"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];

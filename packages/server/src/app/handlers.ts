@@ -7,6 +7,7 @@ import { contacts } from '../modules/contacts/index.ts';
 import { engagements } from '../modules/engagements/index.ts';
 import { events } from '../modules/events/index.ts';
 import { files } from '../modules/files/index.ts';
+import { merging } from '../modules/merging/index.ts';
 import { projects } from '../modules/projects/index.ts';
 import { records } from '../modules/records/index.ts';
 import { referenceData } from '../modules/reference/index.ts';
@@ -21,6 +22,7 @@ export const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
   getMe,
   ...clients,
   ...contacts,
+  ...merging,
   ...referenceData,
   ...records,
   ...projects,

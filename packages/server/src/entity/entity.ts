@@ -93,6 +93,8 @@ export interface EntityDefinition<Type extends EntityType> {
   readonly writable?: boolean;
   /** False if rows are themselves the record of changes, such as entries of the ledger. */
   readonly audited?: boolean;
+  /** True if rows are only inserted. */
+  readonly appendOnly?: boolean;
 }
 
 /** A record type defined by a tenant: its rows share a table and a schema with those of other types. */
@@ -125,7 +127,7 @@ export function createEntity<Type extends EntityType>(
     if (field === undefined) throw new Error(`The contract declares no field ${name} for ${type}.`);
     return field;
   };
-  const { table, relations = {}, sumsUp = [], writable = true, audited = true } = definition;
+  const { table, relations = {}, sumsUp = [], writable = true, audited = true, appendOnly = false } = definition;
   const computed = byField<Computed>(definition.computed, find);
   const embeds = byField<Embed>(definition.embeds, find);
   const owned = byField<Owned>(definition.owned, find);
@@ -161,6 +163,7 @@ export function createEntity<Type extends EntityType>(
     isRestricted: shown.some((field) => holdsField(field, ({ readRoles }) => readRoles.length > 0)),
     rowRoles: schemaOf(schema)['x-row-roles'] ?? {},
     isAudited: audited,
+    isAppendOnly: appendOnly,
     within(row, tenantId) {
       const ofTenant = sql<boolean>`${sql.ref(`${row}.tenant_id`)} = ${tenantId}`;
       return custom === undefined ? ofTenant : sql<boolean>`${ofTenant} and ${custom.only(row)}`;

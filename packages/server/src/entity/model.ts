@@ -43,6 +43,8 @@ export interface AnyEntity {
   readonly rowRoles: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   /** Whether changes are recorded in the audit log and as events. */
   readonly isAudited: boolean;
+  /** Whether rows are only inserted: the database rejects any change but the one of a merge. */
+  readonly isAppendOnly: boolean;
   /** SQL condition that a row of the table belongs to this entity and the tenant. */
   within(row: string, tenantId: number): RawBuilder<boolean>;
   /** Fields whose values are unique within a tenant. */

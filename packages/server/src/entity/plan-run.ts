@@ -251,10 +251,12 @@ export class PlanRun implements Plan {
   readonly untyped: UntypedPlan = {
     find: (entity, field, value) => this.#rows.one({ entity, field, value, lock: 'none' }),
     findForUpdate: (entity, field, value) => this.#rows.one({ entity, field, value, lock: 'update' }),
+    allForUpdate: (entity, field, value) => this.#rows.all({ entity, field, value, lock: 'update' }),
     create: (entity, input, { systemRef, system = {} }) =>
       this.#writer.create(entity, 'caller', input, { systemRef, system }),
     update: (entity, id, input, { system = {} }) => this.#writer.update(entity, id, 'caller', input, system),
     setInstants: (entity, id, instants) => this.#writer.setInstants(entity, id, instants),
+    refer: (entity, id, references) => this.#writer.refer(entity, id, references),
     remove: (entity, id) => this.#writer.remove(entity, id),
     original: (entity, id) => {
       const tracked = this.#trackedRow(id);

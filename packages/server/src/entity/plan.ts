@@ -55,6 +55,7 @@ export interface Command<Args extends readonly unknown[], Result = unknown> {
 export interface UntypedPlan {
   find(entity: AnyEntity, field: string, value: string): AnyRow | undefined;
   findForUpdate(entity: AnyEntity, field: string, value: string): AnyRow | undefined;
+  allForUpdate(entity: AnyEntity, field: string, value: string): readonly AnyRow[];
   create(
     entity: AnyEntity,
     input: AnyInput,
@@ -63,6 +64,8 @@ export interface UntypedPlan {
   update(entity: AnyEntity, id: string, input: AnyInput, options: { readonly system?: AnyInput }): AnyWritten;
   /** Sets instants of a row to those that it has in the system that it comes from. */
   setInstants(entity: AnyEntity, id: string, instants: AnyInput): AnyWritten;
+  /** Changes references of a row to those of the row that the earlier one was merged into. */
+  refer(entity: AnyEntity, id: string, references: AnyInput): void;
   remove(entity: AnyEntity, id: string): AnyWritten;
   /** Returns a row as it was before this transaction; undefined if the transaction creates it. */
   original(entity: AnyEntity, id: string): AnyRow | undefined;

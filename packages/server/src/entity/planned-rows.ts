@@ -21,9 +21,16 @@ export class PlannedRows {
     this.#pending = pending;
   }
 
-  /** Returns the row that a query by ID or key finds, or undefined. @throws NotLoaded */
+  /**
+   * Returns the row that a query by ID or key finds, or undefined. A key of a row that was merged into another one leads to that one.
+   *
+   * @throws NotLoaded
+   */
   one(query: RowQuery): AnyRow | undefined {
-    return this.all(query)[0];
+    const row = this.all(query)[0];
+    const mergedIntoId = row?.mergedIntoId;
+    if (query.field === 'id' || typeof mergedIntoId !== 'string') return row;
+    return this.one({ ...query, field: 'id', value: mergedIntoId });
   }
 
   /** Returns the rows that a query finds, by ascending ID. @throws NotLoaded */

@@ -119,6 +119,13 @@ export class RowWriter {
     return { status: 'UPDATED', row: values };
   }
 
+  /** Follows a merge: the row refers to what is the same thing as before, so no rule depends on it. */
+  refer(entity: AnyEntity, id: string, references: AnyInput): void {
+    const previous = this.#rows.locked(entity, id);
+    const values: AnyRow = { ...previous, ...references };
+    this.#put(pendingChange({ entity, id, previous, values, by: 'service', input: {} }));
+  }
+
   /** @throws Rejection `REFERENCE_NOT_FOUND`, also for a type of the contract that has no table yet. */
   checkReference(type: string, id: string, pointer: string): void {
     const target = entityOf(type);
@@ -133,7 +140,9 @@ export class RowWriter {
     const detail =
       row === undefined
         ? `No ${target.type} with this ID exists.`
-        : `The ${target.type} is inactive and cannot be used in new references.`;
+        : typeof row.mergedIntoId === 'string'
+          ? `The ${target.type} was merged into ${row.mergedIntoId}. Refer to that one.`
+          : `The ${target.type} is inactive and cannot be used in new references.`;
     throw new Rejection('REFERENCE_NOT_FOUND', detail, pointer);
   }
 

@@ -39,6 +39,9 @@ export async function readRecord(
 ): Promise<{ readonly body: RecordRow; readonly stored: AnyStoredRow } | undefined> {
   const { data } = await storedPage(session, context, type, { where, pageSize: 1 });
   const [stored] = data;
+  // The keys of a row that was merged into another one lead to that one.
+  if (typeof stored?.mergedIntoId === 'string')
+    return readRecord(session, context, type, { id: { _eq: stored.mergedIntoId } });
   return stored === undefined ? undefined : { body: recordRow(type, stored), stored };
 }
 

@@ -68,6 +68,11 @@ const unfinishedOfClient = unfinishedRows(
   ].map((kind) => ({ ...kind, refers: 'client_id' })),
 );
 
+/** Returns whether a client has documents, which are in its currency. */
+export function hasDocuments(plan: Plan, id: string): boolean {
+  return plan.lookup(clientsWithDocuments, id) === true;
+}
+
 /** Clients with documents, which are in their currency. A letter that is not sent yet follows the client, as jobs do. */
 const clientsWithDocuments: Lookup<boolean> = {
   name: 'clients with documents',
@@ -97,7 +102,7 @@ function complete(change: PendingChange<'Client'>, plan: Plan): void {
   const { values, previous } = change;
   checkVatId(values.vatId, previous?.vatId);
   if (previous !== undefined) {
-    if (values.currency !== previous.currency && plan.lookup(clientsWithDocuments, previous.id) === true)
+    if (values.currency !== previous.currency && hasDocuments(plan, previous.id))
       throw new Rejection(
         'INVALID_STATE',
         'The currency cannot change, because the client has documents in it: engagement letters, drafts, invoices, payments, payment links or work in progress.',
@@ -115,7 +120,14 @@ function completeReference({ values, input, previous }: PendingChange<'Client'>,
   const { clientRef, pmsRef } = input;
   if (clientRef !== undefined && pmsRef !== undefined && clientRef !== pmsRef)
     throw invalidField('pmsRef', 'clientRef and pmsRef have the same value. Send one of them, or the same in both.');
-  values.clientRef = clientRef ?? pmsRef ?? previous?.clientRef ?? plan.nextReference(clientNumber);
+  const sent = clientRef ?? pmsRef;
+  // The number of a client that was merged into this one still leads here; this one keeps its own.
+  const isOfMerged =
+    sent !== undefined &&
+    previous !== undefined &&
+    sent !== previous.clientRef &&
+    plan.find(client, 'clientRef', sent)?.id === previous.id;
+  values.clientRef = (isOfMerged ? undefined : sent) ?? previous?.clientRef ?? plan.nextReference(clientNumber);
   values.pmsRef = values.clientRef;
 }
 

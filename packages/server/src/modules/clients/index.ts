@@ -9,7 +9,7 @@ export const clients = {
   aggregateClients: aggregateOf(client),
   listClientGroups: pageOf(clientGroup),
 };
-export { client, onlyOrg, taxIdPurpose } from './client.ts';
+export { client, hasDocuments, onlyOrg, taxIdPurpose } from './client.ts';
 export { clientGroup } from './client-group.ts';
 export {
   activeClient,

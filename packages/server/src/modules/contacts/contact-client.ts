@@ -12,6 +12,10 @@ const exclusiveRoles = {
   SECONDARY: 'secondaryContactId',
 } as const;
 
+export function isExclusiveRole(role: string): boolean {
+  return Object.hasOwn(exclusiveRoles, role);
+}
+
 /** The link between a contact and a client. There is one row per pair; linking again reactivates it. */
 export const contactClient = defineEntity('ContactClient', {
   table: 'contact_client',

@@ -23,6 +23,7 @@ export const contacts = {
 export { contact } from './contact.ts';
 export { contactClient } from './contact-client.ts';
 export { contactInfo } from './contact-info.ts';
+export { mergeContacts } from './merge-contacts.ts';
 export {
   customRecords,
   erasedEmail,

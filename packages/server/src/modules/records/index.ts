@@ -30,6 +30,7 @@ export const records = {
 export { readFields } from './check-fields.ts';
 export { startRecordBatch } from './createRecordBatch.ts';
 export type { CustomFieldInput } from './custom-field.ts';
+export { type CustomReference, customReferences } from './custom-references.ts';
 export type { CustomTypeRow } from './custom-type.ts';
 export { customRecordType, customTypeNamed, customTypeNames, findCustomTypes, recordTypeOf } from './custom-type.ts';
 export { checkValues, patternTest } from './custom-values.ts';

@@ -45,7 +45,7 @@ const rules = {
     where not tgisinternal and (tgrelid::regclass::text in (select tenant_table from tenant_tables) or tgrelid = 'tenant'::regclass)
       and tgrelid not in (select oid from pg_class where relkind = 'v')
       and pg_get_triggerdef(t.oid) not like '%current_setting(''app.copies_rows''::text, true) IS DISTINCT FROM ''on''::text%'
-      and f.proname not in ('refuse_change', 'keep_payment_link_token', 'announce_jobs', 'place_tenant', 'tenant_is_empty')`,
+      and f.proname not in ('refuse_change', 'refuse_change_but_merge', 'keep_payment_link_token', 'announce_jobs', 'place_tenant', 'tenant_is_empty')`,
   'an entity can be found by its time of change': `
     select t.tenant_table from tenant_tables t
     where exists (select from information_schema.columns where table_name = t.tenant_table and column_name = 'sys_refs')

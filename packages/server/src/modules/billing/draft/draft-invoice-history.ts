@@ -40,6 +40,7 @@ const ofSnapshot: Relation = { to: () => snapshot, by: 'id', many: false, active
 export const draftInvoiceHistory = defineEntity('DraftInvoiceHistory', {
   table: 'draft_invoice_history',
   relations: { draftInvoice: ofSnapshot, client: one('Client', 'clientId') },
+  appendOnly: true,
 });
 
 /** The number of the last revision of each draft. */

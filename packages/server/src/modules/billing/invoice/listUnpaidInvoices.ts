@@ -11,7 +11,7 @@ export const listUnpaidInvoices: Handler<'listUnpaidInvoices'> = (context, { que
   const { clientRef, ...page } = query;
   return context.read(async (session) => {
     const client = await session.first<{ id: string }>(
-      sql`select id from client where tenant_id = ${context.tenant.id} and client_ref = ${clientRef}`,
+      sql`select coalesce(merged_into_id, id) as id from client where tenant_id = ${context.tenant.id} and client_ref = ${clientRef}`,
     );
     if (client === undefined) throw unknownClientRef(clientRef, 'query');
     const condition = sql<boolean>`e.client_id = ${client.id} and ${hasOpenStatus('e')}

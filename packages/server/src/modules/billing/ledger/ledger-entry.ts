@@ -47,6 +47,7 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
   },
   writable: false,
   audited: false,
+  appendOnly: true,
 });
 
 /** SQL of the day for which the allocation in a row counts; null while its payment is pending. */

@@ -179,6 +179,7 @@ create table client (
   reminder_schedule jsonb,
   reminders_off boolean default false not null,
   electronic_address jsonb,
+  merged_into_id uuid,
   constraint client_biller_id_reference FOREIGN KEY (tenant_id, biller_id) REFERENCES staff(tenant_id, id),
   constraint client_billing_address_id_reference FOREIGN KEY (tenant_id, billing_address_id) REFERENCES contact_info(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint client_billing_contact_id_reference FOREIGN KEY (tenant_id, billing_contact_id) REFERENCES contact(tenant_id, id),
@@ -199,6 +200,9 @@ END),
   constraint client_fiscal_year_end_month_range CHECK (fiscal_year_end_month >= 1 AND fiscal_year_end_month <= 12),
   constraint client_industry_id_reference FOREIGN KEY (tenant_id, industry_id) REFERENCES industry(tenant_id, id),
   constraint client_manager_id_reference FOREIGN KEY (tenant_id, manager_id) REFERENCES staff(tenant_id, id),
+  constraint client_merged_into_id_inactive CHECK (merged_into_id IS NULL OR NOT active),
+  constraint client_merged_into_id_other CHECK (merged_into_id <> id),
+  constraint client_merged_into_id_reference FOREIGN KEY (tenant_id, merged_into_id) REFERENCES client(tenant_id, id) DEFERRABLE INITIALLY DEFERRED,
   constraint client_office_id_reference FOREIGN KEY (tenant_id, office_id) REFERENCES office(tenant_id, id),
   constraint client_org_id_reference FOREIGN KEY (tenant_id, org_id) REFERENCES org(tenant_id, id),
   constraint client_outstanding_balance_bound CHECK (outstanding_balance < '10000000000000'::numeric),
@@ -229,6 +233,7 @@ CREATE INDEX client_client_group_id_index ON client USING btree (tenant_id, clie
 CREATE INDEX client_contact_refs_index ON client USING gin (tenant_id, pms_ref gin_trgm_ops, lower(pms_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops, email gin_trgm_ops, lower(email COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX client_created_at_index ON client USING btree (tenant_id, created_at, id);
 CREATE INDEX client_email_index ON client USING btree (tenant_id, email, id);
+CREATE INDEX client_merged_into_id_index ON client USING btree (tenant_id, merged_into_id) WHERE merged_into_id IS NOT NULL;
 CREATE INDEX client_metadata_index ON client USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX client_name_index ON client USING btree (tenant_id, name, id);
 CREATE INDEX client_names_index ON client USING gin (tenant_id, name gin_trgm_ops, legal_name gin_trgm_ops, lower(name COLLATE fa_case) COLLATE "C" gin_trgm_ops, lower(legal_name COLLATE fa_case) COLLATE "C" gin_trgm_ops);
@@ -246,6 +251,8 @@ CREATE INDEX client_vat_id_index ON client USING btree (tenant_id, vat_id, id) W
 alter table client enable row level security, force row level security;
 create policy tenant_isolation on client for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on client to financial_automation_service;
+CREATE TRIGGER client_merged_into_id_present AFTER INSERT OR UPDATE OF merged_into_id ON client FOR EACH ROW WHEN (new.merged_into_id IS NOT NULL AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('merged_into_id');
+CREATE TRIGGER client_parent_client_id_present AFTER INSERT OR UPDATE OF parent_client_id ON client FOR EACH ROW WHEN (new.parent_client_id IS NOT NULL AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('parent_client_id');
 CREATE TRIGGER client_sums_moved AFTER UPDATE ON client FOR EACH ROW WHEN (old.org_id IS DISTINCT FROM new.org_id AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION move_sums_of_client();
 
 create table client_business_entity (
@@ -301,6 +308,7 @@ CREATE INDEX client_group_updated_at_index ON client_group USING btree (tenant_i
 alter table client_group enable row level security, force row level security;
 create policy tenant_isolation on client_group for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on client_group to financial_automation_service;
+CREATE TRIGGER client_group_primary_client_id_present AFTER INSERT OR UPDATE OF primary_client_id ON client_group FOR EACH ROW WHEN (new.primary_client_id IS NOT NULL AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('primary_client_id');
 
 create table client_type (
   tenant_id integer not null,
@@ -446,6 +454,7 @@ CREATE INDEX contact_client_updated_at_index ON contact_client USING btree (tena
 alter table contact_client enable row level security, force row level security;
 create policy tenant_isolation on contact_client for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on contact_client to financial_automation_service;
+CREATE TRIGGER contact_client_client_id_present AFTER INSERT OR UPDATE OF client_id ON contact_client FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('client_id');
 
 create table contact_info (
   tenant_id integer not null,
@@ -502,6 +511,7 @@ CREATE INDEX contact_info_updated_at_index ON contact_info USING btree (tenant_i
 alter table contact_info enable row level security, force row level security;
 create policy tenant_isolation on contact_info for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on contact_info to financial_automation_service;
+CREATE TRIGGER contact_info_owner_id_present AFTER INSERT OR UPDATE OF owner_id ON contact_info FOR EACH ROW WHEN (new.owner_type = 'CLIENT'::text AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('owner_client_id');
 
 create table custom_record (
   tenant_id integer not null,
@@ -781,6 +791,7 @@ alter table draft_invoice enable row level security, force row level security;
 create policy tenant_isolation on draft_invoice for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on draft_invoice to financial_automation_service;
 CREATE CONSTRAINT TRIGGER draft_invoice_agrees AFTER INSERT OR UPDATE ON draft_invoice DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_draft_invoice();
+CREATE TRIGGER draft_invoice_client_id_present AFTER INSERT OR UPDATE OF client_id ON draft_invoice FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('client_id');
 
 create table draft_invoice_history (
   tenant_id integer not null,
@@ -834,7 +845,8 @@ CREATE INDEX draft_invoice_history_updated_at_index ON draft_invoice_history USI
 alter table draft_invoice_history enable row level security, force row level security;
 create policy tenant_isolation on draft_invoice_history for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select on draft_invoice_history to financial_automation_service;
-CREATE TRIGGER draft_invoice_history_immutable BEFORE DELETE OR UPDATE ON draft_invoice_history FOR EACH ROW EXECUTE FUNCTION refuse_change();
+grant update (client_id) on draft_invoice_history to financial_automation_service;
+CREATE TRIGGER draft_invoice_history_immutable BEFORE DELETE OR UPDATE ON draft_invoice_history FOR EACH ROW EXECUTE FUNCTION refuse_change_but_merge();
 
 create table draft_invoice_line (
   tenant_id integer not null,
@@ -988,6 +1000,7 @@ CREATE INDEX engagement_updated_at_index ON engagement USING btree (tenant_id, u
 alter table engagement enable row level security, force row level security;
 create policy tenant_isolation on engagement for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on engagement to financial_automation_service;
+CREATE TRIGGER engagement_client_id_present AFTER INSERT OR UPDATE OF client_id ON engagement FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('client_id');
 CREATE TRIGGER engagement_due AFTER INSERT ON engagement REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION note_due_letters();
 CREATE TRIGGER engagement_due_again AFTER UPDATE ON engagement REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION note_due_letters();
 
@@ -1347,6 +1360,7 @@ CREATE INDEX file_updated_at_index ON file USING btree (tenant_id, updated_at, i
 alter table file enable row level security, force row level security;
 create policy tenant_isolation on file for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on file to financial_automation_service;
+CREATE TRIGGER file_client_id_present AFTER INSERT OR UPDATE OF client_id ON file FOR EACH ROW WHEN (new.client_id IS NOT NULL AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('client_id');
 
 create table gl_mapping (
   tenant_id integer not null,
@@ -1585,6 +1599,7 @@ grant insert, select, update on invoice to financial_automation_service;
 CREATE CONSTRAINT TRIGGER invoice_agrees_inserted AFTER INSERT ON invoice DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_invoice();
 CREATE CONSTRAINT TRIGGER invoice_agrees_updated AFTER UPDATE ON invoice DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.amount_paid IS DISTINCT FROM new.amount_paid OR old.amount_credited IS DISTINCT FROM new.amount_credited OR old.amount_pending IS DISTINCT FROM new.amount_pending OR old.status IS DISTINCT FROM new.status) AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_invoice();
 CREATE TRIGGER invoice_billing_voided AFTER UPDATE ON invoice FOR EACH ROW WHEN (is_billing(old.status) AND NOT is_billing(new.status) AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION subtract_billing();
+CREATE TRIGGER invoice_client_id_present AFTER INSERT OR UPDATE OF client_id ON invoice FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('client_id');
 CREATE CONSTRAINT TRIGGER invoice_credited_total AFTER INSERT OR UPDATE ON invoice DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.credited_invoice_id IS NOT NULL AND new.status <> 'VOIDED'::text AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_credited_total();
 CREATE TRIGGER invoice_due AFTER INSERT ON invoice REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION note_due_invoices();
 CREATE TRIGGER invoice_due_again AFTER UPDATE ON invoice REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION note_due_invoices();
@@ -1800,6 +1815,7 @@ CREATE INDEX job_wip_amount_index ON job USING btree (tenant_id, wip_amount, id)
 alter table job enable row level security, force row level security;
 create policy tenant_isolation on job for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on job to financial_automation_service;
+CREATE TRIGGER job_client_id_present AFTER INSERT OR UPDATE OF client_id ON job FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('client_id');
 CREATE TRIGGER job_sums_moved AFTER UPDATE ON job FOR EACH ROW WHEN (old.service_line_id IS DISTINCT FROM new.service_line_id AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION move_sums_of_job();
 
 create table job_template (
@@ -1947,8 +1963,10 @@ CREATE INDEX ledger_entry_wip_entry_id_index ON ledger_entry USING btree (tenant
 alter table ledger_entry enable row level security, force row level security;
 create policy tenant_isolation on ledger_entry for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select on ledger_entry to financial_automation_service;
+grant update (client_id) on ledger_entry to financial_automation_service;
 CREATE CONSTRAINT TRIGGER ledger_entry_agrees AFTER INSERT ON ledger_entry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_ledger_of_entry();
-CREATE TRIGGER ledger_entry_immutable BEFORE DELETE OR UPDATE ON ledger_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER ledger_entry_immutable BEFORE DELETE OR UPDATE ON ledger_entry FOR EACH ROW EXECUTE FUNCTION refuse_change_but_merge();
+CREATE TRIGGER ledger_entry_moved AFTER UPDATE ON ledger_entry REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION move_ledger_sums();
 CREATE TRIGGER ledger_entry_period_open AFTER INSERT ON ledger_entry REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_open_period();
 CREATE TRIGGER ledger_entry_sum AFTER INSERT ON ledger_entry REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION sum_ledger();
 CREATE TRIGGER ledger_entry_sum_by_day AFTER INSERT ON ledger_entry REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION sum_ledger_by_day();
@@ -2024,6 +2042,7 @@ CREATE INDEX mail_updated_at_index ON mail USING btree (tenant_id, updated_at, i
 alter table mail enable row level security, force row level security;
 create policy tenant_isolation on mail for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on mail to financial_automation_service;
+CREATE TRIGGER mail_client_id_present AFTER INSERT OR UPDATE OF client_id ON mail FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('client_id');
 
 create table mail_template (
   tenant_id integer not null,
@@ -2292,6 +2311,7 @@ alter table payment enable row level security, force row level security;
 create policy tenant_isolation on payment for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on payment to financial_automation_service;
 CREATE CONSTRAINT TRIGGER payment_agrees AFTER INSERT OR UPDATE ON payment DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_payment();
+CREATE TRIGGER payment_client_id_present AFTER INSERT OR UPDATE OF client_id ON payment FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('client_id');
 CREATE CONSTRAINT TRIGGER payment_identified AFTER UPDATE ON payment DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.client_id IS NULL AND new.client_id IS NOT NULL AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_identified_payment();
 CREATE CONSTRAINT TRIGGER payment_ledger_inserted AFTER INSERT ON payment DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_ledger_of_payment();
 CREATE CONSTRAINT TRIGGER payment_ledger_updated AFTER UPDATE ON payment DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (held(old.status, old.unapplied_amount) IS DISTINCT FROM held(new.status, new.unapplied_amount) AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_ledger_of_payment();
@@ -2410,6 +2430,7 @@ CREATE INDEX quick_payment_link_updated_at_index ON quick_payment_link USING btr
 alter table quick_payment_link enable row level security, force row level security;
 create policy tenant_isolation on quick_payment_link for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on quick_payment_link to financial_automation_service;
+CREATE TRIGGER quick_payment_link_client_id_present AFTER INSERT OR UPDATE OF client_id ON quick_payment_link FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('client_id');
 CREATE TRIGGER quick_payment_link_due AFTER INSERT ON quick_payment_link REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION note_due_links();
 CREATE TRIGGER quick_payment_link_due_again AFTER UPDATE ON quick_payment_link REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION note_due_links();
 CREATE TRIGGER quick_payment_link_token AFTER INSERT ON quick_payment_link FOR EACH ROW EXECUTE FUNCTION keep_payment_link_token();
@@ -3131,6 +3152,7 @@ CREATE INDEX wip_entry_write_off_amount_index ON wip_entry USING btree (tenant_i
 alter table wip_entry enable row level security, force row level security;
 create policy tenant_isolation on wip_entry for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on wip_entry to financial_automation_service;
+CREATE TRIGGER wip_entry_client_id_present AFTER INSERT OR UPDATE OF client_id ON wip_entry FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('client_id');
 CREATE CONSTRAINT TRIGGER wip_entry_ledger_inserted AFTER INSERT ON wip_entry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_ledger_of_work();
 CREATE CONSTRAINT TRIGGER wip_entry_ledger_updated AFTER UPDATE ON wip_entry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.outstanding_amount IS DISTINCT FROM new.outstanding_amount AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_ledger_of_work();
 CREATE TRIGGER wip_entry_page_marks AFTER INSERT ON wip_entry REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION keep_page_marks();
@@ -4125,6 +4147,23 @@ $function$;
 CREATE OR REPLACE FUNCTION public.minor_units(currency text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (currency = ANY (ARRAY['BIF'::text, 'CLP'::text, 'DJF'::text, 'GNF'::text, 'ISK'::text, 'JPY'::text, 'KMF'::text, 'KRW'::text, 'PYG'::text, 'RWF'::text, 'UGX'::text, 'UYI'::text, 'VND'::text, 'VUV'::text, 'XAF'::text, 'XAG'::text, 'XAU'::text, 'XBA'::text, 'XBB'::text, 'XBC'::text, 'XBD'::text, 'XDR'::text, 'XOF'::text, 'XPD'::text, 'XPF'::text, 'XPT'::text, 'XSU'::text, 'XTS'::text, 'XUA'::text, 'XXX'::text])) THEN 0 ELSE 2 END;
 
+CREATE OR REPLACE FUNCTION public.move_ledger_sums() RETURNS trigger LANGUAGE plpgsql AS $function$
+begin
+  insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries)
+  select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), sum(entries)
+  from (
+    select tenant_id, account, client_id, currency, business_date, amount, 1 as entries from new_rows
+    union all
+    select tenant_id, account, client_id, currency, business_date, -amount, -1 from old_rows) moved
+  group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict (tenant_id, account, client_id, currency, business_date)
+    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries;
+  delete from ledger_month m using (select distinct tenant_id, client_id from old_rows) moved
+  where m.tenant_id = moved.tenant_id and m.client_id = moved.client_id and m.entries = 0;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.move_sums_of_client() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
@@ -4308,6 +4347,40 @@ begin
     return new;
   end if;
   raise exception 'rows of % are never changed or removed', tg_table_name using errcode = 'insufficient_privilege';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_change_but_merge() RETURNS trigger LANGUAGE plpgsql AS $function$
+begin
+  if tg_op = 'UPDATE' and to_jsonb(new) - 'client_id' = to_jsonb(old) - 'client_id'
+    and new.client_id = (select k.merged_into_id from client k where k.tenant_id = old.tenant_id and k.id = old.client_id) then
+    return new;
+  end if;
+  if current_setting('app.moves_tenant', true) = 'on' and current_user <> 'financial_automation_service' then
+    if tg_op = 'DELETE' then
+      return old;
+    end if;
+    return new;
+  end if;
+  raise exception 'rows of % are never changed or removed', tg_table_name using errcode = 'insufficient_privilege';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_merged_client() RETURNS trigger LANGUAGE plpgsql AS $function$
+declare
+  referred uuid;
+  merged_into uuid;
+begin
+  if tg_argv[0] = 'client_id' then
+    referred := new.client_id;
+  else
+    referred := (to_jsonb(new) ->> tg_argv[0])::uuid;
+  end if;
+  select k.merged_into_id into merged_into from client k where k.tenant_id = new.tenant_id and k.id = referred for key share;
+  if merged_into is not null then
+    raise exception 'the client % was merged into %', referred, merged_into using errcode = 'serialization_failure';
+  end if;
+  return null;
 end
 $function$;
 

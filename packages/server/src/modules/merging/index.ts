@@ -1,0 +1,3 @@
+import { mergeClients } from './mergeClients.ts';
+
+export const merging = { mergeClients };
