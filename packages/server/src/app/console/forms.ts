@@ -7,7 +7,7 @@ import { idsNamed, isId, listInput, typedValue } from './filter.ts';
 import type { Names } from './names.ts';
 import { flatRow, type ShownRow } from './values.ts';
 import { type ConsoleVisit, callOperation, rowsIn } from './visit.ts';
-import { fieldInWords, valueInWords } from './words.ts';
+import { fieldInWords, sentenceInWords, valueInWords } from './words.ts';
 
 /** Lists with more rows than this are searched by name instead of being offered as a choice. */
 const maxChoices = 100;
@@ -93,7 +93,7 @@ export async function inputFor(
   const words =
     part === '' ? fieldInWords(field) : `${fieldInWords(field)} ${position}${fieldInWords(part).toLowerCase()}`;
   const label = html`<label for="${id}">${words}${isRequired && html` <span class="hint">required</span>`}</label>`;
-  const hint = html`<p class="hint" id="hint-${id}">${sentence.replaceAll('`', '').replace(/,? or null\b/, '')}</p>`;
+  const hint = html`<p class="hint" id="hint-${id}">${sentenceInWords(sentence.replace(/,? or null\b/, ''))}</p>`;
   const attributes = html` id="${id}" name="${path}" aria-describedby="hint-${id}"${isRequired && html` required`}`;
   const choices = await choicesFor(visit, schema);
   if (choices !== undefined)

@@ -17,7 +17,7 @@ const { enum: roles = [], description: described = '' } = schemaOf('Role');
 /** What roles permit, and the roles of which each permits a part, from the table in their description. */
 const permissions = [...described.matchAll(/^\| (`.+`) \| (.+) \|$/gm)].map(([, codes = '', text = '']) => ({
   codes: [...codes.matchAll(/`(\w+)`/g)].map(([, code = '']) => code),
-  text: text.replaceAll('`', ''),
+  text: text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part)),
 }));
 
 type ListedKey = Awaited<ReturnType<typeof listKeys>>[number];
@@ -40,7 +40,7 @@ export async function keysPage(visit: ConsoleVisit): Promise<string> {
       : none(),
     html`<ul class="plain">${permissions.map(({ codes, text }) => {
       const held = codes.filter((code) => key.roles.includes(code));
-      return held.length > 0 && html`<li>${text} <span class="hint">${held.join(', ')}</span></li>`;
+      return held.length > 0 && html`<li>${text} <code>${held.join(', ')}</code></li>`;
     })}</ul>`,
     key.description ?? none(),
     when(frame, key.lastUsedAt),
@@ -64,7 +64,7 @@ function creationForm({ frame, caller }: ConsoleVisit): HtmlContent {
     const own = codes.filter((role) => hasRole(caller.roles, [role]));
     return (
       own.length > 0 &&
-      html`<fieldset><legend>${text}</legend>${own.map((role) => html`<label class="choice"><input type="checkbox" name="role" value="${role}">${role}</label>`)}</fieldset>`
+      html`<fieldset><legend>${text}</legend>${own.map((role) => html`<label class="choice"><input type="checkbox" name="role" value="${role}"><code>${role}</code></label>`)}</fieldset>`
     );
   });
   return html`<form class="card" method="post" action="${frame.base}/keys">${keyField(frame)}<h2>Create a key</h2><div class="form">

@@ -4,7 +4,10 @@ import { afterAll, expect, test } from 'vitest';
 import { startBrowser } from '../../../../../scripts/test/browser.ts';
 import { isNightly } from '../../../test/nightly.ts';
 import { testService } from '../../../test/service.ts';
+import { contract } from '../../contract/contract.ts';
 import { createApiKey } from '../../operator/api-keys.ts';
+import { dataLists } from './catalog.ts';
+import { valueInWords } from './words.ts';
 
 const browser = await startBrowser();
 afterAll(() => browser.close());
@@ -64,18 +67,70 @@ class Reader {
   }
 }
 
+async function demoFirm() {
+  const firm = await testService();
+  await seedDemoData({ service: firm.service }, firm.tenant.name);
+  const key = { tenant: firm.tenant.name, user: 'controller', roles: ['API_ADMIN', 'PYMT_EVNT_ALL'], days: 1 };
+  const { key: apiKey } = await createApiKey({ service: firm.service }, { ...key, description: undefined });
+  return { ...firm, apiKey };
+}
+
+const codes = new Set(
+  Object.entries(contract.components.schemas)
+    .filter(([name]) => !['Currency', 'Country', 'NullableCountry'].includes(name))
+    .flatMap(([, schema]) => [schema, ...Object.values(schema.properties ?? {})].flatMap((one) => one.enum ?? []))
+    .filter((value) => /^[A-Z\d_]{2,}$/.test(value ?? '')),
+);
+
+/** What a page shows as text, but for what is meant for integrators, and codes that the firm has chosen. */
+function textOf(html: string): string {
+  const main = html.slice(html.indexOf('<main'));
+  const own = main.replaceAll(
+    /<details><summary>(?:For integrators|Events)<\/summary>.*?<\/details>|<(pre|code)>.*?<\/\1>|data-label="Code">[^<]*|<dt>Code<\/dt><dd>[^<]*/gs,
+    ' ',
+  );
+  return own.replaceAll(/<[^>]+>/g, ' ');
+}
+
+test('no page of the demo firm shows a value of an enumeration or an ID as text', async () => {
+  const { address, apiKey } = await demoFirm();
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${address}/console`);
+  await page.getByLabel('API key').fill(apiKey);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  const read = async (path: string) => (await context.request.get(`${address}/console${path}`)).text();
+  const found: (readonly [path: string, text: string])[] = [];
+  let rows = 0;
+  const judge = (path: string, html: string) => {
+    const words = textOf(html).match(/[\w-]+/g) ?? [];
+    const isRaw = (word: string) =>
+      (codes.has(word) && valueInWords(word) !== word) || /^[\da-f]{8}(-[\da-f]{4}){3}-/.test(word);
+    found.push(...words.filter(isRaw).map((word) => [path, word] as const));
+  };
+  for (const type of dataLists.keys()) {
+    const list = await read(`/data/${type}`);
+    judge(type, list);
+    const paths = [...list.matchAll(/<th scope="row">(?:<input[^>]*>)?<a href="\/console(\/data\/[^"]+)"/g)].map(
+      ([, path = '']) => path,
+    );
+    for (const path of paths.slice(0, isNightly ? 10 : 1)) {
+      judge(type, await read(path));
+      rows++;
+    }
+  }
+  for (const path of ['', '/close', '/keys', '/settings', '/requests']) judge(path, await read(path));
+  expect(found).toEqual([]);
+  expect(rows).toBeGreaterThan(30);
+  await context.close();
+}, 120_000);
+
 const chosen = Object.entries(sizes).filter(([name]) => isNightly || name === 'phone');
 
 test.each(chosen)(
   'fifteen tasks of a month end are done on a %s by who reads the labels',
   async (_name, viewport) => {
-    const { service, tenant, address, call } = await testService();
-    await seedDemoData({ service }, tenant.name);
-    const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
-    const { key } = await createApiKey(
-      { service },
-      { tenant: tenant.name, user: 'controller', roles, days: 1, description: undefined },
-    );
+    const { address, call, apiKey } = await demoFirm();
     const context = await browser.newContext({ viewport, javaScriptEnabled: false });
     const page = await context.newPage();
     const reader = new Reader(page);
@@ -84,7 +139,7 @@ test.each(chosen)(
       [
         'sign in',
         async () => {
-          await reader.enter('API key', key);
+          await reader.enter('API key', apiKey);
           await reader.click('button', 'Sign in');
           await reader.reads('Receivables by age');
         },

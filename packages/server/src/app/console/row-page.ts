@@ -15,7 +15,17 @@ import { alert, card, framed, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { shown, withHeaders } from './results.ts';
 import { framingPolicy } from './style.ts';
-import { currencyOf, embeddedLists, embeddedTable, fields, flatRow, isMoney, type ShownRow, urlOf } from './values.ts';
+import {
+  currencyOf,
+  embeddedLists,
+  embeddedTable,
+  fields,
+  flatRow,
+  isMoney,
+  type ShownRow,
+  titleOf,
+  urlOf,
+} from './values.ts';
 import { type ConsoleVisit, callOperation, contextIn, nextPage, operationOf, rowsIn } from './visit.ts';
 import { fieldInWords, newInWords, typeInWords, valueInWords } from './words.ts';
 
@@ -49,7 +59,7 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
   const pdf = row[documentField];
   const hasDocument = typeof pdf === 'string';
   const text = framed(frame, {
-    title: `${dataLists.has(type) ? one : list.title}: ${String(row[list.label ?? 'systemRef'] ?? row.systemRef ?? id)}`,
+    title: `${dataLists.has(type) ? one : list.title}${titleOf(list, row, view.names)}`,
     part: type === 'EventSubscription' ? `/data/${type}` : '/data',
     lead: html`<a href="${frame.base}/data/${type}">${list.title}</a>`,
     notice: query.get('done') === 'yes' && alert('good', 'Done.'),

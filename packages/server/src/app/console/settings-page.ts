@@ -5,7 +5,7 @@ import { Rejection } from '../../contract/rejection.ts';
 import { html } from '../../wire/html.ts';
 import { alert, framed, keyField, options, table } from './layout.ts';
 import type { ConsoleVisit } from './visit.ts';
-import { fieldInWords } from './words.ts';
+import { fieldInWords, sentenceInWords } from './words.ts';
 
 export function settingsPage({ frame, tenant, query }: ConsoleVisit): string {
   const { settings, currency, timeZone } = tenant;
@@ -22,7 +22,12 @@ export function settingsPage({ frame, tenant, query }: ConsoleVisit): string {
             value,
           )}</select>`;
     const form = html`<details><summary>Change</summary><form method="post" action="${frame.base}/settings/${setting}">${keyField(frame)}${input}<div class="row"><button>Save</button></div></form></details>`;
-    return [fieldInWords(setting), value, settingsOfOperator.has(setting) ? 'by the operator' : form, description];
+    return [
+      fieldInWords(setting),
+      value,
+      settingsOfOperator.has(setting) ? 'by the operator' : form,
+      sentenceInWords(description),
+    ];
   });
   return framed(frame, {
     title: 'Settings',

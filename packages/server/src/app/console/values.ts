@@ -5,7 +5,7 @@ import { isId } from './filter.ts';
 import { badge, day, decimal, money, none, when } from './formats.ts';
 import { type Frame, type Head, table } from './layout.ts';
 import type { Names } from './names.ts';
-import { fieldInWords, typeInWords, valueInWords } from './words.ts';
+import { fieldInWords, textInWords, typeInWords, valueInWords } from './words.ts';
 
 /** Embedded lists end here; their own lists have all rows. */
 const maxItems = 50;
@@ -59,7 +59,7 @@ export function shownValue(
   if (schema?.format === 'date') return day(text);
   if (schema?.format === 'date-time' || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return when(view.frame, text);
   if (schema?.format === 'uri' && /^https?:\/\//.test(text)) return html`<a href="${text}">${text}</a>`;
-  return schema?.format === 'uuid' ? html`<code>${text}</code>` : text;
+  return schema?.format === 'uuid' ? html`<code>${text}</code>` : textInWords(text);
 }
 
 export function isMoney(schema: Schema | undefined): boolean {
@@ -157,4 +157,11 @@ export function urlOf({ type }: DataList, row: ShownRow | undefined): string {
 
 export function nameOf(list: DataList, row: ShownRow): string {
   return `${typeInWords(list.type)} ${String(row[list.label ?? 'systemRef'] ?? row.systemRef ?? '')}`.trim();
+}
+
+/** What a row is called: its name, or else the first thing about it that people know. */
+export function titleOf({ label, columns }: DataList, row: ShownRow, names: Names): string {
+  const known = columns.map((column) => names.get(String(row[column])) ?? row[column]);
+  const found = [row[label ?? ''], ...known, row.systemRef].find((text) => typeof text === 'string' && !isId(text));
+  return found === undefined ? '' : `: ${textInWords(String(found))}`;
 }

@@ -187,6 +187,23 @@ function codesIn({ enum: all = [], description = '' }: Schema): (readonly [code:
   });
 }
 
+const enumerated = new Set(
+  Object.values(contract.components.schemas).flatMap((schema) =>
+    [schema, ...Object.values(schema.properties ?? {})].flatMap((one) => one.enum ?? []),
+  ),
+);
+
+/** A text whose schema is not known, which can be a value of an enumeration. */
+export function textInWords(text: string): string {
+  return enumerated.has(text) ? valueInWords(text) : text;
+}
+
+/** A sentence of the contract, whose names and values are in code. */
+export function sentenceInWords(text: string): string {
+  const words = (name: string) => (/^[A-Z\d_]+$/.test(name) ? valueInWords(name) : fieldInWords(name)).toLowerCase();
+  return text.replaceAll(/`(\w+)`|\b[A-Z]+_[A-Z]+\b/g, (all: string, name = all) => words(name)).replaceAll('`', '');
+}
+
 function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
