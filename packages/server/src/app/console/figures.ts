@@ -95,28 +95,30 @@ export const figures: readonly OverviewFigure[] = [
   {
     id: 'revenue',
     title: 'Revenue by month',
-    lead: 'Invoices less credit notes, without tax, beside the same months a year before.',
-    type: 'BilledLine',
+    lead: 'Invoices less credit notes and voids, without tax, by the day for which they count, beside the same months a year before.',
+    type: 'JournalEntry',
     unit: 'MONEY',
     shape: 'COLUMNS',
     series: ['This year', 'A year before'],
     request: (scope) => ({
       where: {
-        status: { _neq: 'PENDING' },
+        purpose: { _eq: 'REVENUE' },
         currency: { _eq: scope.currency },
-        invoiceDate: { _gte: monthsBefore(scope.asOf, 23), _lte: scope.asOf },
-        _or: [{ voidedDate: { _is_null: true } }, { voidedDate: { _gt: scope.asOf } }],
+        businessDate: { _gte: monthsBefore(scope.asOf, 23), _lte: scope.asOf },
         ...within(scope),
       },
-      groupBy: [{ column: 'invoiceDate', by: 'MONTH' }],
-      measures: { revenue: { function: 'SUM', column: 'amount' } },
+      groupBy: [{ column: 'businessDate', by: 'MONTH' }],
+      measures: { credit: { function: 'SUM', column: 'credit' }, debit: { function: 'SUM', column: 'debit' } },
     }),
     seriesOf: (groups, { asOf }) => {
-      const pointAt = (months: number) => groups.filter(({ key }) => key.invoiceDate === monthsBefore(asOf, months));
+      const pointAt = (months: number) => groups.filter(({ key }) => key.businessDate === monthsBefore(asOf, months));
       const last = Array.from({ length: 12 }, (_unused, index) => 11 - index);
       return last.map((months) => ({
         key: monthsBefore(asOf, months),
-        points: [pointAt(months), pointAt(months + 12)].map((of) => ({ value: total(of, 'revenue'), groups: of })),
+        points: [pointAt(months), pointAt(months + 12)].map((of) => ({
+          value: total(of, 'credit').minus(total(of, 'debit')),
+          groups: of,
+        })),
       }));
     },
   },
@@ -184,23 +186,23 @@ export const figures: readonly OverviewFigure[] = [
     id: 'realization',
     title: 'Realization by service line',
     lead: 'What was billed in the last 12 months, in percent of its value at standard rates and of what was written off.',
-    type: 'LedgerEntry',
+    type: 'JournalEntry',
     unit: 'PERCENT',
     shape: 'ROWS',
     request: (scope) => ({
       where: {
-        account: { _eq: 'WIP' },
+        purpose: { _eq: 'WIP' },
         kind: { _in: ['BILLED', 'UNBILLED', 'WRITE_UP', 'WRITE_DOWN', 'WRITE_OFF', 'RECOVERY'] },
         currency: { _eq: scope.currency },
         businessDate: { _gte: monthsBefore(scope.asOf, 11), _lte: scope.asOf },
-        ...within(scope, 'client', 'job'),
+        ...within(scope),
       },
-      groupBy: [{ column: 'job.serviceLineId' }, { column: 'kind' }],
+      groupBy: [{ column: 'serviceLineId' }, { column: 'kind' }],
       measures: { amount: { function: 'SUM', column: 'amount' } },
     }),
     // Billing reduces the work in progress by its standard value: what is billed, less write-ups, and with write-downs.
     seriesOf: (groups) =>
-      oneEach(groups, 'job.serviceLineId', (of) => {
+      oneEach(groups, 'serviceLineId', (of) => {
         const billed = of.filter(({ key }) => key.kind === 'BILLED' || key.kind === 'UNBILLED');
         return percent(total(billed, 'amount'), total(of, 'amount'));
       }),

@@ -27,6 +27,7 @@ export const journalEntry = defineEntity('JournalEntry', {
         'accountName',
         'currency',
         'orgId',
+        'officeId',
         'serviceLineId',
         'paymentMethod',
         'taxName',

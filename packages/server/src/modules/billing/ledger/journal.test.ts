@@ -280,6 +280,7 @@ test('aggregateJournalEntries › has the same figures by sums as by rows, also 
     'currency',
     'kind',
     'orgId',
+    'officeId',
     'paymentMethod',
     'purpose',
     'serviceLineId',
@@ -305,7 +306,7 @@ test('aggregateJournalEntries › has the same figures by sums as by rows, also 
         ...byAll.map((column) => [column]),
         byAll.slice(0, 4),
         byAll.slice(4, 8),
-        byAll.slice(5),
+        byAll.slice(6),
       ]) {
         const groupBy = columns.map((column) => ({ column }));
         const where = { businessDate: { _lte: day } };
@@ -349,6 +350,9 @@ test('aggregateJournalEntries › has the same figures by sums as by rows, also 
   await map({ purpose: 'CREDIT', accountCode: '2400', orgId: other.id });
   const before = await figures([{ column: 'orgId' }, { column: 'serviceLineId' }], {});
   await change('Job', 'projects', job, { serviceLineId: line.id });
+  await same();
+  const office = await records.make('Office', { name: 'North', code: 'N', orgId: org?.id, timeZone: 'UTC' });
+  await change('Client', 'clients', movedClient, { officeId: office.id });
   await same();
   await change('Client', 'clients', movedClient, { orgId: other.id });
   await same();

@@ -23,6 +23,7 @@ create table journal_sum (
   id uuid not null default gen_random_uuid(),
   business_date date not null,
   org_id uuid not null,
+  office_id uuid,
   purpose text collate "C" not null,
   kind text collate "C" not null,
   currency text collate "C" not null,
@@ -44,13 +45,13 @@ begin
   insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
   select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
   from new_rows group by 1, 2, 3, 4, 5, 6;
-  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+  select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
     sum(j.amount), sum(j.debit), sum(j.credit), count(*)
   from new_rows n
   cross join lateral (select * from journal_entry j where j.tenant_id = n.tenant_id and j.posting_id = n.id) j
-  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
 $$;
@@ -60,33 +61,40 @@ create trigger ledger_entry_sum_by_day
   when (current_setting('app.copies_rows', true) is distinct from 'on')
   execute function sum_ledger_by_day();
 
--- The rows of the journal that have the org of their client, and not that of a document, move with it.
+-- The rows of a client in the journal have its office, and those that do not belong to a document its org. Half of an allocation can be that
+-- of another client.
 create function move_sums_of_client() returns trigger language plpgsql as $$
 begin
-  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select j.tenant_id, j.business_date, side.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+  select j.tenant_id, j.business_date, case when j.purpose in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF') then j.org_id else side.org_id end,
+    side.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
     sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
-  from ledger_entry e
-  cross join lateral (select * from journal_entry j where j.tenant_id = e.tenant_id and j.posting_id = e.id
-    and j.purpose in ('CREDIT', 'PAYMENT', 'WIP', 'WIP_CHANGE')) j
-  cross join (values (old.org_id, -1), (new.org_id, 1)) side (org_id, sign)
-  where e.tenant_id = new.tenant_id and e.client_id = new.id
-  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  from (
+    select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.client_id = new.id
+    union
+    select other.id from ledger_entry e
+    join ledger_entry other on other.tenant_id = e.tenant_id and other.invoice_id = e.invoice_id and other.account = 'CREDIT'
+    where e.tenant_id = new.tenant_id and e.client_id = new.id and e.account = 'RECEIVABLE' and e.kind in ('ALLOCATION', 'DEALLOCATION')) e
+  cross join lateral (select * from journal_entry j
+    where j.tenant_id = new.tenant_id and j.posting_id = e.id and j.client_id = new.id) j
+  cross join (values (old.org_id, old.office_id, -1), (new.org_id, new.office_id, 1)) side (org_id, office_id, sign)
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
 $$;
 
 create trigger client_sums_moved
   after update on client for each row
-  when (old.org_id is distinct from new.org_id and current_setting('app.copies_rows', true) is distinct from 'on')
+  when ((old.org_id, old.office_id) is distinct from (new.org_id, new.office_id)
+    and current_setting('app.copies_rows', true) is distinct from 'on')
   execute function move_sums_of_client();
 
 create function move_sums_of_job() returns trigger language plpgsql as $$
 begin
-  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, side.service_line_id, j.tax_name,
+  select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, side.service_line_id, j.tax_name,
     sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
   from (
     select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.job_id = new.id
@@ -96,7 +104,7 @@ begin
   cross join lateral (select * from journal_entry j
     where j.tenant_id = new.tenant_id and j.posting_id = e.id and j.job_id = new.id) j
   cross join (values (old.service_line_id, -1), (new.service_line_id, 1)) side (service_line_id, sign)
-  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
 $$;
@@ -113,12 +121,12 @@ select s.tenant_id, s.kind, s.purpose,
   coalesce(narrow.account_code, case when s.purpose = 'REVENUE' then l.revenue_account_code end, wide.account_code) as account_code,
   case when narrow.id is not null then narrow.account_name
     when s.purpose <> 'REVENUE' or l.revenue_account_code is null then wide.account_name end as account_name,
-  s.amount, s.debit, s.credit, s.currency, s.business_date, s.org_id, s.service_line_id, s.payment_method, s.tax_name, s.entries
+  s.amount, s.debit, s.credit, s.currency, s.business_date, s.org_id, s.office_id, s.service_line_id, s.payment_method, s.tax_name, s.entries
 from (
-  select tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name, amount, debit, credit, entries
+  select tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name, amount, debit, credit, entries
   from journal_sum
   union all
-  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name, j.amount,
+  select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name, j.amount,
     j.debit, j.credit, 1
   from invoice i
   cross join lateral (select * from journal_entry j where j.tenant_id = i.tenant_id and j.posting_id = i.id) j
@@ -141,14 +149,14 @@ begin
   select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
   from ledger_entry where tenant_id = tenant group by 1, 2, 3, 4, 5, 6;
   with removed as (delete from journal_sum where tenant_id = tenant)
-  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+  select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
     sum(j.amount), sum(j.debit), sum(j.credit), count(*)
   from journal_entry j
   where j.tenant_id = tenant and not exists (
     select from invoice i where i.tenant_id = tenant and i.id = j.posting_id and i.total = 0)
-  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
 end
 $$;
 
@@ -167,17 +175,17 @@ begin
   from folded group by 1, 2, 3, 4, 5, 6;
   with folded as (
     delete from journal_sum d using (
-      select business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name from journal_sum
-      where tenant_id = tenant group by 1, 2, 3, 4, 5, 6, 7, 8 having count(*) > 1) several
+      select business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name from journal_sum
+      where tenant_id = tenant group by 1, 2, 3, 4, 5, 6, 7, 8, 9 having count(*) > 1) several
     where d.tenant_id = tenant and d.business_date = several.business_date and d.org_id = several.org_id and d.purpose = several.purpose
       and d.kind = several.kind and d.currency = several.currency
-      and (d.payment_method, d.service_line_id, d.tax_name)
-        is not distinct from (several.payment_method, several.service_line_id, several.tax_name)
+      and (d.office_id, d.payment_method, d.service_line_id, d.tax_name)
+        is not distinct from (several.office_id, several.payment_method, several.service_line_id, several.tax_name)
     returning d.*)
-  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  select tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     sum(amount), sum(debit), sum(credit), sum(entries)
-  from folded group by 1, 2, 3, 4, 5, 6, 7, 8, 9 having sum(entries) <> 0;
+  from folded group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 having sum(entries) <> 0;
 end
 $$;
