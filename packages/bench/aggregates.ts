@@ -96,6 +96,11 @@ const figuresOfLedger: Readonly<Record<string, AggregateRequest>> = {
     ...byClient,
     groupBy: [{ column: 'clientId' }],
   },
+  'unbilled work by age': {
+    where: { account: { _eq: 'WIP' }, ...asOf },
+    groupBy: [{ column: 'currency' }, { column: 'workDate', daysBefore: values.day, boundaries: [0, 31, 61, 91] }],
+    measures,
+  },
   'movements by account and month': {
     groupBy: [{ column: 'account' }, { column: 'businessDate', by: 'MONTH' }],
     measures,
@@ -152,7 +157,7 @@ async function measure(engine: string, options: StoreOptions): Promise<void> {
   }
   if (options.databaseUrl !== undefined) {
     await fillLedger(store, tenantId, 2 * rows);
-    await runOn(options.databaseUrl, 'vacuum analyze ledger_entry, ledger_month');
+    await runOn(options.databaseUrl, 'vacuum analyze ledger_entry, ledger_month, ledger_day');
     for (const [name, request] of Object.entries(figuresOfLedger))
       await add(name, budgetMs, aggregateReader({ ...scope, name }, ledgerEntry, request));
     const { run } = anyPageReader({ ...paged, paging: 'offset' }, ledgerEntry, { includeTotal: true });

@@ -83,7 +83,7 @@ test('books check › compares the months of the ledger with their entries, and 
   expect(differences).toMatchObject([
     { type: 'LedgerMonth', id: client.id, kept: '51.00 in 3 entries', actual: '50.00 in 2 entries' },
   ]);
-  expect(differences[0]?.field).toMatch(/^CREDIT USD \d{4}-\d\d$/);
+  expect(differences[0]?.field).toMatch(/^CREDIT USD \d{4}-\d\d-01$/);
   expect((await check(true)).differences).toEqual(differences);
   expect(await check()).toEqual({ differences: [], breaches: [] });
 });

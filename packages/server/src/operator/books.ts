@@ -17,7 +17,7 @@ import { client } from '../modules/clients/index.ts';
 import { job, task } from '../modules/projects/index.ts';
 import { pasteable } from '../platform/operator-command.ts';
 import { CheckViolation } from '../platform/store/errors.ts';
-import { timeOf } from '../platform/store/session.ts';
+import { type Session, timeOf } from '../platform/store/session.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { recordChanges } from '../platform/store/trace.ts';
 import type { Operator } from './operator.ts';
@@ -45,7 +45,10 @@ const entities: Readonly<Record<KeptSums['type'], AnyEntity>> = {
 };
 
 /** These commands need the database only. */
-type BooksOperator = { readonly service: Pick<Operator['service'], 'store' | 'directory'> };
+type BooksOperator = { readonly service: Pick<Operator['service'], 'store' | 'directory'> } & Pick<
+  Operator,
+  'progress'
+>;
 
 /**
  * Recalculates the balances of clients, the sums of jobs, tasks, months and days of the ledger, and the amounts of invoices and payments, and compares
@@ -61,7 +64,16 @@ export async function checkBooks(
   const { id: tenantId } = await tenantNamed(operator, name);
   try {
     return await store.write(tenantId, async (transaction) => {
-      const found = await booksOf(transaction, tenantId);
+      let done = 0;
+      const found = await booksOf(
+        {
+          all(query) {
+            operator.progress?.({ step: 'books check', done: done++ });
+            return transaction.all(query);
+          },
+        },
+        tenantId,
+      );
       if (!repair || found.differences.length === 0) return found;
       const differences = await repairSums(transaction, tenantId, found.differences);
       return { differences, breaches: await findBreaches(transaction, tenantId) };
@@ -75,10 +87,10 @@ export async function checkBooks(
 }
 
 /** Compares the sums of a tenant, and checks its books, as `checkBooks` does. */
-export async function booksOf(transaction: Transaction, tenantId: number): Promise<BooksReport> {
+export async function booksOf(session: Pick<Session, 'all'>, tenantId: number): Promise<BooksReport> {
   return {
-    differences: await differencesOf(transaction, tenantId),
-    breaches: await findBreaches(transaction, tenantId),
+    differences: await differencesOf(session, tenantId),
+    breaches: await findBreaches(session, tenantId),
   };
 }
 

@@ -90,11 +90,17 @@ const rules: readonly BookRule[] = [
   ]),
   ...documents.map((table) => ({
     rule: `lines of ${table} are quantity times unit amount and their taxes, rounded half up to the minor unit of the currency`,
+    // Of documents without tax, each line is compared by itself.
     broken: (tenantId: number) => sql<{ id: string; detail: string }>`
       select d.id::text, string_agg(concat_ws(' ', quantity, unit_amount, amount, tax_rate_percent, tax_amount), ', ') as detail
       from ${sql.table(`${table}_line`)} l
       join ${sql.table(table)} d on d.tenant_id = l.tenant_id and d.id = l.${sql.ref(`${table}_id`)}
-      where l.tenant_id = ${tenantId} group by d.tenant_id, d.id
+      where l.tenant_id = ${tenantId} and l.${sql.ref(`${table}_id`)} in (
+        select l.${sql.ref(`${table}_id`)} from ${sql.table(`${table}_line`)} l
+        join ${sql.table(table)} d on d.tenant_id = l.tenant_id and d.id = l.${sql.ref(`${table}_id`)}
+        where l.tenant_id = ${tenantId}
+          and (taxable or taxes <> '[]' or tax_amount <> 0 or amount <> line_amount(quantity, unit_amount, minor_units(currency))))
+      group by d.tenant_id, d.id
       having not are_priced(jsonb_agg(priced_line(
         l.position, quantity, unit_amount, amount, taxable, tax_rate_percent, tax_amount, taxes)),
         prices_include_tax, ${table === 'invoice' ? sql`case when tax_as_stated then 'STATED' else tax_rounding end` : sql`tax_rounding`},
@@ -134,11 +140,16 @@ const rules: readonly BookRule[] = [
   })),
   ...ledgerAccounts.map(({ account, owner, isNegative }) => ({
     rule: `the balance of the ${account} entries of a row has its sign as of any day`,
+    // A balance is added up day by day only where this can be: not where all that raises it comes before what reduces it to no less than zero.
     broken: (tenantId: number) => sql<{ id: string; detail: string }>`
       select b.id::text, concat_ws(' ', b.business_date, b.balance) as detail
       from (select e.tenant_id, ${sql.ref(owner)} as id, business_date,
           sum(sum(amount)) over (partition by ${sql.ref(owner)} order by business_date) as balance
-        from ledger_entry e where tenant_id = ${tenantId} and account = ${account} group by 1, 2, 3) b
+        from ledger_entry e where tenant_id = ${tenantId} and account = ${account} and ${sql.ref(owner)} in (
+          select ${sql.ref(owner)} from ledger_entry where tenant_id = ${tenantId} and account = ${account} group by 1
+          having not coalesce(max(business_date) filter (where amount > 0) <= min(business_date) filter (where amount < 0), min(amount) > 0)
+            or sum(amount) < 0${account === 'WIP' ? sql` union all select id from wip_entry where tenant_id = ${tenantId} and amount < 0` : sql``})
+        group by 1, 2, 3) b
       where ${sql.raw(isNegative)}`,
   })),
   {
@@ -255,13 +266,12 @@ const rules: readonly BookRule[] = [
     broken: (tenantId) => sql`
       select w.id::text, concat_ws(' ', w.status, w.billed_amount, r.billed, w.write_up_amount, r.write_up,
         w.write_off_amount, r.write_off) as detail
-      from wip_entry w cross join lateral (
-        select coalesce(sum(r.billed), 0) as billed, coalesce(sum(r.write_up), 0) as write_up,
-          coalesce(sum(r.write_off), 0) as write_off
+      from wip_entry w left join (
+        select r.wip_entry_id, sum(r.billed) as billed, sum(r.write_up) as write_up, sum(r.write_off) as write_off
         from wip_relief r join invoice i on i.tenant_id = r.tenant_id and i.id = r.invoice_id
-        where r.tenant_id = w.tenant_id and r.wip_entry_id = w.id and i.status <> 'VOIDED') r
-      where w.tenant_id = ${tenantId} and (w.billed_amount <> r.billed or w.write_up_amount <> r.write_up
-        or (w.write_off_reason is null and w.write_off_amount <> r.write_off))`,
+        where r.tenant_id = ${tenantId} and i.status <> 'VOIDED' group by 1) r on r.wip_entry_id = w.id
+      where w.tenant_id = ${tenantId} and (w.billed_amount <> coalesce(r.billed, 0) or w.write_up_amount <> coalesce(r.write_up, 0)
+        or (w.write_off_reason is null and w.write_off_amount <> coalesce(r.write_off, 0)))`,
   },
   {
     rule: 'a posted draft and its invoice have one total, and no other draft has an invoice',
@@ -318,11 +328,12 @@ const rules: readonly BookRule[] = [
   {
     rule: 'approved billable time is one row of work in progress, and other time is none',
     broken: (tenantId) => sql`
-      select e.id::text, concat_ws(' ', e.status, e.amount, array_agg(w.amount)) as detail
-      from time_entry e
-      left join wip_entry w on w.tenant_id = e.tenant_id and w.time_entry_id = e.id and w.status <> 'REVERSED'
-      where e.tenant_id = ${tenantId} group by e.tenant_id, e.id
-      having count(w.id) <> (case when e.status = 'APPROVED' and e.is_billable then 1 else 0 end) or min(w.amount) <> e.amount`,
+      select e.id::text, concat_ws(' ', e.status, e.amount, w.amounts) as detail
+      from time_entry e left join (
+        select time_entry_id, count(*) as rows, min(amount) as amount, array_agg(amount) as amounts from wip_entry
+        where tenant_id = ${tenantId} and time_entry_id is not null and status <> 'REVERSED' group by 1) w on w.time_entry_id = e.id
+      where e.tenant_id = ${tenantId} and (w.amount <> e.amount
+        or coalesce(w.rows, 0) <> case when e.status = 'APPROVED' and e.is_billable then 1 else 0 end)`,
   },
   {
     rule: 'an approved expense that is billed is one row of work in progress, and any other is none',

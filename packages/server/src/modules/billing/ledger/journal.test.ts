@@ -330,6 +330,10 @@ test('aggregateJournalEntries › has the same figures by sums as by rows, also 
   );
   await pay('200.00', [{ invoiceId: bill, amount: '20.00' }], { clientId: movedClient });
   await workFor('2.00', job);
+  const unknown = await pay('30.00', [], { clientId: null, orgId: org?.id });
+  await same();
+  const identified = { type: 'Payment', systemRef: unknown.systemRef, attributes: { clientId: movedClient } };
+  await records.update([identified]);
   await same();
   const change = async (type: string, path: string, id: string, attributes: object) => {
     const found = await service.call<{ data: { systemRef: string }[] }>('POST', `/gql/v1/${path}/search`, {

@@ -1,9 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { columnOf } from '../../../contract/fields.ts';
-import type { AnyEntity, SumTable } from '../../../entity/model.ts';
 import type { Session, Transaction } from '../../../platform/store/session.ts';
-import { journalEntry } from './journal-entry.ts';
-import { ledgerEntry } from './ledger-entry.ts';
 
 /** The types whose rows store sums, in the lock order. */
 type SummingType = 'Payment' | 'Invoice' | 'Task' | 'Job' | 'Client';
@@ -131,48 +127,73 @@ export async function differencesOf(session: Pick<Session, 'all'>, tenantId: num
       with sums as (${sums(tenantId)}) ${sql.join(compared, sql` union all `)} order by 1, 2`);
     for (const row of rows) differences.push({ type, ...row });
   }
-  for (const { type, id, entity, sums } of sumTables)
-    for (const row of await session.all(wrongSums(tenantId, entity, sums, id))) differences.push({ type, ...row });
+  for (const sums of sumTables)
+    for (const row of await session.all(wrongSums(tenantId, sums))) differences.push({ type: sums.type, ...row });
   return differences;
 }
 
-/** The tables with sums of entries, and what identifies their differences. */
-const sumTables = [ledgerEntry, journalEntry].flatMap((entity) =>
-  entity.sums.map((sums) => {
-    const isMonth = sums.per === 'MONTH';
-    const type = isMonth ? 'LedgerMonth' : entity === ledgerEntry ? 'LedgerDay' : 'JournalDay';
-    return { type, id: isMonth ? 'clientId' : sums.day, entity, sums } as const;
-  }),
-);
+/** A table with sums of entries, and what it adds up to. */
+interface SumsOfEntries {
+  readonly type: Difference['type'];
+  readonly table: string;
+  /** The column that identifies a difference; the others describe it. */
+  readonly id: string;
+  readonly by: readonly string[];
+  readonly amounts: readonly string[];
+  /** SQL of the rows that it adds up to, with the same columns. */
+  readonly source: RawBuilder<unknown>;
+}
 
-/** Query of the sums of entries in a table that differ from the entries. */
-function wrongSums(
-  tenantId: number,
-  entity: AnyEntity,
-  { table, per, by, requires, day, amounts }: SumTable,
-  id: string,
-) {
-  const names = by.map((field) => sql.ref(columnOf(field)));
-  const dayColumn = sql.ref(columnOf(day));
-  const entryDay = per === 'MONTH' ? sql`date_trunc('month', ${dayColumn}::timestamp)::date` : dayColumn;
-  const isSummed = requires === undefined ? sql`true` : sql`${sql.ref(columnOf(requires))} is not null`;
-  const sumsOf = (from: string, first: RawBuilder<unknown>, entries: RawBuilder<unknown>, isKept: boolean) => sql`
-    select ${sql.join(names)}, ${first} as day, ${sql.join(amounts.map((amount) => sql`sum(${sql.ref(columnOf(amount))}) as ${sql.ref(columnOf(amount))}`))},
-      ${entries} as entries, ${sql.lit(isKept)} as is_kept
-    from ${sql.table(from)} where tenant_id = ${tenantId} and ${isSummed} group by ${sql.join([...names, first])}`;
-  const shown = (isKept: boolean) => {
-    const of = (column: string) =>
-      sql`coalesce(sum(${sql.ref(column)}) filter (where is_kept = ${sql.lit(isKept)}), 0)`;
-    const figures = amounts.map((amount) => sql`${of(columnOf(amount))}::numeric(18, 2)`);
-    return sql`concat_ws(' ', ${sql.join(figures)}, 'in', ${of('entries')}, 'entries')`;
-  };
-  const field = by.flatMap((name, index) => (name === id ? [] : [names[index] ?? sql``]));
-  const shownDay = per === 'MONTH' ? sql`to_char(day, 'YYYY-MM')` : sql`null`;
+const sumTables: readonly SumsOfEntries[] = [
+  {
+    type: 'LedgerDay',
+    table: 'ledger_day',
+    id: 'business_date',
+    by: ['account', 'currency', 'due_date', 'work_date'],
+    amounts: ['amount'],
+    source: sql`(select *, 1 as entries from ledger_entry)`,
+  },
+  {
+    type: 'LedgerMonth',
+    table: 'ledger_month',
+    id: 'client_id',
+    by: ['account', 'currency', 'business_date'],
+    amounts: ['amount'],
+    source: sql`(select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date as business_date, amount,
+      1 as entries from ledger_entry where client_id is not null)`,
+  },
+  {
+    type: 'JournalDay',
+    table: 'journal_sum',
+    id: 'business_date',
+    by: ['purpose', 'kind', 'currency', 'org_id', 'office_id', 'service_line_id', 'payment_method', 'tax_name'],
+    amounts: ['amount', 'debit', 'credit'],
+    source: sql`journal_sum_source`,
+  },
+];
+
+/** Query of the sums in a table that differ from their entries. */
+function wrongSums(tenantId: number, { table, id, by, amounts, source }: SumsOfEntries) {
+  const keys = sql.join([id, ...by].map((column) => sql.ref(column)));
+  const figures = [...amounts, 'entries'];
+  const total = (column: string) => sql`sum(${sql.ref(column)})`;
+  // Both are added up by themselves first: most of the entries are gone then.
+  const sumsOf = (from: RawBuilder<unknown>, isKept: boolean) => sql`
+    select ${keys}, ${sql.join(figures.map((column) => sql`${total(column)} as ${sql.ref(column)}`))}, ${sql.lit(isKept)} as is_kept
+    from ${from} s where tenant_id = ${tenantId} group by ${keys}`;
+  const of = (column: string, isKept: boolean) =>
+    sql`coalesce(${total(column)} filter (where is_kept = ${sql.lit(isKept)}), 0)`;
+  const shown = (isKept: boolean) => sql`concat_ws(' ',
+    ${sql.join(amounts.map((column) => sql`${of(column, isKept)}::numeric(18, 2)`))}, 'in', ${of('entries', isKept)}, 'entries')`;
+  const differ = sql.join(
+    figures.map((column) => sql`${of(column, true)} <> ${of(column, false)}`),
+    sql` or `,
+  );
   return sql<Omit<Difference, 'type'>>`
-    select ${id === day ? sql`day` : sql.ref(columnOf(id))}::text as id, concat_ws(' ', ${sql.join([...field, shownDay])}) as field,
+    select ${sql.ref(id)}::text as id, concat_ws(' ', ${sql.join(by.map((column) => sql.ref(column)))}) as field,
       ${shown(true)} as kept, ${shown(false)} as actual
-    from (${sumsOf(table, dayColumn, sql`sum(entries)`, true)} union all ${sumsOf(entity.table, entryDay, sql`count(*)`, false)}) s
-    group by ${sql.join([...names, sql`day`])} having ${shown(true)} <> ${shown(false)} order by 1, 2`;
+    from (${sumsOf(sql.table(table), true)} union all ${sumsOf(source, false)}) s
+    group by ${keys} having ${differ} order by 1, 2`;
 }
 
 /** Writes the sums of the ledger by month of clients, who are locked. */

@@ -61,24 +61,35 @@ create trigger ledger_entry_sum_by_day
   when (current_setting('app.copies_rows', true) is distinct from 'on')
   execute function sum_ledger_by_day();
 
--- The rows of a client in the journal have its office, and those that do not belong to a document its org. Half of an allocation can be that
--- of another client.
+-- The rows of a client in the journal have its office, and those that belong neither to a document nor to an unknown payer its org. Half of an
+-- allocation can be that of another client, and half of an identification that of nobody. A client that is merged still has its rows.
 create function move_sums_of_client() returns trigger language plpgsql as $$
+declare
+  target client;
 begin
+  select * into target from client c where c.tenant_id = new.tenant_id and c.id = coalesce(new.merged_into_id, new.id);
+  if (old.org_id, old.office_id) is not distinct from (target.org_id, target.office_id) then
+    return null;
+  end if;
   insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select j.tenant_id, j.business_date, case when j.purpose in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF') then j.org_id else side.org_id end,
+  select j.tenant_id, j.business_date,
+    case when e.is_of_client and j.purpose not in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF') then side.org_id else j.org_id end,
     side.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
     sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
   from (
-    select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.client_id = new.id
+    select e.id, true as is_of_client from ledger_entry e where e.tenant_id = new.tenant_id and e.client_id = new.id
+    union all
+    select e.id, false from payment p
+    join ledger_entry e on e.tenant_id = p.tenant_id and e.payment_id = p.id and e.kind = 'IDENTIFICATION' and e.client_id is null
+    where p.tenant_id = new.tenant_id and p.client_id = new.id
     union
-    select other.id from ledger_entry e
+    select other.id, true from ledger_entry e
     join ledger_entry other on other.tenant_id = e.tenant_id and other.invoice_id = e.invoice_id and other.account = 'CREDIT'
     where e.tenant_id = new.tenant_id and e.client_id = new.id and e.account = 'RECEIVABLE' and e.kind in ('ALLOCATION', 'DEALLOCATION')) e
   cross join lateral (select * from journal_entry j
     where j.tenant_id = new.tenant_id and j.posting_id = e.id and j.client_id = new.id) j
-  cross join (values (old.org_id, old.office_id, -1), (new.org_id, new.office_id, 1)) side (org_id, office_id, sign)
+  cross join (values (old.org_id, old.office_id, -1), (target.org_id, target.office_id, 1)) side (org_id, office_id, sign)
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
@@ -86,7 +97,7 @@ $$;
 
 create trigger client_sums_moved
   after update on client for each row
-  when ((old.org_id, old.office_id) is distinct from (new.org_id, new.office_id)
+  when ((old.org_id, old.office_id, old.merged_into_id) is distinct from (new.org_id, new.office_id, new.merged_into_id)
     and current_setting('app.copies_rows', true) is distinct from 'on')
   execute function move_sums_of_client();
 
@@ -140,6 +151,29 @@ left join gl_mapping wide on wide.tenant_id = s.tenant_id and wide.active and wi
   and wide.subject = '';
 grant select on journal_day to financial_automation_service;
 
+-- What `journal_sum` adds up to. The journal has work as it is in the ledger, with its other side, so it is not evaluated for each entry of it.
+create view journal_sum_source with (security_invoker = true) as
+select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+  sum(j.amount) as amount, sum(j.debit) as debit, sum(j.credit) as credit, count(*) as entries
+from journal_entry j
+left join invoice empty on empty.tenant_id = j.tenant_id and empty.id = j.posting_id
+where j.wip_entry_id is null and empty.id is null
+group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+union all
+select w.tenant_id, w.business_date, w.org_id, w.office_id, side.purpose, w.kind, w.currency, null, w.service_line_id, null,
+  side.sign * w.amount, case side.sign when 1 then w.positive else -w.negative end, case side.sign when 1 then -w.negative else w.positive end, w.entries
+from (
+  select e.tenant_id, e.business_date, c.org_id, c.office_id, e.kind, e.currency, j.service_line_id, sum(e.amount) as amount,
+    coalesce(sum(e.amount) filter (where e.amount > 0), 0) as positive, coalesce(sum(e.amount) filter (where e.amount < 0), 0) as negative,
+    count(*) as entries
+  from ledger_entry e
+  join client c on c.tenant_id = e.tenant_id and c.id = e.client_id
+  left join job j on j.tenant_id = e.tenant_id and j.id = e.job_id
+  where e.account = 'WIP'
+  group by 1, 2, 3, 4, 5, 6, 7) w
+cross join (values ('WIP'::text collate "C", 1), ('WIP_CHANGE'::text collate "C", -1)) side (purpose, sign);
+grant select on journal_sum_source to financial_automation_service;
+
 -- Each table in one statement: it removes the sums that it sees, and adds up the entries that it sees. Those of other transactions have sums
 -- of their own, which it does not see either.
 create function write_day_sums(tenant integer) returns void language plpgsql as $$
@@ -151,12 +185,9 @@ begin
   with removed as (delete from journal_sum where tenant_id = tenant)
   insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
-    sum(j.amount), sum(j.debit), sum(j.credit), count(*)
-  from journal_entry j
-  where j.tenant_id = tenant and not exists (
-    select from invoice i where i.tenant_id = tenant and i.id = j.posting_id and i.total = 0)
-  group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
+  select tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries
+  from journal_sum_source where tenant_id = tenant;
 end
 $$;
 
