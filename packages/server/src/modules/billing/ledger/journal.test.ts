@@ -272,7 +272,7 @@ test('aggregateJournalEntries returns a trial balance as of a day in one call, w
   await agrees();
 });
 
-test('aggregateJournalEntries › has the same figures by sums as by rows, also when a client moves to another org and a job to another service line', async () => {
+test('aggregateJournalEntries › has the same figures by sums as by rows, also when a client moves to another org or is merged, and a job moves to another service line', async () => {
   const { id: tenantId } = service.tenant;
   const byAll = [
     'accountCode',
@@ -361,6 +361,14 @@ test('aggregateJournalEntries › has the same figures by sums as by rows, also 
   await change('Client', 'clients', movedClient, { orgId: other.id });
   await same();
   expect(await figures([{ column: 'orgId' }, { column: 'serviceLineId' }], {})).not.toEqual(before);
+  const { id: into } = await newClient({ orgId: other.id });
+  const merged = await service.call('POST', '/api/v1/clients/merge', {
+    from: movedClient,
+    into,
+    reason: 'Created twice.',
+  });
+  expect(merged).toMatchObject({ status: 200 });
+  await same();
   await service.store.write(tenantId, (transaction) => transaction.all(sql`select fold_day_sums(${tenantId})`));
   await same();
   await agrees();

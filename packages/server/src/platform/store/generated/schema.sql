@@ -253,7 +253,7 @@ create policy tenant_isolation on client for all to public using (tenant_id = cu
 grant insert, select, update on client to financial_automation_service;
 CREATE TRIGGER client_merged_into_id_present AFTER INSERT OR UPDATE OF merged_into_id ON client FOR EACH ROW WHEN (new.merged_into_id IS NOT NULL AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('merged_into_id');
 CREATE TRIGGER client_parent_client_id_present AFTER INSERT OR UPDATE OF parent_client_id ON client FOR EACH ROW WHEN (new.parent_client_id IS NOT NULL AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('parent_client_id');
-CREATE TRIGGER client_sums_moved AFTER UPDATE ON client FOR EACH ROW WHEN (old.org_id IS DISTINCT FROM new.org_id AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION move_sums_of_client();
+CREATE TRIGGER client_sums_moved AFTER UPDATE ON client FOR EACH ROW WHEN ((old.org_id IS DISTINCT FROM new.org_id OR old.office_id IS DISTINCT FROM new.office_id OR old.merged_into_id IS DISTINCT FROM new.merged_into_id) AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION move_sums_of_client();
 
 create table client_business_entity (
   tenant_id integer not null,
@@ -1879,6 +1879,7 @@ create table journal_sum (
   id uuid default gen_random_uuid() not null,
   business_date date not null,
   org_id uuid not null,
+  office_id uuid,
   purpose text collate "C" not null,
   kind text collate "C" not null,
   currency text collate "C" not null,
@@ -3269,6 +3270,7 @@ create view journal_day with (security_invoker=true) as
     s.currency,
     s.business_date,
     s.org_id,
+    s.office_id,
     s.service_line_id,
     s.payment_method,
     s.tax_name,
@@ -3276,6 +3278,7 @@ create view journal_day with (security_invoker=true) as
    FROM ( SELECT journal_sum.tenant_id,
             journal_sum.business_date,
             journal_sum.org_id,
+            journal_sum.office_id,
             journal_sum.purpose,
             journal_sum.kind,
             journal_sum.currency,
@@ -3291,6 +3294,7 @@ create view journal_day with (security_invoker=true) as
          SELECT j.tenant_id,
             j.business_date,
             j.org_id,
+            j.office_id,
             j.purpose,
             j.kind,
             j.currency,
@@ -3534,6 +3538,65 @@ create view journal_entry with (security_invoker=true) as
         END
      LEFT JOIN gl_mapping wide ON wide.tenant_id = e.tenant_id AND wide.active AND wide.org_id = o.org_id AND wide.purpose = r.purpose AND wide.subject = ''::text;
 grant select on journal_entry to financial_automation_service;
+
+create view journal_sum_source with (security_invoker=true) as
+ SELECT j.tenant_id,
+    j.business_date,
+    j.org_id,
+    j.office_id,
+    j.purpose,
+    j.kind,
+    j.currency,
+    j.payment_method,
+    j.service_line_id,
+    j.tax_name,
+    sum(j.amount) AS amount,
+    sum(j.debit) AS debit,
+    sum(j.credit) AS credit,
+    count(*) AS entries
+   FROM journal_entry j
+     LEFT JOIN invoice empty ON empty.tenant_id = j.tenant_id AND empty.id = j.posting_id
+  WHERE j.wip_entry_id IS NULL AND empty.id IS NULL
+  GROUP BY j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name
+UNION ALL
+ SELECT w.tenant_id,
+    w.business_date,
+    w.org_id,
+    w.office_id,
+    side.purpose,
+    w.kind,
+    w.currency,
+    NULL::text AS payment_method,
+    w.service_line_id,
+    NULL::text AS tax_name,
+    side.sign::numeric * w.amount AS amount,
+        CASE side.sign
+            WHEN 1 THEN w.positive
+            ELSE - w.negative
+        END AS debit,
+        CASE side.sign
+            WHEN 1 THEN - w.negative
+            ELSE w.positive
+        END AS credit,
+    w.entries
+   FROM ( SELECT e.tenant_id,
+            e.business_date,
+            c.org_id,
+            c.office_id,
+            e.kind,
+            e.currency,
+            j.service_line_id,
+            sum(e.amount) AS amount,
+            COALESCE(sum(e.amount) FILTER (WHERE e.amount > 0::numeric), 0::numeric) AS positive,
+            COALESCE(sum(e.amount) FILTER (WHERE e.amount < 0::numeric), 0::numeric) AS negative,
+            count(*) AS entries
+           FROM ledger_entry e
+             JOIN client c ON c.tenant_id = e.tenant_id AND c.id = e.client_id
+             LEFT JOIN job j ON j.tenant_id = e.tenant_id AND j.id = e.job_id
+          WHERE e.account = 'WIP'::text
+          GROUP BY e.tenant_id, e.business_date, c.org_id, c.office_id, e.kind, e.currency, j.service_line_id) w
+     CROSS JOIN ( VALUES ('WIP'::text COLLATE "C",1), ('WIP_CHANGE'::text COLLATE "C",'-1'::integer)) side(purpose, sign);
+grant select on journal_sum_source to financial_automation_service;
 
 CREATE OR REPLACE PROCEDURE public.add_balances(IN changes balance_change[]) LANGUAGE sql
 BEGIN ATOMIC
@@ -4054,18 +4117,18 @@ begin
   from folded group by 1, 2, 3, 4, 5, 6;
   with folded as (
     delete from journal_sum d using (
-      select business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name from journal_sum
-      where tenant_id = tenant group by 1, 2, 3, 4, 5, 6, 7, 8 having count(*) > 1) several
+      select business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name from journal_sum
+      where tenant_id = tenant group by 1, 2, 3, 4, 5, 6, 7, 8, 9 having count(*) > 1) several
     where d.tenant_id = tenant and d.business_date = several.business_date and d.org_id = several.org_id and d.purpose = several.purpose
       and d.kind = several.kind and d.currency = several.currency
-      and (d.payment_method, d.service_line_id, d.tax_name)
-        is not distinct from (several.payment_method, several.service_line_id, several.tax_name)
+      and (d.office_id, d.payment_method, d.service_line_id, d.tax_name)
+        is not distinct from (several.office_id, several.payment_method, several.service_line_id, several.tax_name)
     returning d.*)
-  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  select tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     sum(amount), sum(debit), sum(credit), sum(entries)
-  from folded group by 1, 2, 3, 4, 5, 6, 7, 8, 9 having sum(entries) <> 0;
+  from folded group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 having sum(entries) <> 0;
 end
 $function$;
 
@@ -4165,26 +4228,42 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION public.move_sums_of_client() RETURNS trigger LANGUAGE plpgsql AS $function$
+declare
+  target client;
 begin
-  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  select * into target from client c where c.tenant_id = new.tenant_id and c.id = coalesce(new.merged_into_id, new.id);
+  if (old.org_id, old.office_id) is not distinct from (target.org_id, target.office_id) then
+    return null;
+  end if;
+  insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select j.tenant_id, j.business_date, side.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+  select j.tenant_id, j.business_date,
+    case when e.is_of_client and j.purpose not in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF') then side.org_id else j.org_id end,
+    side.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
     sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
-  from ledger_entry e
-  cross join lateral (select * from journal_entry j where j.tenant_id = e.tenant_id and j.posting_id = e.id
-    and j.purpose in ('CREDIT', 'PAYMENT', 'WIP', 'WIP_CHANGE')) j
-  cross join (values (old.org_id, -1), (new.org_id, 1)) side (org_id, sign)
-  where e.tenant_id = new.tenant_id and e.client_id = new.id
-  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  from (
+    select e.id, true as is_of_client from ledger_entry e where e.tenant_id = new.tenant_id and e.client_id = new.id
+    union all
+    select e.id, false from payment p
+    join ledger_entry e on e.tenant_id = p.tenant_id and e.payment_id = p.id and e.kind = 'IDENTIFICATION' and e.client_id is null
+    where p.tenant_id = new.tenant_id and p.client_id = new.id
+    union
+    select other.id, true from ledger_entry e
+    join ledger_entry other on other.tenant_id = e.tenant_id and other.invoice_id = e.invoice_id and other.account = 'CREDIT'
+    where e.tenant_id = new.tenant_id and e.client_id = new.id and e.account = 'RECEIVABLE' and e.kind in ('ALLOCATION', 'DEALLOCATION')) e
+  cross join lateral (select * from journal_entry j
+    where j.tenant_id = new.tenant_id and j.posting_id = e.id and j.client_id = new.id) j
+  cross join (values (old.org_id, old.office_id, -1), (target.org_id, target.office_id, 1)) side (org_id, office_id, sign)
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
 $function$;
 
 CREATE OR REPLACE FUNCTION public.move_sums_of_job() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
-  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, side.service_line_id, j.tax_name,
+  select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, side.service_line_id, j.tax_name,
     sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
   from (
     select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.job_id = new.id
@@ -4194,7 +4273,7 @@ begin
   cross join lateral (select * from journal_entry j
     where j.tenant_id = new.tenant_id and j.posting_id = e.id and j.job_id = new.id) j
   cross join (values (old.service_line_id, -1), (new.service_line_id, 1)) side (service_line_id, sign)
-  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
 $function$;
@@ -4505,13 +4584,13 @@ begin
   insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
   select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
   from new_rows group by 1, 2, 3, 4, 5, 6;
-  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
+  select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
     sum(j.amount), sum(j.debit), sum(j.credit), count(*)
   from new_rows n
   cross join lateral (select * from journal_entry j where j.tenant_id = n.tenant_id and j.posting_id = n.id) j
-  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
 $function$;
@@ -4656,13 +4735,10 @@ begin
   select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
   from ledger_entry where tenant_id = tenant group by 1, 2, 3, 4, 5, 6;
   with removed as (delete from journal_sum where tenant_id = tenant)
-  insert into journal_sum (tenant_id, business_date, org_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+  insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
-  select j.tenant_id, j.business_date, j.org_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
-    sum(j.amount), sum(j.debit), sum(j.credit), count(*)
-  from journal_entry j
-  where j.tenant_id = tenant and not exists (
-    select from invoice i where i.tenant_id = tenant and i.id = j.posting_id and i.total = 0)
-  group by 1, 2, 3, 4, 5, 6, 7, 8, 9;
+  select tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
+    amount, debit, credit, entries
+  from journal_sum_source where tenant_id = tenant;
 end
 $function$;
