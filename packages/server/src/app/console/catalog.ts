@@ -159,7 +159,7 @@ function filtersOf(operation: Operation): FilterField[] {
     });
   }
   return query
-    .filter(({ name }) => !['page', 'pageSize', 'cursor', 'includeTotal'].includes(name))
+    .filter(({ name }) => !['page', 'pageSize', 'cursor', 'includeTotal', 'fields', 'with'].includes(name))
     .map(({ name, schema }) => ({ name, operators: new Map([['=', schema]]) }));
 }
 

@@ -529,6 +529,11 @@ describe('pages', () => {
     const { text } = await admin.submit(page, `${page}/sendTestEvent`);
     expect(text).toMatch(/Outcome<\/dt><dd>(?!Success)\w/);
     expect(text).toContain('A &lt;teapot&gt;');
+    const end = `${page}/deactivateEventSubscription`;
+    expect((await admin.submit(page, end)).text).toContain('Nothing has changed yet');
+    expect(await admin.submit(page, end, { confirmed: 'yes' })).toMatchObject({ status: 303 });
+    const lists = ['', '?inactive=on'].map((query) => admin.get(`/data/EventSubscription${query}`));
+    expect((await Promise.all(lists)).map(({ text: list }) => list.includes(subscription.id))).toEqual([false, true]);
     const secretIn = (page: WireResponse) => /whsec_[\w+/=]+/.exec(page.text)?.[0];
     const secret = secretIn(await admin.get('/secret'));
     expect(secret).toBeDefined();
