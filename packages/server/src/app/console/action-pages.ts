@@ -7,7 +7,7 @@ import { type HtmlContent, html } from '../../wire/html.ts';
 import { type Action, bulkActions, failuresIn, requestOf, type VersionedRow, writingOf } from './actions.ts';
 import { type DataList, responseProperties } from './catalog.ts';
 import { type Change, changeTable, recordedSince } from './changes.ts';
-import { currentText, enteredValues, type Input, inputFor } from './forms.ts';
+import { currentText, enteredValues, type FormInput, inputFor } from './forms.ts';
 import { alert, card, framed, keyField, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
@@ -66,7 +66,7 @@ export async function editPage(visit: ConsoleVisit, list: DataList, row: Version
   });
 }
 
-function presetField({ path }: Input, value: string, names: ReadonlyMap<string, string>): HtmlContent {
+function presetField({ path }: FormInput, value: string, names: ReadonlyMap<string, string>): HtmlContent {
   return html`<div>${fieldInWords(path)}: <strong>${names.get(value) ?? value}</strong><input type="hidden" name="${path}" value="${value}"></div>`;
 }
 
@@ -79,7 +79,7 @@ function titleOf(list: DataList, { label }: Action, row: ShownRow | undefined): 
 }
 
 /** What came of a form: a page to show, or the response of the operation. */
-export type Outcome = { readonly page: string } | { readonly body: Readonly<Record<string, unknown>> };
+export type ActionOutcome = { readonly page: string } | { readonly body: Readonly<Record<string, unknown>> };
 
 /**
  * Handles the form of an action on a row, or of a new one.
@@ -115,7 +115,7 @@ export async function act(
 }
 
 /** Handles the form of a list: does one thing with the rows that were selected, in the versions that the page showed. */
-export function actOnSelected(visit: ConsoleVisit, list: DataList, name: string): Promise<Outcome> {
+export function actOnSelected(visit: ConsoleVisit, list: DataList, name: string): Promise<ActionOutcome> {
   const rows = visit.fields.getAll('row').flatMap((text): VersionedRow[] => {
     const [status = '', version = '', systemRef = '', ...label] = text.split(' ');
     const row = { status, version: Number(version), systemRef: decodeURIComponent(systemRef) };
@@ -137,7 +137,7 @@ export function selection(list: DataList, row: ShownRow): string {
   return `${String(status)} ${String(version)} ${encodeURIComponent(String(systemRef))} ${String(row[list.label ?? ''] ?? '')}`;
 }
 
-export interface Request {
+export interface ActionRequest {
   readonly input: CallInput;
   readonly ifMatch?: string | undefined;
   readonly title: string;
@@ -153,7 +153,7 @@ export interface Request {
  *
  * @throws Rejection what the operation rejects; a rejection of all rows is one of the form
  */
-export async function perform(visit: ConsoleVisit, action: Action, request: Request): Promise<Outcome> {
+export async function perform(visit: ConsoleVisit, action: Action, request: ActionRequest): Promise<ActionOutcome> {
   const { operation } = action;
   const { input, ifMatch, names } = request;
   const isRehearsal = takes(operation, 'Dry-Run') && visit.fields.get('confirmed') !== 'yes';
@@ -178,7 +178,7 @@ export async function perform(visit: ConsoleVisit, action: Action, request: Requ
 function rehearsalPage(
   visit: ConsoleVisit,
   { label, operation }: Action,
-  { title, from, names }: Request,
+  { title, from, names }: ActionRequest,
   changes: readonly Change[],
   failures: ReadonlyMap<number, string>,
 ): string {
@@ -204,7 +204,7 @@ function rehearsalPage(
 function responsePage(
   { frame }: ConsoleVisit,
   { label, operation }: Action,
-  { from }: Request,
+  { from }: ActionRequest,
   body: ShownRow,
 ): string {
   return framed(frame, {

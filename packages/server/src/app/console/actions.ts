@@ -3,7 +3,7 @@ import { hasRole } from '@financial-automation/spec/roles';
 import { allOperations, type Operation, type Schema } from '../../contract/contract.ts';
 import type { Caller } from '../../platform/auth/caller.ts';
 import { type DataList, merged, schemasOf } from './catalog.ts';
-import { type Input, inputsOf } from './forms.ts';
+import { type FormInput, inputsOf } from './forms.ts';
 import type { ShownRow } from './values.ts';
 import { actionInWords, transitionInWords } from './words.ts';
 
@@ -12,7 +12,7 @@ export interface Action {
   readonly name: string;
   readonly label: string;
   readonly operation: Operation;
-  readonly inputs: readonly Input[];
+  readonly inputs: readonly FormInput[];
   /** What is written beside what is entered. */
   readonly fixed: Readonly<Record<string, unknown>>;
 }
@@ -51,7 +51,7 @@ export function transitionsOn(list: DataList, row: ShownRow, caller: Caller): Ac
       const schema = written.properties?.[name];
       return schema === undefined ? [] : [{ path: name, schema: merged(schema), isRequired: true }];
     });
-    const isFlag = ({ schema }: Input) => [schema.type].flat().includes('boolean');
+    const isFlag = ({ schema }: FormInput) => [schema.type].flat().includes('boolean');
     const flags = Object.fromEntries(required.filter(isFlag).map(({ path }) => [path, true]));
     const inputs = required.filter((input) => !isFlag(input));
     const label = transitionInWords(status, to);
@@ -82,7 +82,7 @@ export function commandsOn({ type }: DataList, row: ShownRow, caller: Caller): A
 }
 
 /** The inputs of the body of an operation. */
-export function commandInputs(operation: Operation): Input[] {
+export function commandInputs(operation: Operation): FormInput[] {
   const { body } = schemasOf(operation);
   const { required = [], ...schema } = body === undefined ? {} : merged(body);
   return inputsOf(schema).map((input) => ({ ...input, isRequired: required.includes(input.path) }));

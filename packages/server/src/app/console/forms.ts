@@ -18,7 +18,7 @@ const skipped = new Set(['metadata', 'sysRefs', 'systemRef', 'active']);
 const ofChanges = /^(change|rejection)[A-Z]|Reason$/;
 
 /** An input of a form: a field, a part of it (`address.city`), or one of an item (`lines.0.amount`). */
-export interface Input {
+export interface FormInput {
   readonly path: string;
   readonly schema: Schema;
   readonly isRequired: boolean;
@@ -37,8 +37,8 @@ function isText(schema: Schema): boolean {
  * The inputs of what is written of a row, or of a new one, which requires what can neither be null nor is set by the service. A
  * field is left out if a form would lose a part of what the row has.
  */
-export function inputsOf({ properties = {} }: Schema, row?: ShownRow): Input[] {
-  return Object.entries(properties).flatMap(([name, unmerged]): Input[] => {
+export function inputsOf({ properties = {} }: Schema, row?: ShownRow): FormInput[] {
+  return Object.entries(properties).flatMap(([name, unmerged]): FormInput[] => {
     const schema = plain(unmerged);
     if (skipped.has(name) || (row === undefined ? ofChanges.test(name) : schema['x-state-machine'] !== undefined))
       return [];
@@ -52,7 +52,7 @@ export function inputsOf({ properties = {} }: Schema, row?: ShownRow): Input[] {
     );
     const leaves = parts.filter(([, of]) => isLeaf(of));
     const inputsAt = (path: string) =>
-      leaves.map(([part, of]): Input => ({ path: `${path}.${part}`, schema: of, isRequired: false }));
+      leaves.map(([part, of]): FormInput => ({ path: `${path}.${part}`, schema: of, isRequired: false }));
     if (!isList) return inputsAt(name);
     const current = row?.[name];
     const count = Array.isArray(current) ? current.length : 0;
@@ -68,7 +68,7 @@ function isRequired(schema: Schema): boolean {
 }
 
 /** The text of an input for what a row has at its path. */
-export function currentText({ path, schema }: Input, row: ShownRow | undefined, names: Names): string {
+export function currentText({ path, schema }: FormInput, row: ShownRow | undefined, names: Names): string {
   const value = valueAt(row, path);
   if (value === null || value === undefined) return '';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -82,7 +82,7 @@ function valueAt(row: ShownRow | undefined, path: string): unknown {
 /** @param form distinguishes the inputs of several forms on a page */
 export async function inputFor(
   visit: ConsoleVisit,
-  { path, schema, isRequired }: Input,
+  { path, schema, isRequired }: FormInput,
   text: string,
   form = '',
 ): Promise<HtmlContent> {
@@ -127,12 +127,12 @@ async function choicesFor(
  */
 export async function enteredValues(
   visit: ConsoleVisit,
-  inputs: readonly Input[],
+  inputs: readonly FormInput[],
   row: ShownRow | undefined,
   names: Names,
 ): Promise<Record<string, unknown>> {
   const entered = (path: string) => visit.fields.get(path)?.trim() ?? '';
-  const isKept = (input: Input) => entered(input.path) === currentText(input, row, names).trim();
+  const isKept = (input: FormInput) => entered(input.path) === currentText(input, row, names).trim();
   const values: Record<string, unknown> = {};
   const shown = inputs.filter(({ path }) => visit.fields.has(path));
   for (const [name, own] of Map.groupBy(shown, ({ path }) => path.split('.')[0] ?? path)) {
