@@ -13,7 +13,8 @@ export interface Proof {
 const server = 'packages/server/src';
 const pay = `${server}/modules/billing/pay`;
 const check = 'packages/contract-check';
-const vitest = ['vitest', 'run', '--reporter=dot'];
+/** A test that runs hundreds of times may take as long as a shard. */
+const vitest = ['vitest', 'run', '--reporter=dot', '--testTimeout=7200000'];
 /** Tests that run in whole only if `isNightly` is true. */
 const sampled = globSync('packages/*/{src,test}/**/*.test.ts').filter((file) =>
   /^import .*test\/nightly(?:-test)?\.ts';$/m.test(readFileSync(file, 'utf8')),
