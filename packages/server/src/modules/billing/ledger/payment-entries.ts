@@ -31,7 +31,7 @@ export function enterReceipt(plan: Plan, { id, values }: PaymentChange): void {
 
 /** Moves what is held of a payment to its client, which was unknown. */
 export function enterIdentified(plan: Plan, { id, values, previous, input }: PaymentChange): void {
-  if (previous === undefined || previous.clientId === values.clientId) return;
+  if (previous === undefined || previous.clientId !== null || values.clientId === null) return;
   const entries = entriesOf(plan, 'CREDIT', id);
   const amount = sum(entries.map((entry) => entry.amount));
   const change = zero.minus(amount);

@@ -232,6 +232,21 @@ describe('the money of an unknown payer', () => {
   });
 });
 
+test('mergeClients moves a payment that was identified, and leaves the entries of its unknown payer', async () => {
+  const [{ id: from }, { id: into }] = [await newClient(), await newClient()];
+  const paid = await receive('45.00');
+  await change(paid, { clientId: from, changeDate: '2026-02-08' });
+  const merged = await preparer.call('POST', '/api/v1/clients/merge', { from, into, reason: 'The same firm' });
+  expect(merged.status).toBe(200);
+  expect(await ledgerOf(paid.id)).toEqual([
+    'PAYMENT 45.00 2026-02-01 null',
+    'IDENTIFICATION -45.00 2026-02-08 null',
+    `IDENTIFICATION 45.00 2026-02-08 ${into}`,
+  ]);
+  expect(await balances(into)).toMatchObject({ unappliedCredit: '45.00' });
+  await agree();
+});
+
 test('many payments of unknown payers at once, and two that identify one, leave the books as they are', async () => {
   const created = await Promise.all(Array.from({ length: 8 }, () => receive('7.00', { paymentDate: '2026-02-02' })));
   const { id: one } = await newClient();
