@@ -219,6 +219,12 @@ test.each([
 
 async function sendWithSwagger(page: Page, { id }: typeof read): Promise<void> {
   const block = page.locator(`[id$="-${id}"]`);
+  // It renders only what is near the part that is seen.
+  const isRendered = async () => {
+    await page.mouse.wheel(0, 400);
+    return (await block.count()) > 0;
+  };
+  await expect.poll(isRendered, { timeout: 120_000, interval: 500 }).toBe(true);
   await block.locator('.opblock-summary').first().click();
   await block.getByText('Try it out').click();
   await block.getByText('Execute').click();
