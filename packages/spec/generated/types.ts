@@ -7280,7 +7280,7 @@ export interface components {
              */
             reminderSchedule: components["schemas"]["ReminderStep"][] | null;
             /**
-             * @description Whether the client gets no reminders. Default on creation: `false`.
+             * @description Whether the client gets no reminders. Each reminder has the header `List-Unsubscribe` (RFC 8058), whose page sets it without signing in. Default on creation: `false`.
              * @example false
              */
             remindersOff: boolean;
@@ -8291,7 +8291,7 @@ export interface components {
              */
             reminderSchedule?: components["schemas"]["ReminderStepInput"][] | null;
             /**
-             * @description Whether the client gets no reminders. Default on creation: `false`.
+             * @description Whether the client gets no reminders. Each reminder has the header `List-Unsubscribe` (RFC 8058), whose page sets it without signing in. Default on creation: `false`.
              * @example false
              */
             remindersOff?: boolean;
@@ -8749,7 +8749,7 @@ export interface components {
              */
             reminderSchedule?: components["schemas"]["ReminderStepInput"][] | null;
             /**
-             * @description Whether the client gets no reminders. Default on creation: `false`.
+             * @description Whether the client gets no reminders. Each reminder has the header `List-Unsubscribe` (RFC 8058), whose page sets it without signing in. Default on creation: `false`.
              * @example false
              */
             remindersOff?: boolean;
@@ -17726,7 +17726,8 @@ export interface components {
          *     - `QUEUED`: waits to be sent, also after an attempt that a mail server has deferred.
          *     - `SENDING`: is being handed over to the mail server.
          *     - `SENT`: the mail server has accepted it for at least one recipient.
-         *     - `BOUNCED`: the mail server has rejected all recipients for good, or later reported that none of them could be reached.
+         *     - `BOUNCED`: the mail server has rejected all recipients for good, or later reported that none of them could be reached. The operator sends
+         *       such reports (RFC 3464) to `/mail/bounces` of the service, which needs no token.
          *     - `FAILED`: it was not sent; see `failure`.
          *     - `UNKNOWN`: the connection or the service ended after the mail was handed over and before the mail server confirmed it. It may have
          *       arrived, so the service does not send it again. Ask the recipient, or send the invoice again.
@@ -27420,7 +27421,7 @@ export interface components {
              */
             reminderSchedule: components["schemas"]["ReminderStep"][] | null;
             /**
-             * @description Whether the client gets no reminders. Default on creation: `false`.
+             * @description Whether the client gets no reminders. Each reminder has the header `List-Unsubscribe` (RFC 8058), whose page sets it without signing in. Default on creation: `false`.
              * @example false
              */
             remindersOff: boolean;
