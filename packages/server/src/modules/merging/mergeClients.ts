@@ -16,7 +16,7 @@ type Body = Input<'mergeClients'>['body'];
 type Moved = components['schemas']['ClientMergeResult']['moved'];
 
 /** Rows that one transaction can move, with their audit rows and events, as the contract says. */
-const maxMovedRows = 20_000;
+const maxMovedRows = 10_000;
 
 /** Moves all rows of a client to another one, and deactivates it. */
 export const mergeClients: Handler<'mergeClients'> = (context, { body }) =>
