@@ -3305,39 +3305,10 @@ create view journal_day with (security_invoker=true) as
             j.debit,
             j.credit,
             1
-           FROM invoice i
-             CROSS JOIN LATERAL ( SELECT j_1.tenant_id,
-                    j_1.id,
-                    j_1.posting_id,
-                    j_1.kind,
-                    j_1.purpose,
-                    j_1.account_code,
-                    j_1.account_name,
-                    j_1.amount,
-                    j_1.debit,
-                    j_1.credit,
-                    j_1.currency,
-                    j_1.business_date,
-                    j_1.recorded_at,
-                    j_1.org_id,
-                    j_1.client_id,
-                    j_1.office_id,
-                    j_1.job_id,
-                    j_1.service_line_id,
-                    j_1.invoice_id,
-                    j_1.invoice_line_id,
-                    j_1.payment_id,
-                    j_1.wip_entry_id,
-                    j_1.payment_method,
-                    j_1.tax_name,
-                    j_1.tax_category,
-                    j_1.tax_region_id,
-                    j_1.tax_rate_percent,
-                    j_1.reverses_id,
-                    j_1.reason
-                   FROM journal_entry j_1
-                  WHERE j_1.tenant_id = i.tenant_id AND j_1.posting_id = i.id) j
-          WHERE i.total = 0::numeric AND i.posted_at IS NOT NULL) s
+           FROM journal_entry j
+          WHERE j.posting_id = ANY ((ARRAY( SELECT i.id
+                   FROM invoice i
+                  WHERE i.total = 0::numeric AND i.posted_at IS NOT NULL)))) s
      LEFT JOIN service_line l ON l.tenant_id = s.tenant_id AND l.id = s.service_line_id
      LEFT JOIN gl_mapping narrow ON narrow.tenant_id = s.tenant_id AND narrow.active AND narrow.org_id = s.org_id AND narrow.purpose = s.purpose AND narrow.subject =
         CASE s.purpose
@@ -4230,49 +4201,52 @@ $function$;
 CREATE OR REPLACE FUNCTION public.move_sums_of_client() RETURNS trigger LANGUAGE plpgsql AS $function$
 declare
   target client;
+  postings uuid[];
+  of_nobody uuid[];
 begin
   select * into target from client c where c.tenant_id = new.tenant_id and c.id = coalesce(new.merged_into_id, new.id);
   if (old.org_id, old.office_id) is not distinct from (target.org_id, target.office_id) then
     return null;
   end if;
+  postings := array(
+    select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.client_id = new.id
+    union
+    select other.id from ledger_entry e
+    join ledger_entry other on other.tenant_id = e.tenant_id and other.invoice_id = e.invoice_id and other.account = 'CREDIT'
+    where e.tenant_id = new.tenant_id and e.client_id = new.id and e.account = 'RECEIVABLE' and e.kind in ('ALLOCATION', 'DEALLOCATION'));
+  of_nobody := array(
+    select e.id from payment p
+    join ledger_entry e on e.tenant_id = p.tenant_id and e.payment_id = p.id and e.kind = 'IDENTIFICATION' and e.client_id is null
+    where p.tenant_id = new.tenant_id and p.client_id = new.id);
   insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
   select j.tenant_id, j.business_date,
-    case when e.is_of_client and j.purpose not in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF') then side.org_id else j.org_id end,
+    case when j.posting_id <> all (of_nobody) and j.purpose not in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF') then side.org_id else j.org_id end,
     side.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
     sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
-  from (
-    select e.id, true as is_of_client from ledger_entry e where e.tenant_id = new.tenant_id and e.client_id = new.id
-    union all
-    select e.id, false from payment p
-    join ledger_entry e on e.tenant_id = p.tenant_id and e.payment_id = p.id and e.kind = 'IDENTIFICATION' and e.client_id is null
-    where p.tenant_id = new.tenant_id and p.client_id = new.id
-    union
-    select other.id, true from ledger_entry e
-    join ledger_entry other on other.tenant_id = e.tenant_id and other.invoice_id = e.invoice_id and other.account = 'CREDIT'
-    where e.tenant_id = new.tenant_id and e.client_id = new.id and e.account = 'RECEIVABLE' and e.kind in ('ALLOCATION', 'DEALLOCATION')) e
-  cross join lateral (select * from journal_entry j
-    where j.tenant_id = new.tenant_id and j.posting_id = e.id and j.client_id = new.id) j
+  from journal_entry j
   cross join (values (old.org_id, old.office_id, -1), (target.org_id, target.office_id, 1)) side (org_id, office_id, sign)
+  where j.tenant_id = new.tenant_id and j.posting_id = any (postings || of_nobody) and j.client_id = new.id
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
 $function$;
 
 CREATE OR REPLACE FUNCTION public.move_sums_of_job() RETURNS trigger LANGUAGE plpgsql AS $function$
+declare
+  postings uuid[] := array(
+    select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.job_id = new.id
+    union
+    select e.id from invoice i join ledger_entry e on e.tenant_id = i.tenant_id and e.invoice_id = i.id
+    where i.tenant_id = new.tenant_id and i.job_ids @> array[new.id] and e.kind in ('INVOICE', 'CREDIT_NOTE', 'VOID', 'NOTE_VOID'));
 begin
   insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
   select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, side.service_line_id, j.tax_name,
     sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
-  from (
-    select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.job_id = new.id
-    union
-    select e.id from invoice i join ledger_entry e on e.tenant_id = i.tenant_id and e.invoice_id = i.id
-    where i.tenant_id = new.tenant_id and i.job_ids @> array[new.id] and e.kind in ('INVOICE', 'CREDIT_NOTE', 'VOID', 'NOTE_VOID')) e
-  cross join lateral (select * from journal_entry j
-    where j.tenant_id = new.tenant_id and j.posting_id = e.id and j.job_id = new.id) j
+  from journal_entry j
   cross join (values (old.service_line_id, -1), (new.service_line_id, 1)) side (service_line_id, sign)
+  where j.tenant_id = new.tenant_id and j.posting_id = any (postings) and j.job_id = new.id
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
@@ -4580,6 +4554,9 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION public.sum_ledger_by_day() RETURNS trigger LANGUAGE plpgsql AS $function$
+declare
+  tenant integer := (select tenant_id from new_rows limit 1);
+  postings uuid[] := array(select id from new_rows);
 begin
   insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
   select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
@@ -4588,8 +4565,7 @@ begin
     amount, debit, credit, entries)
   select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
     sum(j.amount), sum(j.debit), sum(j.credit), count(*)
-  from new_rows n
-  cross join lateral (select * from journal_entry j where j.tenant_id = n.tenant_id and j.posting_id = n.id) j
+  from journal_entry j where j.tenant_id = tenant and j.posting_id = any (postings)
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end

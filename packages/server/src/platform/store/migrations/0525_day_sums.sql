@@ -40,7 +40,11 @@ create table journal_sum (
 call protect_tenant_table('journal_sum', 'select, insert, delete');
 
 -- What is written with an entry, such as the lines and taxes of its document, is written before it.
+-- Postings are looked up by values, and not by a join: the view has so many tables that the planner joins them all before another one.
 create function sum_ledger_by_day() returns trigger language plpgsql as $$
+declare
+  tenant integer := (select tenant_id from new_rows limit 1);
+  postings uuid[] := array(select id from new_rows);
 begin
   insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
   select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
@@ -49,8 +53,7 @@ begin
     amount, debit, credit, entries)
   select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
     sum(j.amount), sum(j.debit), sum(j.credit), count(*)
-  from new_rows n
-  cross join lateral (select * from journal_entry j where j.tenant_id = n.tenant_id and j.posting_id = n.id) j
+  from journal_entry j where j.tenant_id = tenant and j.posting_id = any (postings)
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
@@ -66,30 +69,32 @@ create trigger ledger_entry_sum_by_day
 create function move_sums_of_client() returns trigger language plpgsql as $$
 declare
   target client;
+  postings uuid[];
+  of_nobody uuid[];
 begin
   select * into target from client c where c.tenant_id = new.tenant_id and c.id = coalesce(new.merged_into_id, new.id);
   if (old.org_id, old.office_id) is not distinct from (target.org_id, target.office_id) then
     return null;
   end if;
+  postings := array(
+    select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.client_id = new.id
+    union
+    select other.id from ledger_entry e
+    join ledger_entry other on other.tenant_id = e.tenant_id and other.invoice_id = e.invoice_id and other.account = 'CREDIT'
+    where e.tenant_id = new.tenant_id and e.client_id = new.id and e.account = 'RECEIVABLE' and e.kind in ('ALLOCATION', 'DEALLOCATION'));
+  of_nobody := array(
+    select e.id from payment p
+    join ledger_entry e on e.tenant_id = p.tenant_id and e.payment_id = p.id and e.kind = 'IDENTIFICATION' and e.client_id is null
+    where p.tenant_id = new.tenant_id and p.client_id = new.id);
   insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
   select j.tenant_id, j.business_date,
-    case when e.is_of_client and j.purpose not in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF') then side.org_id else j.org_id end,
+    case when j.posting_id <> all (of_nobody) and j.purpose not in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF') then side.org_id else j.org_id end,
     side.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name,
     sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
-  from (
-    select e.id, true as is_of_client from ledger_entry e where e.tenant_id = new.tenant_id and e.client_id = new.id
-    union all
-    select e.id, false from payment p
-    join ledger_entry e on e.tenant_id = p.tenant_id and e.payment_id = p.id and e.kind = 'IDENTIFICATION' and e.client_id is null
-    where p.tenant_id = new.tenant_id and p.client_id = new.id
-    union
-    select other.id, true from ledger_entry e
-    join ledger_entry other on other.tenant_id = e.tenant_id and other.invoice_id = e.invoice_id and other.account = 'CREDIT'
-    where e.tenant_id = new.tenant_id and e.client_id = new.id and e.account = 'RECEIVABLE' and e.kind in ('ALLOCATION', 'DEALLOCATION')) e
-  cross join lateral (select * from journal_entry j
-    where j.tenant_id = new.tenant_id and j.posting_id = e.id and j.client_id = new.id) j
+  from journal_entry j
   cross join (values (old.org_id, old.office_id, -1), (target.org_id, target.office_id, 1)) side (org_id, office_id, sign)
+  where j.tenant_id = new.tenant_id and j.posting_id = any (postings || of_nobody) and j.client_id = new.id
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
@@ -102,19 +107,20 @@ create trigger client_sums_moved
   execute function move_sums_of_client();
 
 create function move_sums_of_job() returns trigger language plpgsql as $$
+declare
+  postings uuid[] := array(
+    select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.job_id = new.id
+    union
+    select e.id from invoice i join ledger_entry e on e.tenant_id = i.tenant_id and e.invoice_id = i.id
+    where i.tenant_id = new.tenant_id and i.job_ids @> array[new.id] and e.kind in ('INVOICE', 'CREDIT_NOTE', 'VOID', 'NOTE_VOID'));
 begin
   insert into journal_sum (tenant_id, business_date, org_id, office_id, purpose, kind, currency, payment_method, service_line_id, tax_name,
     amount, debit, credit, entries)
   select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, side.service_line_id, j.tax_name,
     sum(side.sign * j.amount), sum(side.sign * j.debit), sum(side.sign * j.credit), sum(side.sign)
-  from (
-    select e.id from ledger_entry e where e.tenant_id = new.tenant_id and e.job_id = new.id
-    union
-    select e.id from invoice i join ledger_entry e on e.tenant_id = i.tenant_id and e.invoice_id = i.id
-    where i.tenant_id = new.tenant_id and i.job_ids @> array[new.id] and e.kind in ('INVOICE', 'CREDIT_NOTE', 'VOID', 'NOTE_VOID')) e
-  cross join lateral (select * from journal_entry j
-    where j.tenant_id = new.tenant_id and j.posting_id = e.id and j.job_id = new.id) j
+  from journal_entry j
   cross join (values (old.service_line_id, -1), (new.service_line_id, 1)) side (service_line_id, sign)
+  where j.tenant_id = new.tenant_id and j.posting_id = any (postings) and j.job_id = new.id
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
   return null;
 end
@@ -139,9 +145,8 @@ from (
   union all
   select j.tenant_id, j.business_date, j.org_id, j.office_id, j.purpose, j.kind, j.currency, j.payment_method, j.service_line_id, j.tax_name, j.amount,
     j.debit, j.credit, 1
-  from invoice i
-  cross join lateral (select * from journal_entry j where j.tenant_id = i.tenant_id and j.posting_id = i.id) j
-  where i.total = 0 and i.posted_at is not null
+  from journal_entry j
+  where j.posting_id = any (array(select i.id from invoice i where i.total = 0 and i.posted_at is not null))
 ) s
 left join service_line l on l.tenant_id = s.tenant_id and l.id = s.service_line_id
 left join gl_mapping narrow on narrow.tenant_id = s.tenant_id and narrow.active and narrow.org_id = s.org_id and narrow.purpose = s.purpose
