@@ -54,7 +54,7 @@ try {
   const path = `/gql/v1/client/${clientId}`;
   // Bodies and connections of attackers are work of nginx, too: the second probe shows what the process itself contributes.
   const probes = [proxy.address, server.address].map((address, index) => ({
-    probe: new Probe(address, 'quiet', path),
+    probe: new Probe({ address, tenant: 'quiet', path }),
     key: quietKeys[index] ?? '',
   }));
   // The process compiles and caches in its first seconds, which are not measured.

@@ -21,19 +21,15 @@ const readsPerSecond = 18;
  * due, as it would for a caller of its own.
  */
 export class Probe {
-  readonly #address: string;
-  readonly #tenant: string;
-  readonly #path: string;
   readonly #agent = new Agent({ connections: 64, keepAliveTimeout: 2_000 });
+  readonly #quiet: { readonly address: string; readonly tenant: string; readonly path: string };
 
-  constructor(address: string, tenant: string, path: string) {
-    this.#address = address;
-    this.#tenant = tenant;
-    this.#path = path;
+  constructor(quiet: { readonly address: string; readonly tenant: string; readonly path: string }) {
+    this.#quiet = quiet;
   }
 
   async watch(seconds: number, token: string, seen: Seen): Promise<void> {
-    const headers = { authorization: `Bearer ${token}`, tenant: this.#tenant };
+    const headers = { authorization: `Bearer ${token}`, tenant: this.#quiet.tenant };
     const started = performance.now();
     const atRate = (perSecond: number, work: (due: number) => Promise<void>) =>
       Array.from({ length: seconds * perSecond }, async (_, index) => {
@@ -42,7 +38,7 @@ export class Probe {
         await work(due);
       });
     const reads = atRate(readsPerSecond, async (due) => {
-      const status = await this.#status(this.#path, headers);
+      const status = await this.#status(this.#quiet.path, headers);
       seen.times.push(performance.now() - due);
       if (status !== 200) seen.errors.push(status);
     });
@@ -59,7 +55,7 @@ export class Probe {
 
   async #status(path: string, headers: Record<string, string> = {}): Promise<number> {
     try {
-      const response = await this.#agent.request({ origin: this.#address, path, method: 'GET', headers });
+      const response = await this.#agent.request({ origin: this.#quiet.address, path, method: 'GET', headers });
       await response.body.dump();
       return response.statusCode;
     } catch {

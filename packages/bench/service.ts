@@ -25,7 +25,6 @@ import {
 } from '@financial-automation/server/service';
 import { freePort } from '@financial-automation/server/tools';
 import { pino } from 'pino';
-// Entities refer to each other, so all of them must be defined.
 
 /** Creates a database for a measurement, which is dropped at the end. */
 export async function createDatabase(name: string): Promise<AsyncDisposable & { readonly url: string }> {
