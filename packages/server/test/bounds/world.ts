@@ -15,7 +15,7 @@ export class World implements Knowledge {
   readonly #service: TestService;
   readonly #homes = new Map<string, Row>();
   readonly #contacts: string[] = [];
-  readonly #offices: string[] = [];
+  readonly #spares = new Map<string, string[]>();
 
   private constructor(service: TestService) {
     this.#service = service;
@@ -34,7 +34,7 @@ export class World implements Knowledge {
     world.#homes.set('Org', { id: org });
     await world.#addContacts(300);
     for (const type of order) await world.#addHome(type);
-    for (let count = 0; count < 3; count += 1) await world.#addOffices();
+    for (const type of ['Office', 'Office', 'Office', 'Client']) await world.#addSpares(type);
     return world;
   }
 
@@ -63,22 +63,22 @@ export class World implements Knowledge {
     return id;
   }
 
-  /** An office whose documents no series numbers. */
-  freshOffice(): string {
-    const id = this.#offices.pop();
-    if (id === undefined) throw new Error('Add more offices.');
+  /** A client or an office that nothing refers to. */
+  fresh(type: string): string {
+    const id = this.#spares.get(type)?.pop();
+    if (id === undefined) throw new Error(`Add more rows of ${type}.`);
     return id;
   }
 
-  async #addOffices(): Promise<void> {
-    const schema = attributesOf('Office');
+  async #addSpares(type: string): Promise<void> {
+    const schema = attributesOf(type);
     const records = Array.from({ length: 100 }, () => ({
-      type: 'Office',
-      systemRef: `office-${this.bodies.next()}`,
-      attributes: this.bodies.attributes('Office', schema, onlyRequired),
+      type,
+      systemRef: `spare-${this.bodies.next()}`,
+      attributes: this.bodies.attributes(type, schema, onlyRequired),
     }));
     const { body } = await this.#service.call<{ records: { id: string }[] }>('POST', '/api/v1/records', { records });
-    this.#offices.push(...body.records.map(({ id }) => id));
+    this.#spares.set(type, [...(this.#spares.get(type) ?? []), ...body.records.map(({ id }) => id)]);
   }
 
   async #addHome(type: string): Promise<void> {
@@ -161,6 +161,7 @@ const requirements: ReadonlySet<string> = new Set([
   'DocumentSeries/officeId',
   'Contact/lastName',
   'Invoice/pmsRef',
+  'Payment/clientId',
   'TimeEntry/jobId',
   'createQuickPaymentLink/amount',
   'sendInvoice/to',
@@ -183,7 +184,8 @@ const knowledge: Readonly<Record<string, (world: World) => unknown>> = {
   'Payment/method': () => 'CHECK',
   'Payment/source': () => 'MANUAL',
   'WipEntry/wipType': () => 'ADJUSTMENT',
-  'DocumentSeries/officeId': (world) => world.freshOffice(),
+  'DocumentSeries/officeId': (world) => world.fresh('Office'),
+  'mergeClients/from': (world) => world.fresh('Client'),
   'DocumentSeries/pattern': (world) => `S${world.bodies.next()}-{NNNNN}`,
   'DocumentSeries/restarts': () => 'NEVER',
   'DraftInvoice/lines/0/lineType': () => 'OTHER',
