@@ -1,19 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import type { Pool } from 'pg';
 import { expect, test } from 'vitest';
 import { testDatabase, testEngine } from '../../../test/database.ts';
 import { describeSchema } from '../../../test/describe-schema.ts';
+import type { Engine } from './engine.ts';
+import { DatabaseError } from './errors.ts';
 import { migrate, pendingMigrations, readMigrations } from './migrate.ts';
 import { ensureServiceRole } from './role.ts';
+import { SchemaCheck } from './schema-check.ts';
 
 const migrations = await readMigrations();
 const file = (path: string) => new URL(path, import.meta.url);
 const described = await readFile(file('generated/schema.sql'), 'utf8');
 
 test('schema.sql describes a database with all migrations', async () => {
-  const pool = await emptyDatabase();
+  const { pool } = await emptyDatabase();
   await migrate(pool, migrations);
   expect(
     differences(described, await describeSchema(pool)),
@@ -22,7 +24,8 @@ test('schema.sql describes a database with all migrations', async () => {
 });
 
 test('a database from before the baseline is rejected without one of its migrations, adopted with all, and then has its schema', async () => {
-  const before = await databaseBeforeBaseline();
+  const engine = await databaseBeforeBaseline();
+  const { pool: before } = engine;
   expect(await pendingMigrations(before, migrations)).toEqual([...migrations.keys()]);
   const rename = (from: string, to: string) =>
     before.query('update schema_expansion set name = $2 where name = $1', [from, to]);
@@ -37,6 +40,11 @@ test('a database from before the baseline is rejected without one of its migrati
   // The version before does not notice it, and can start again.
   const { rows } = await before.query(`select name from schema_expansion where name like '%\\_baseline'`);
   expect(rows).toEqual([{ name: [...migrations.keys()][0] }]);
+  // And this one does not take what it replaces for migrations of a later version.
+  const check = new SchemaCheck(engine, migrations);
+  const error = new DatabaseError('Any.');
+  expect(await check.causeOf(error)).toBe(error);
+  check.verify();
 });
 
 /**
@@ -51,18 +59,18 @@ function differences(one: string, other: string): string[] {
   return differing.map(([line, count]) => `${count < 0 ? '-' : '+'}${line}`);
 }
 
-async function emptyDatabase(): Promise<Pool> {
-  const { pool } = await testEngine(await testDatabase('empty'));
-  const client = await pool.connect();
+async function emptyDatabase(): Promise<Engine> {
+  const engine = await testEngine(await testDatabase('empty'));
+  const client = await engine.pool.connect();
   await ensureServiceRole(client).finally(() => client.release());
-  return pool;
+  return engine;
 }
 
-async function databaseBeforeBaseline(): Promise<Pool> {
-  const pool = await emptyDatabase();
+async function databaseBeforeBaseline(): Promise<Engine> {
+  const engine = await emptyDatabase();
   const text = await promisify(gunzip)(await readFile(file('../../../test/before-baseline.sql.gz')));
-  const client = await pool.connect();
+  const client = await engine.pool.connect();
   // Functions name tables that follow.
   await client.query(`begin; set local check_function_bodies = off; ${text}; commit`).finally(() => client.release());
-  return pool;
+  return engine;
 }

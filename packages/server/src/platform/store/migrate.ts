@@ -101,7 +101,7 @@ export const standardPatience: LockPatience = { timeout: 500, attempts: 40 };
  */
 export async function pendingMigrations(pool: Pool, migrations: Migrations): Promise<string[]> {
   const done = fromBaseline(await doneMigrations((text) => pool.query(text)));
-  const unknown = done.filter(({ name, isRequired }) => isRequired && !migrations.has(name));
+  const unknown = newerMigrations(done, migrations).filter(({ isRequired }) => isRequired);
   if (unknown.length > 0) {
     const names = unknown.map(({ name }) => name).sort();
     throw new DatabaseError(
@@ -109,6 +109,11 @@ export async function pendingMigrations(pool: Pool, migrations: Migrations): Pro
     );
   }
   return without(migrations, done);
+}
+
+/** The migrations of a database that this program does not know. It knows those from before the baseline, which replaces them. */
+export function newerMigrations(done: readonly DoneMigration[], migrations: Migrations): readonly DoneMigration[] {
+  return done.filter(({ name }) => name >= baseline && !migrations.has(name));
 }
 
 /**

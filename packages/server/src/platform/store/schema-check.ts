@@ -1,7 +1,7 @@
 import { withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
 import { DatabaseError, DatabaseUnavailable, DatabaseUpgraded, TransactionConflict } from './errors.ts';
-import { doneMigrations, type Migrations } from './migrate.ts';
+import { doneMigrations, type Migrations, newerMigrations } from './migrate.ts';
 
 /** How often readiness checks look for migrations, in milliseconds. */
 const lookEvery = 2_000;
@@ -55,7 +55,7 @@ export class SchemaCheck {
           const results = [await this.#engine.binding.begin(connection, 'owner', `${text}; commit`)].flat();
           return { rows: results.flatMap(({ rows }) => rows).filter((row) => 'name' in row) };
         });
-        const unknown = done.filter(({ name }) => !this.#known.has(name));
+        const unknown = newerMigrations(done, this.#known);
         this.#unknown = unknown.filter(({ isRequired }) => isRequired).map(({ name }) => name);
         this.#unnoticed = unknown.filter(({ isRequired }) => !isRequired).map(({ name }) => name);
       });
