@@ -4553,7 +4553,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION public.sum_ledger_by_day() RETURNS trigger LANGUAGE plpgsql AS $function$
+CREATE OR REPLACE FUNCTION public.sum_ledger_by_day() RETURNS trigger LANGUAGE plpgsql SET plan_cache_mode TO 'force_generic_plan' AS $function$
 declare
   tenant integer := (select tenant_id from new_rows limit 1);
   postings uuid[] := array(select id from new_rows);
