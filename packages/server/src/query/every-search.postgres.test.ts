@@ -168,3 +168,30 @@ test.each(pages.map(({ id, method, path }) => [id, method, path] as const))(
     expect(page).toMatchObject({ status: 200 });
   },
 );
+
+test('an entry of the ledger reads few other entries for its sums', async () => {
+  const undone = new Error('The entry is not kept.');
+  let counts: { readonly read: string; readonly all: string } | undefined;
+  const invoiced = await store.read(tenantId, (session) =>
+    session.first<{ readonly id: string }>(
+      sql`select id from ledger_entry where tenant_id = ${tenantId} and kind = 'INVOICE' limit 1`,
+    ),
+  );
+  const insert = store.write(tenantId, async (transaction) => {
+    // Small tables are read as a whole otherwise.
+    await transaction.all(sql`select set_config('enable_seqscan', 'off', true)`);
+    const columns = sql.raw(
+      'account, kind, amount, currency, business_date, recorded_at, client_id, invoice_id, payment_id, job_id, due_date',
+    );
+    await transaction.all(sql`
+      insert into ledger_entry (tenant_id, id, ${columns})
+      select tenant_id, ${newId()}, ${columns} from ledger_entry where tenant_id = ${tenantId} and id = ${invoiced?.id}`);
+    counts = await transaction.first(sql`
+      select seq_tup_read + idx_tup_fetch as read, (select count(*) from ledger_entry where tenant_id = ${tenantId}) as "all"
+      from pg_stat_xact_all_tables where relid = 'ledger_entry'::regclass`);
+    throw undone;
+  });
+  await expect(insert).rejects.toBe(undone);
+  expect(Number(counts?.all)).toBeGreaterThan(10_000);
+  expect(Number(counts?.read)).toBeLessThan(Number(counts?.all) / 10);
+});
