@@ -30,6 +30,7 @@ describe('the search', () => {
     ['void invoice', 'states/invoice'],
     ['refund', 'states/payment'],
     ['bounced checks', 'guide-payments'],
+    ['payment reminders by email', 'guide-send-and-remind'],
     ['rate limiting', 'section/limits'],
     ['webhook secret rotation', 'rotateWebhookSecret'],
     ['unpaid invoices', 'listUnpaidInvoices'],
