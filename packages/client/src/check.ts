@@ -8,8 +8,7 @@
 export function checkPath(template: string, values: Readonly<Record<string, unknown>> = {}): void {
   for (const [, name = ''] of template.matchAll(/\{(\w+)\}/g)) {
     const value = values[name];
-    if (/^\.{0,2}$/.test(String(value ?? '')))
-      throw new TypeError(`path.${name} is ${JSON.stringify(value)}, which is no value of a path.`);
+    if (/^\.{0,2}$/.test(String(value ?? ''))) throw new TypeError(`path.${name} cannot be ${JSON.stringify(value)}.`);
   }
 }
 
@@ -25,7 +24,7 @@ export function checkWhere(body: unknown): void {
 
 function check(value: unknown, path: string): void {
   if (value === undefined) {
-    throw new TypeError(`${path} is undefined, which would match every row. Set a value or remove the property.`);
+    throw new TypeError(`${path} is undefined, which would match every row. Set or remove it.`);
   }
   if (!isObject(value)) return;
   for (const [key, inner] of Object.entries(value))

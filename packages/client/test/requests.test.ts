@@ -34,9 +34,7 @@ describe('a request', () => {
 
   it.each(['', '.', '..', undefined, null])('rejects %j as a value in the path before it is sent', async (value) => {
     const read = service.client().getClient({ path: { id: value as string } });
-    await expect(read).rejects.toThrow(
-      new TypeError(`path.id is ${JSON.stringify(value)}, which is no value of a path.`),
-    );
+    await expect(read).rejects.toThrow(new TypeError(`path.id cannot be ${JSON.stringify(value)}.`));
     expect(service.received).toEqual([]);
   });
 
