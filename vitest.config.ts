@@ -18,9 +18,8 @@ const shared = {
   testTimeout: 600_000,
   hookTimeout: 600_000,
   expect: { poll: { timeout: 60_000 } },
-  // Threads for garbage and compilation take a tenth more processor time, and all cores have tests to run. With more room for what lives
-  // briefly, collecting it takes 7 % less of the processor time of all.
-  execArgv: ['--v8-pool-size=0', '--max-semi-space-size=64', '--min-semi-space-size=16'],
+  // Threads for garbage and compilation take a tenth more processor time, and all cores have tests to run.
+  execArgv: ['--v8-pool-size=0'],
   exclude: ['**/node_modules/**', ...(process.env.NIGHTLY === undefined ? ['**/*.nightly.test.ts'] : [])],
 };
 const unitTests = '**/*.unit.test.ts';

@@ -17,8 +17,7 @@ keepExitCode();
  */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await ensureBundle();
-  // A file's database is dropped before it needs a vacuum.
-  const server = await findServer(['autovacuum=off']);
+  const server = await findServer();
   const empty = `test_empty_${process.pid}`;
   const migrated = `test_migrated_${process.pid}`;
   await runOn(
@@ -57,13 +56,13 @@ function keepExitCode(): void {
 }
 
 /** The server of `TEST_DATABASE_URL`, or one that is started temporarily. */
-export async function findServer(settings: readonly string[] = []): Promise<Server> {
+export async function findServer(): Promise<Server> {
   const url = process.env.TEST_DATABASE_URL;
   if (url !== undefined) return { url, socketUrl: url, stop: async () => {} };
-  return startServer(settings);
+  return startServer();
 }
 
-async function startServer(settings: readonly string[]): Promise<Server> {
+async function startServer(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-postgres-'));
   // PostgreSQL does not run as root; the other user that runs it keeps its data and its socket here.
   await chmod(folder, 0o777);
@@ -81,7 +80,6 @@ async function startServer(settings: readonly string[]): Promise<Server> {
     postgresFlags: [
       `unix_socket_directories=${folder}`,
       ...['fsync', 'full_page_writes', 'synchronous_commit'].map((name) => `${name}=off`),
-      ...settings,
     ].flatMap((setting) => ['-c', setting]),
     onLog: (line) => output.push(String(line)),
     onError: (line) => output.push(String(line)),
