@@ -129,7 +129,7 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     name: 'half an allocation is entered',
     file: `${billing}/ledger/payment-entries.ts`,
-    ...replaced("enter(plan, { ...shared, account: 'CREDIT', clientId, reversesId: undone.CREDIT ?? null });", ''),
+    ...replaced('enter(plan, { ...creditOf(id, values), ...shared, reversesId: undone.CREDIT ?? null });', ''),
     ...ledger,
   },
   {
@@ -144,7 +144,10 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     name: 'an entry gets a day in a closed period',
     file: `${billing}/ledger/enter.ts`,
-    ...replaced('later(entry.businessDate, firstOpenDay(plan, entry.clientId))', 'entry.businessDate'),
+    ...replaced(
+      'later(\n    entry.businessDate,\n    firstOpenDay(plan, { clientId: entry.clientId, orgId: orgId ?? null }),\n  )',
+      'entry.businessDate',
+    ),
     ...closedPeriods,
   },
   {

@@ -21,13 +21,13 @@ export type Entry = Pick<
 >;
 
 /** To whose books an entry belongs: those of the client's org, or of the org that received the money of an unknown payer. */
-export interface Holder {
+export interface EntryHolder {
   readonly clientId: string | null;
   readonly orgId?: string | null;
 }
 
 /** A new entry. What does not apply to it is omitted. */
-type NewEntry = Holder &
+type NewEntry = EntryHolder &
   Pick<LedgerEntry, 'account' | 'kind' | 'amount' | 'currency' | 'businessDate'> &
   Partial<
     Pick<
@@ -40,7 +40,7 @@ type NewEntry = Holder &
  * Returns the first day of the open period of the books; the empty text, which is before every day, if nothing is closed.
  * The database refuses entries before it, also if it is closed at the same time.
  */
-export function firstOpenDay(plan: Plan, { clientId, orgId: receiver }: Holder): string {
+export function firstOpenDay(plan: Plan, { clientId, orgId: receiver }: EntryHolder): string {
   const orgId = clientId === null ? receiver : plan.get(client, clientId)?.orgId;
   const closed = orgId == null ? null : (plan.get(org, orgId)?.booksClosedThrough ?? null);
   return closed === null ? '' : Temporal.PlainDate.from(closed).add({ days: 1 }).toString();
@@ -59,7 +59,7 @@ interface NamedDay {
 /** @throws Rejection `PERIOD_CLOSED` for a day in a closed period. */
 export function checkOpenDay(
   plan: Plan,
-  holder: Holder,
+  holder: EntryHolder,
   { field, day, pointer = `/${field}`, remedy = '' }: NamedDay,
 ): void {
   const first = firstOpenDay(plan, holder);
@@ -149,7 +149,7 @@ export function later(one: string, other: string): string {
   return one < other ? other : one;
 }
 
-interface DatedChange extends Holder {
+interface DatedChange extends EntryHolder {
   /** The day that the caller gave, if any. */
   readonly given: string | null | undefined;
   readonly change: Decimal;

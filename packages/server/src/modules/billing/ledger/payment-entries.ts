@@ -8,10 +8,10 @@ import { firstDayFor } from '../rules/entry-day.ts';
 import {
   dayOfChange,
   type Entry,
+  type EntryHolder,
   enter,
   entriesOf,
   firstOpenDay,
-  type Holder,
   type Kind,
   lastOf,
   later,
@@ -141,7 +141,7 @@ function enterBoth(
   enter(plan, { ...creditOf(id, values), ...shared, reversesId: undone.CREDIT ?? null });
 }
 
-function booksOf({ clientId, orgId }: PaymentRow): Holder {
+function booksOf({ clientId, orgId }: PaymentRow): EntryHolder {
   return { clientId, orgId };
 }
 
