@@ -89,7 +89,8 @@ export async function mirror<Type extends MirrorType>(api: Client, options: Mirr
     for (const entityType of types) {
       const isFiltered = entityType === 'Payment' ? filter : {};
       const query = { entityType, after: 'latest', pageSize: 1, ...isFiltered };
-      after ??= (await orThrow(api.listEvents({ query }))).nextCursor;
+      const { nextCursor } = await orThrow(api.listEvents({ query }));
+      after ??= nextCursor;
     }
     const [type] = types;
     if (after === undefined || type === undefined) throw new TypeError('`types` is empty.');

@@ -20,6 +20,8 @@ class Firm {
   /** The events before are no longer kept. */
   kept = 0;
   failAt: string | undefined;
+  /** The type without events. */
+  disabled: string | undefined;
 
   write(entityType: string, id: string): void {
     const version = (this.rows[entityType]?.get(id)?.version ?? 0) + 1;
@@ -37,6 +39,8 @@ class Firm {
   respond({ path, query, body }: Received): Reply {
     if (this.failAt === path) return problem(400, 'VALIDATION_ERROR');
     if (path === '/api/v1/events') {
+      if (query.entityType !== undefined && query.entityType === this.disabled)
+        return problem(400, 'EVENT_NOT_ENABLED');
       const after = query.after === 'latest' ? this.events.length : Number(query.after ?? 0);
       if (after < this.kept) return problem(410, 'EVENTS_EXPIRED');
       const page = this.events.slice(after, after + 2);
@@ -156,6 +160,13 @@ describe('mirror', () => {
     firm.failAt = '/api/v1/events';
     const store = memory();
     await expect(mirror(service.client(), { types, store })).rejects.toThrow('VALIDATION_ERROR');
+    expect(store.position()).toBeUndefined();
+  });
+
+  it.each(types)('reads nothing if events of %s are not enabled, whichever of the types it is', async (type) => {
+    firm.disabled = type;
+    const store = memory();
+    await expect(mirror(service.client(), { types, store })).rejects.toThrow('EVENT_NOT_ENABLED');
     expect(store.position()).toBeUndefined();
   });
 });
