@@ -28,7 +28,11 @@ interface Answer {
 }
 
 /** Checks a server with a document, and returns what the server received. */
-async function reached(document: object, answer: (request: Received) => Answer, options: Partial<CheckOptions> = {}) {
+async function reached(
+  document: object,
+  answer: (request: Received) => Answer,
+  options: Partial<CheckOptions> = {},
+) {
   const received: Received[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const { method = '', url = '', headers } = incoming;
@@ -78,57 +82,69 @@ it('a file is sent although the schema of a multipart body is a reference', asyn
   expect(received.some(isFile)).toBe(true);
 });
 
-it('resources are created, read and deleted although paths end with .json', async () => {
-  const queue = {
-    type: 'object',
-    required: ['sid'],
-    properties: { sid: { type: 'string' }, name: { type: 'string' } },
-  };
-  const parameters = [{ name: 'Sid', in: 'path', required: true, schema: { type: 'string' } }];
-  const document = openapi({
-    '/queues.json': {
-      get: {
-        operationId: 'listQueues',
-        responses: { 200: { description: 'Queues', content: json({ type: 'array', items: queue }) } },
+it.each([
+  ['.json', '.json'],
+  ['/', '/'],
+  ['/', ''],
+])(
+  'resources are created, read and deleted although paths end with %s, and those of one with %s',
+  async (end, itemEnd) => {
+    const queue = {
+      type: 'object',
+      required: ['sid'],
+      properties: { sid: { type: 'string' }, name: { type: 'string' } },
+    };
+    const parameters = [{ name: 'Sid', in: 'path', required: true, schema: { type: 'string' } }];
+    const document = openapi({
+      [`/queues${end}`]: {
+        get: {
+          operationId: 'listQueues',
+          responses: { 200: { description: 'Queues', content: json({ type: 'array', items: queue }) } },
+        },
+        post: {
+          operationId: 'createQueue',
+          requestBody: { required: true, content: json({ type: 'object', properties: { name: { type: 'string' } } }) },
+          responses: { 201: { description: 'Created', content: json(queue) } },
+        },
       },
-      post: {
-        operationId: 'createQueue',
-        requestBody: { required: true, content: json({ type: 'object', properties: { name: { type: 'string' } } }) },
-        responses: { 201: { description: 'Created', content: json(queue) } },
+      [`/queues/{Sid}${itemEnd}`]: {
+        parameters,
+        get: {
+          operationId: 'getQueue',
+          responses: { 200: { description: 'Queue', content: json(queue) }, 404: { description: 'None' } },
+        },
+        delete: {
+          operationId: 'deleteQueue',
+          responses: { 204: { description: 'Gone' }, 404: { description: 'None' } },
+        },
       },
-    },
-    '/queues/{Sid}.json': {
-      parameters,
-      get: {
-        operationId: 'getQueue',
-        responses: { 200: { description: 'Queue', content: json(queue) }, 404: { description: 'None' } },
+    });
+    const queues = new Map<string, object>();
+    let count = 0;
+    const { report } = await reached(
+      document,
+      ({ method, url }) => {
+        const [path = ''] = url.split('?');
+        const sid =
+          path.startsWith('/queues/') && path.endsWith(itemEnd) ? path.slice(8, path.length - itemEnd.length) : '';
+        if (/^\w+$/.test(sid) && method === 'GET')
+          return queues.has(sid) ? fine(JSON.stringify(queues.get(sid))) : { status: 404 };
+        if (/^\w+$/.test(sid) && method === 'DELETE') return { status: queues.delete(sid) ? 204 : 404 };
+        if (path !== `/queues${end}`) return { status: 404 };
+        if (method === 'GET') return fine(JSON.stringify([...queues.values()]));
+        if (method !== 'POST') return { status: 405 };
+        const one = { sid: `QU${++count}`, name: 'Queue' };
+        queues.set(one.sid, one);
+        return { status: 201, body: JSON.stringify(one) };
       },
-      delete: { operationId: 'deleteQueue', responses: { 204: { description: 'Gone' }, 404: { description: 'None' } } },
-    },
-  });
-  const queues = new Map<string, object>();
-  let count = 0;
-  const { report } = await reached(
-    document,
-    ({ method, url }) => {
-      const [, sid] = /^\/queues\/(\w+)\.json$/.exec(url) ?? [];
-      if (sid !== undefined && method === 'GET')
-        return queues.has(sid) ? fine(JSON.stringify(queues.get(sid))) : { status: 404 };
-      if (sid !== undefined && method === 'DELETE') return { status: queues.delete(sid) ? 204 : 404 };
-      if (!url.startsWith('/queues.json')) return { status: 404 };
-      if (method === 'GET') return fine(JSON.stringify([...queues.values()]));
-      if (method !== 'POST') return { status: 405 };
-      const one = { sid: `QU${++count}`, name: 'Queue' };
-      queues.set(one.sid, one);
-      return { status: 201, body: JSON.stringify(one) };
-    },
-    { disposable: false, probes: 2 },
-  );
-  expect(report.operations.filter((one) => !one.reached)).toEqual([]);
-  expect(report.operations.map(({ path }) => path)).toContain('/queues/{Sid}.json');
-  expect(count).toBeGreaterThan(2);
-  expect([...queues.keys()]).toEqual([]);
-});
+      { disposable: false, probes: 2 },
+    );
+    expect(report.operations.filter((one) => !one.reached)).toEqual([]);
+    expect(report.operations.map(({ path }) => path)).toContain(`/queues/{Sid}${itemEnd}`);
+    expect(count).toBeGreaterThan(2);
+    expect([...queues.keys()]).toEqual([]);
+  },
+);
 
 it('keys are sent where the security schemes of the document say, and only there', async () => {
   const scheme = (place: string) => ({ type: 'apiKey', in: place, name: `${place}-key` });

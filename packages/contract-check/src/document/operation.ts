@@ -50,7 +50,7 @@ export interface Operation {
   /** The `operationId`, or method and path without one. */
   readonly id: string;
   readonly method: string;
-  /** Without the extension of its last segment. */
+  /** Without the extension of its last segment, or the slash at its end. */
   readonly path: string;
   /** `.json` in `/accounts/{id}.json`, otherwise empty. */
   readonly extension: string;
@@ -74,7 +74,8 @@ const methods = ['get', 'query', 'put', 'post', 'delete', 'options', 'head', 'pa
 
 export function operationsOf(document: OpenApiDocument): Operation[] {
   const paths = Object.keys(document.object(document.root.paths));
-  const extensionIn = (path: string) => /\.(?:json|xml)$/.exec(path)?.[0] ?? '';
+  // Of Django and FastAPI, a slash.
+  const extensionIn = (path: string) => /\.(?:json|xml)$|(?<=.)\/$/.exec(path)?.[0] ?? '';
   const isAlone = (path: string) => !paths.includes(path.slice(0, -extensionIn(path).length));
   const operations: Operation[] = [];
   for (const [path, reference] of Object.entries(document.object(document.root.paths))) {
