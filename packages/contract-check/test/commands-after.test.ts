@@ -11,6 +11,7 @@ import { check } from '../src/check.ts';
 import { renderJson } from '../src/report/formats.ts';
 import { specificationOf } from './independent/independent.ts';
 import { auth, start } from './independent/lab/server.ts';
+import { startThings, Things } from './things.ts';
 
 interface Shown {
   readonly title: string;
@@ -55,6 +56,30 @@ it('an ignored If-Match shows again by the commands of its finding', async () =>
       expect([...setup, ...exchanges.map(({ curl }) => curl)].join('\n'), title).toMatch(/^ID=\$\(/m);
   } finally {
     await server.stop();
+  }
+});
+
+it('what was deleted is missing again', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'contract-check-missing-'));
+  const spec = join(folder, 'openapi.json');
+  const { url, close } = await startThings(new Things(), spec, async (request, next) => {
+    const response = await next(request);
+    return response.status === 404
+      ? { status: 404, headers: { 'content-type': 'application/json' }, body: {} }
+      : response;
+  });
+  try {
+    const report = await check({
+      spec,
+      url,
+      only: ['createThing', 'getThing', 'deleteThing'],
+      checks: ['responses', 'behavior'],
+    });
+    const findings = await expectAgain(report);
+    expect(findings.map(({ title }) => title)).toEqual(['404 has a body, but none is declared']);
+  } finally {
+    await close();
+    await rm(folder, { recursive: true });
   }
 });
 

@@ -104,7 +104,7 @@ export class Footprint {
    */
   setupFor(exchanges: readonly Exchange[], fresh: (exchange: Exchange) => string | undefined): Creation[] {
     const found = new Map<Exchange, Creation>();
-    const pathIn = ({ request }: Exchange) => this.below(new URL(request.url).pathname);
+    const pathIn = ({ request, operation }: Exchange) => this.below(new URL(request.url).pathname, operation);
     const isShown = (creation: Exchange) => exchanges.some(({ request }) => request === creation.request);
     const isChanged = (target: string) =>
       exchanges.some(({ operation, ...one }) => {
@@ -117,7 +117,9 @@ export class Footprint {
       for (const [target, exchange] of this.#ever) {
         const id = decoded(target.slice(target.lastIndexOf('/') + 1));
         const isNamed = isWithin(pathIn(named), target) || (id.length > 8 && named.request.body?.includes(id) === true);
-        if (!isNamed || found.has(exchange) || exchange.request === named.request) continue;
+        // What is missing is shown as it is.
+        const isMissing = [404, 410].includes(named.response.status) && pathIn(named) === target;
+        if (!isNamed || isMissing || found.has(exchange) || exchange.request === named.request) continue;
         if (this.#created.has(target) && !isShown(exchange) && !isChanged(target)) continue;
         visit(exchange);
         add(target, exchange, id);
