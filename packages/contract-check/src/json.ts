@@ -166,6 +166,13 @@ export function typeOf(value: unknown): TypeName {
 
 export const isJson = (mediaType: string) => /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);
 
+export const isForm = (mediaType: string) =>
+  /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(mediaType);
+
+/** The properties of a body that a form can have: not those that are null. */
+export const formMembers = (body: unknown): JsonObject =>
+  objectOf(Object.entries(isObject(body) ? body : {}).filter(([, value]) => value !== null));
+
 /** The beginning of a text that is too long. */
 export const cut = (text: string, length: number) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 

@@ -30,7 +30,7 @@ interface Answer {
 /** Checks a server with a document, and returns what the server received. */
 async function reached(
   document: object,
-  answer: (request: Received) => Answer,
+  answer: (request: Received) => Answer | Promise<Answer>,
   options: Partial<CheckOptions> = {},
 ) {
   const received: Received[] = [];
@@ -40,7 +40,7 @@ async function reached(
       return outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
     const request = { method, url, headers, body: await text(incoming) };
     received.push(request);
-    const { status, body } = answer(request);
+    const { status, body } = await answer(request);
     return outgoing.writeHead(status, { 'content-type': 'application/json' }).end(body);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -213,6 +213,58 @@ it.each([
   const { first } = await reached(openapi({ '/things': { parameters, ...item } }), () => fine());
   expect(first?.headers['content-type']).toBe(sent);
 });
+
+it.each(['application/x-www-form-urlencoded', 'multipart/form-data'])(
+  'in %s, what is null is omitted, and one value is a list with one',
+  async (mediaType) => {
+    const tag = { type: 'string', minLength: 1, maxLength: 20 };
+    const properties = {
+      tags: { type: 'array', minItems: 1, maxItems: 3, items: tag },
+      note: { anyOf: [{ type: 'string', maxLength: 9 }, { type: 'null' }] },
+    };
+    const note = {
+      type: 'object',
+      required: ['id', 'tags', 'note'],
+      properties: { id: { type: 'integer' }, ...properties },
+    };
+    const sent = { type: 'object', required: ['tags'], properties };
+    const document = openapi({
+      '/notes': {
+        post: {
+          operationId: 'createNote',
+          requestBody: { required: true, content: { [mediaType]: { schema: sent } } },
+          responses: { 201: { description: 'Created', content: json(note) }, 400: { description: 'Invalid' } },
+        },
+      },
+      '/notes/{id}': {
+        parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'integer' } }],
+        get: {
+          operationId: 'getNote',
+          responses: { 200: { description: 'Note', content: json(note) }, 404: { description: 'None' } },
+        },
+      },
+    });
+    const notes: object[] = [];
+    const { report } = await reached(
+      document,
+      async ({ method, url, headers, body }) => {
+        const [, id] = /^\/notes\/(\d{1,9})$/.exec(url) ?? [];
+        if (method !== 'POST')
+          return notes[Number(id)] === undefined ? { status: 404 } : fine(JSON.stringify(notes[Number(id)]));
+        const type = { 'content-type': headers['content-type'] ?? '' };
+        const form = await new Response(body, { headers: type }).formData().catch(() => new FormData());
+        const [tags, text] = [form.getAll('tags').map(String), form.get('note')];
+        const isValid = tags.length > 0 && tags.length < 4 && tags.every((one) => one !== '' && [...one].length <= 20);
+        if (!isValid || [...String(text ?? '')].length > 9) return { status: 400 };
+        notes.push({ id: notes.length, tags, note: text });
+        return { status: 201, body: JSON.stringify(notes.at(-1)) };
+      },
+      { checks: ['valid input', 'invalid input', 'behavior'] },
+    );
+    expect(notes.length).toBeGreaterThan(5);
+    expect(report.findings.map(({ title }) => title)).toEqual([]);
+  },
+);
 
 it('IDs of 64 bits are used as they were read, in paths and in bodies', async () => {
   const id = '9007199254740993';

@@ -1,7 +1,7 @@
 import { type Content, groupOf, type Parameter } from '../document/operation.ts';
 import { bodySchemaOf, type Call, contentOf } from '../http/call.ts';
 import { parsedAs } from '../http/deserialize.ts';
-import { at, isJson, isObject, type JsonObject, jsonText, put } from '../json.ts';
+import { at, isForm, isJson, isObject, type JsonObject, jsonText, put } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import { withKnownIds } from '../run/ids.ts';
 import { isCreating } from '../run/names.ts';
@@ -113,9 +113,8 @@ function isTransport(name: string): boolean {
 function bodyPlace(call: Call, content: Content | undefined): CallPlace | undefined {
   if (content?.schema === undefined) return undefined;
   const { schema, mediaType } = content;
-  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(mediaType);
-  if (!isJson(mediaType) && !(isForm && isObject(call.body))) return undefined;
-  const place = { name: 'body', schema, parameter: undefined, isForm, value: call.body, call };
+  if (!isJson(mediaType) && !(isForm(mediaType) && isObject(call.body))) return undefined;
+  const place = { name: 'body', schema, parameter: undefined, isForm: isForm(mediaType), value: call.body, call };
   return { ...place, with: (body) => ({ ...call, body }) };
 }
 

@@ -18,7 +18,10 @@ interface Schemas {
   readonly validators: Validators;
 }
 
-/** Parses texts as a server does, also those in a list or an object: into a type that the schema accepts, or names. */
+/**
+ * Parses texts as a server does, also those in a list or an object: into a type that the schema accepts, or names. A text alone is also a
+ * list with one.
+ */
 export function parsedAs(schemas: Schemas, schema: unknown, value: unknown): unknown {
   const declared = schemas.document.object(schema);
   if (Array.isArray(value)) return value.map((item) => parsedAs(schemas, declared.items, item));
@@ -31,7 +34,10 @@ export function parsedAs(schemas: Schemas, schema: unknown, value: unknown): unk
   const readings = [...number, ...(text === 'true' || text === 'false' ? [text === 'true'] : []), text];
   const types = [declared.type].flat().map((type) => (type === 'integer' ? 'number' : type));
   const isAccepted = (one: unknown) => schemas.validators.accepts(isObject(schema) ? schema : {}, one, 'request');
-  return readings.find(isAccepted) ?? readings.find((one) => types.includes(typeof one)) ?? text;
+  const items = schemas.document.object(declared.items);
+  const isList = types.includes('array') && ![items.type].flat().includes('array');
+  const lists = isList ? [[parsedAs(schemas, items, text)]] : [];
+  return [...readings, ...lists].find(isAccepted) ?? readings.find((one) => types.includes(typeof one)) ?? text;
 }
 
 export function fromText(schemas: Schemas, { mediaType, explode, schema }: Parameter, text: string): unknown {

@@ -1,5 +1,5 @@
 import type { Field, Operation, Parameter } from '../document/operation.ts';
-import { isJson, isObject, jsonText } from '../json.ts';
+import { formMembers, isJson, isObject, jsonText } from '../json.ts';
 import { type Call, contentOf } from './call.ts';
 import { encoded } from './deserialize.ts';
 
@@ -7,7 +7,7 @@ export interface WireRequest {
   readonly method: string;
   /** The path with its query, relative to the base URL, without the extension of the path. */
   readonly target: string;
-  /** `.json`, if the contract's path has an extension. */
+  /** `.json` or `/`, if the contract's path ends with it. */
   readonly extension?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | undefined;
@@ -136,7 +136,7 @@ const fieldsIn = (call: Call) => contentOf(call)?.fields ?? new Map<string, Fiel
 /** The properties in the declared styles. Without one, a list is a repeated property, and an object is JSON. */
 function formOf(call: Call, body: unknown): string {
   const fields = fieldsIn(call);
-  const pairs = Object.entries(isObject(body) ? body : {}).flatMap(([name, value]) => {
+  const pairs = Object.entries(formMembers(body)).flatMap(([name, value]) => {
     const { style, explode = true } = fields.get(name) ?? {};
     const styles = { name, style: style ?? 'form', explode, allowReserved: false };
     const isPlain = style === undefined && Array.isArray(value);
@@ -152,7 +152,7 @@ function multipart(call: Call, body: unknown, mediaType: string): { body: Buffer
   const boundary = 'contract-check-boundary-7d1f0c';
   const fields = fieldsIn(call);
   // A list is a repeated part.
-  const parts = Object.entries(isObject(body) ? body : {}).flatMap(([name, value]) =>
+  const parts = Object.entries(formMembers(body)).flatMap(([name, value]) =>
     [value].flat().map((item: unknown) => part(boundary, name, item, fields.get(name)?.mediaType)),
   );
   return {

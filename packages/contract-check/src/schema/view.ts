@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf, type Operation } from '../document/operation.ts';
 import { itemSchemas, memberSchemas, type Shape, wholeShapeOf } from '../document/shape.ts';
-import { escapeSegment, isJson, isObject, type JsonObject } from '../json.ts';
+import { escapeSegment, isForm, isJson, isObject, type JsonObject } from '../json.ts';
 
 /** What a contract declares about the values at one place: the parts of all branches, any of which can match. */
 export class View {
@@ -102,10 +102,9 @@ export class View {
 
 /** The schema of an operation's JSON body, or of its form body if it accepts no JSON. */
 export function requestSchema({ body }: Operation): JsonObject | undefined {
-  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i;
   const content =
     body?.contents.find(({ mediaType }) => isJson(mediaType)) ??
-    body?.contents.find(({ mediaType }) => isForm.test(mediaType));
+    body?.contents.find(({ mediaType }) => isForm(mediaType));
   return content?.schema;
 }
 

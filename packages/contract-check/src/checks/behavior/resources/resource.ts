@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operation } from '../../../document/operation.ts';
 import { type Call, type Exchange, emptyCall, isSuccess, locationOf, type Raw } from '../../../http/call.ts';
 import { decoded, pathPattern, pathTexts } from '../../../http/deserialize.ts';
-import { isKey, isObject, isScalar, type JsonObject, mapped, withMember } from '../../../json.ts';
+import { formMembers, isForm, isKey, isObject, isScalar, type JsonObject, mapped, withMember } from '../../../json.ts';
 import { isComplete } from '../../../judge/outcome.ts';
 import type { Identity } from '../../../run/identities.ts';
 import type { KnownRequest } from '../../../run/known-requests.ts';
@@ -124,15 +124,16 @@ export class ResourceHarness {
   resourceOf(call: Call, created: Exchange): Resource {
     const { read, updates, remove, kind } = this.resourceType;
     const body = resourceIn(created);
-    const sent = isObject(call.body) ? call.body : {};
+    const own = isObject(call.body) ? call.body : {};
+    const sent = isForm(call.mediaType ?? '') ? formMembers(own) : own;
     const item = read ?? updates[0] ?? remove;
     const name = lastParameter(item?.path ?? '') ?? '';
     const located = item && locationIn(item, created);
     const isReference = (key: string) => kindOfReference(key) === kind && isScalar(body[key]);
     const reference = body[Object.keys(body).find(isReference) ?? ''];
     // A PUT creates the resource at its own path.
-    const own = call.operation.method === 'PUT' ? call.path[name] : undefined;
-    const ids = [body[name], ownId(body), reference, located?.[name], sent[name], own];
+    const atPath = call.operation.method === 'PUT' ? call.path[name] : undefined;
+    const ids = [body[name], ownId(body), reference, located?.[name], sent[name], atPath];
     const id = [ids[this.#source], ...ids].find(isKey);
     return { call, created, sent, body, path: { ...call.path, ...located, [name]: id }, id, ids };
   }
