@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { BaseResolver, getLineColLocation, type Source } from '@redocly/openapi-core';
-import { CannotRun } from '../cannot-run.ts';
+import { CannotRun, required } from '../cannot-run.ts';
 import { at, escapeSegment, isObject, type JsonObject, remembered } from '../json.ts';
 import { mergeKeys, modernize, sourceOf, upgraded } from './dialects.ts';
 
@@ -21,6 +21,8 @@ interface Position {
 }
 
 const resolver = new BaseResolver();
+
+const unreadable = (address: string) => `${address} cannot be read: `;
 
 /** What was noted when a file was read first. Later, its content is converted already. */
 const notesOf = new WeakMap<JsonObject, readonly string[]>();
@@ -68,8 +70,11 @@ export class OpenApiDocument {
     let isOld = false;
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       if (files.has(uriOf(next))) continue;
-      const file = await resolver.resolveDocument<unknown>(null, next, next === address);
-      if (file instanceof Error) throw new Error(`${next} cannot be read: ${file.message}`);
+      const file = await required(
+        () => resolver.resolveDocument<unknown>(null, next, next === address),
+        unreadable(next),
+      );
+      if (file instanceof Error) throw new Error(`${unreadable(next)}${file.message}`);
       const { parsed: content, source } = file;
       if (!isObject(content)) throw new Error(`${next} does not contain an object.`);
       const isSwagger = next === address && content.swagger === '2.0';

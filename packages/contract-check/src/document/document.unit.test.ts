@@ -52,3 +52,8 @@ test('a document that is not OpenAPI 3 is rejected with a message', async () => 
     /is not an OpenAPI 3\.0, 3\.1, 3\.2 or Swagger 2\.0 document/,
   );
 });
+
+test('a document that cannot be read is named', async () => {
+  const nowhere = 'http://127.0.0.1:1/openapi.json';
+  await expect(OpenApiDocument.load(nowhere)).rejects.toThrow(`${nowhere} cannot be read: `);
+});
