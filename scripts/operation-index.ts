@@ -18,12 +18,8 @@ interface Operation {
   'x-body-limit'?: string;
   'x-idempotent': boolean | 'key' | 'systemRef';
   'x-extension'?: boolean;
-  'x-deprecation'?: Deprecation;
-}
-/** The days of the deprecation and the earliest removal. */
-interface Deprecation {
-  since: string;
-  sunset: string;
+  /** The days of the deprecation and the earliest removal. */
+  'x-deprecation'?: { since: string; sunset: string };
 }
 interface Reference {
   $ref: string;
@@ -37,19 +33,6 @@ interface Response {
  */
 type Paging = 'offset' | 'number' | 'cursor' | 'feed';
 
-export interface OperationEntry {
-  method: string;
-  path: string;
-  idempotent: boolean | 'key' | 'systemRef';
-  paging: Paging | null;
-  headers: Record<string, 'required' | 'optional'>;
-  roles: readonly string[];
-  rateLimit: { policy: string; limit?: number; window?: number };
-  bodyLimit: number | null | undefined;
-  deprecation: Deprecation | null;
-  [more: string]: unknown;
-}
-
 const methods = ['get', 'put', 'post', 'delete', 'patch'] as const;
 
 /**
@@ -57,16 +40,14 @@ const methods = ['get', 'put', 'post', 'delete', 'patch'] as const;
  * bundle: path, roles, limits, and whether a request can be repeated.
  */
 export function operationIndex(contract: Contract) {
-  const operations: Record<string, OperationEntry> = {};
-  for (const [path, item] of Object.entries(contract.paths)) {
-    const shared = (item.parameters ?? []) as Reference[];
-    for (const method of methods) {
+  const entries = Object.entries(contract.paths).flatMap(([path, item]) =>
+    methods.flatMap((method) => {
       const operation = item[method] as Operation | undefined;
-      if (operation === undefined) continue;
-      const parameters = [...shared, ...(operation.parameters ?? [])].map((parameter) => resolve(contract, parameter));
+      if (operation === undefined) return [];
+      const references = [...((item.parameters ?? []) as Reference[]), ...(operation.parameters ?? [])];
       const rateLimit = operation['x-rate-limit'];
       const bodyLimit = operation['x-body-limit'];
-      operations[operation.operationId] = {
+      const entry = {
         method: method.toUpperCase(),
         path,
         tag: operation.tags[0],
@@ -79,31 +60,28 @@ export function operationIndex(contract: Contract) {
         bodyLimit: bodyLimit === undefined ? null : contract['x-body-limits'][bodyLimit],
         lines: linesOf(operation),
         paging: pagingOf(contract, operation),
-        headers: namesIn(parameters, 'header'),
+        headers: headersOf(contract, references),
         statuses: Object.keys(operation.responses).map(Number),
       };
-    }
-  }
-  return operations;
-}
-
-interface Parameter {
-  name: string;
-  in: string;
-  required?: boolean;
-}
-
-function resolve(contract: Contract, reference: Reference): Parameter {
-  return contract.components.parameters?.[nameOf(reference)] as Parameter;
+      return [[operation.operationId, entry] as const];
+    }),
+  );
+  return Object.fromEntries(entries);
 }
 
 function nameOf(reference: Reference): string {
   return reference.$ref.split('/').at(-1) ?? '';
 }
 
-function namesIn(parameters: Parameter[], place: string): Record<string, 'required' | 'optional'> {
-  const here = parameters.filter((parameter) => parameter.in === place);
-  return Object.fromEntries(here.map((parameter) => [parameter.name, parameter.required ? 'required' : 'optional']));
+function headersOf(
+  { components }: Contract,
+  references: readonly Reference[],
+): Record<string, 'required' | 'optional'> {
+  const parameters: { name: string; in: string; required?: boolean }[] = references.map((one) =>
+    Object(components.parameters?.[nameOf(one)]),
+  );
+  const headers = parameters.filter((parameter) => parameter.in === 'header');
+  return Object.fromEntries(headers.map(({ name, required }) => [name, required ? 'required' : 'optional']));
 }
 
 /** The list of the body whose items can be sent as lines. */

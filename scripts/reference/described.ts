@@ -13,9 +13,8 @@ export function described(contract: Contract, chapters: readonly Chapter[]): Con
     const shown = copy.paths[operation.path]?.[operation.method.toLowerCase()];
     if (typeof shown !== 'object' || shown === null)
       throw new Error(`The bundle has no ${operation.method} ${operation.path}.`);
-    const { description = '' }: { description?: string } = shown;
     Object.assign(shown, {
-      description: `${linkedRole(description).trimEnd()}\n- **Operation ID**: \`${operation.id}\`\n${stateLinks(contract, operation)}`,
+      description: `${linkedRole(operation.description)}\n- **Operation ID**: \`${operation.id}\`\n${stateLinks(contract, operation)}`,
       'x-codeSamples': sampleLanguages.map(({ lang, label, sampleOf }) => ({
         lang,
         label,

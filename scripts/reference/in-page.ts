@@ -1,7 +1,7 @@
 /** The page around Redoc's: its header, search and script. */
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
-import type { SearchEntry } from './in-page/search-entry.ts';
+import type { SearchEntry } from './in-page/find.ts';
 
 /** The script of the page as one text, which can stand in a `<script>` element. */
 export async function pageScript(): Promise<string> {

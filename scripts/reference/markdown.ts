@@ -23,21 +23,9 @@ export const files = {
   'openapi.yaml': 'the same document as YAML',
 };
 
-interface RawOperation {
-  readonly description?: string;
-  readonly parameters?: readonly Shape[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Shape }>> };
-  readonly responses: Readonly<Record<string, RawResponse>>;
-}
-interface RawResponse {
-  readonly $ref?: string;
-  readonly description: string;
-  readonly content?: Readonly<Record<string, { readonly schema: Shape }>>;
-}
 interface Event {
-  readonly name: string;
   readonly summary: string;
-  readonly schema: Shape;
+  readonly requestBody: { readonly content: Readonly<Record<'application/json', { readonly schema: Shape }>> };
 }
 export interface Topic {
   readonly title: string;
@@ -169,26 +157,24 @@ const linkFromOperation: SchemaLink = (name) => `../schemas/${name}.md`;
 
 /** @param isBesideSchemas whether the schemas are on the same page */
 function operationPage(contract: Contract, operation: Operation, isBesideSchemas = false): string {
-  const raw: RawOperation = Object(contract.paths[operation.path]?.[operation.method.toLowerCase()]);
-  const body = raw.requestBody?.content['application/json']?.schema;
+  const { body } = operation;
   const [success] = operation.responses;
   if (success === undefined) throw new Error(`${operation.id} has no response.`);
-  const response = resolved(contract, raw.responses[success.status]);
-  const schema = response.content?.[success.mediaType]?.schema;
+  const { status, description, schema } = success;
   return [
     `# ${operation.summary}`,
     `Operation \`${operation.id}\`: \`${operation.method} ${operation.path}\``,
-    (raw.description ?? '').trim(),
+    operation.description,
     'See also [Role](../schemas/Role.md), [Authentication](../topics/authentication.md) and [Limits](../topics/limits.md).',
     ...(operation.parameters.length === 0 ? [] : ['## Parameters', parameterTable(operation.parameters)]),
-    ...(body === undefined
+    ...(body === null
       ? []
-      : ['## Request body', ...shapesOf(contract, body, isBesideSchemas), ...exampleOf(operation.body)]),
-    `## Response ${success.status}`,
-    response.description.trim(),
+      : ['## Request body', ...shapesOf(contract, body.schema, isBesideSchemas), ...exampleOf(body)]),
+    `## Response ${status}`,
+    description.trim(),
     ...(schema === undefined ? [] : [...shapesOf(contract, schema, isBesideSchemas), ...exampleOf(success)]),
     '## Errors',
-    errorTable(contract, raw, operation.responses),
+    errorTable(operation.responses),
     'A status can also have other codes. See [Errors](../topics/errors.md).',
     '## Samples',
     ...sampleLanguages
@@ -200,15 +186,8 @@ function operationPage(contract: Contract, operation: Operation, isBesideSchemas
 }
 
 function parameterTable(parameters: readonly Parameter[]): string {
-  const rows = parameters.map((parameter) => {
-    const { schema = {}, description = '' }: { schema?: Shape; description?: string } = Object(parameter);
-    return [
-      `\`${parameter.name}\``,
-      parameter.in,
-      parameter.required ? 'yes' : 'no',
-      typeInWords(schema, linkFromOperation),
-      description,
-    ];
+  const rows = parameters.map(({ name, in: place, required, schema = {}, description = '' }) => {
+    return [`\`${name}\``, place, required ? 'yes' : 'no', typeInWords(schema, linkFromOperation), description];
   });
   return table(['name', 'in', 'required', 'type', 'description'], rows);
 }
@@ -229,31 +208,27 @@ function shapesOf(contract: Contract, shape: Shape, isBesideSchemas: boolean): s
   ];
 }
 
-function exampleOf(part: Operation['body'] | DeclaredResponse): string[] {
-  const [example] = part?.examples ?? [];
+function exampleOf({ examples }: Pick<DeclaredResponse, 'examples'>): string[] {
+  const [example] = examples;
   return example === undefined ? [] : ['Example:', fenced('json', JSON.stringify(example.value, null, 2))];
 }
 
-function errorTable(contract: Contract, raw: RawOperation, responses: readonly DeclaredResponse[]): string {
+function errorTable(responses: readonly DeclaredResponse[]): string {
   const rows = responses
     .filter(({ status }) => status >= 400)
-    .map(({ status, examples }) => {
+    .map(({ status, description, examples }) => {
       const codes = new Set(examples.map(({ value }) => `\`${Object(value).code}\``));
-      return [String(status), [...codes].join(', '), resolved(contract, raw.responses[status]).description];
+      return [String(status), [...codes].join(', '), description];
     });
   return table(['status', 'codes', 'description'], rows);
 }
 
 function eventsPage(contract: Contract): string {
-  const events = Object.entries(contract.webhooks).map(([name, item]): Event => {
-    const { summary, requestBody }: { summary: string; requestBody: RawOperation['requestBody'] } = Object(item.post);
-    return { name, summary, schema: requestBody?.content['application/json']?.schema ?? {} };
+  const rows = Object.entries(contract.webhooks).map(([name, item]) => {
+    const { summary, requestBody }: Event = Object(item.post);
+    const { schema } = requestBody.content['application/json'];
+    return [`\`${name}\``, summary, typeInWords(schema, (schemaOf) => `schemas/${schemaOf}.md`)];
   });
-  const rows = events.map(({ name, summary, schema }) => [
-    `\`${name}\``,
-    summary,
-    typeInWords(schema, (schemaOf) => `schemas/${schemaOf}.md`),
-  ]);
   return [
     '# Events',
     'The service sends these events as signed POST requests. See [Webhooks](topics/webhooks.md) for signatures and retries.',
@@ -280,12 +255,6 @@ function schemaPage(name: string, schema: Shape): string {
       : `One of:\n\n${members.map((member) => `- ${typeInWords(member, link)}`).join('\n')}`;
   const description = schema.description?.trim() ?? '';
   return [`# ${name}`, ...(description === '' ? [] : [description]), shape].join('\n\n').concat('\n');
-}
-
-/** Resolves a response that operations share. */
-function resolved(contract: Contract, response: RawResponse | undefined): RawResponse {
-  if (response?.$ref === undefined) return response ?? { description: '' };
-  return Object(contract.components.responses?.[schemaName(response.$ref)]);
 }
 
 function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {

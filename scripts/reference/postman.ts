@@ -7,61 +7,6 @@ import { type Contract, type Operation, operationsOf, type Parameter } from '../
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { sampleServer } from './samples.ts';
 
-/** Only the used parts of the format. */
-export interface Collection {
-  readonly info: { readonly name: string; readonly schema: string; readonly description: string };
-  readonly auth: Auth;
-  readonly event: readonly Script[];
-  readonly item: readonly Folder[];
-}
-interface Folder {
-  readonly name: string;
-  readonly description: string;
-  readonly item: readonly Item[];
-}
-interface Item {
-  readonly name: string;
-  readonly request: Request;
-  readonly response: readonly SavedResponse[];
-}
-interface Request {
-  readonly method: string;
-  readonly description: string;
-  readonly header: readonly Entry[];
-  readonly url: {
-    readonly raw: string;
-    readonly host: readonly string[];
-    readonly path: readonly string[];
-    readonly query: readonly Entry[];
-    readonly variable: readonly Entry[];
-  };
-  readonly auth?: Auth;
-  readonly body?: { readonly mode: 'raw'; readonly raw: string; readonly options: object };
-}
-interface Entry {
-  readonly key: string;
-  readonly value: string;
-  readonly description?: string;
-  readonly disabled?: boolean;
-}
-interface SavedResponse {
-  readonly name: string;
-  readonly originalRequest: Request;
-  readonly status: string;
-  readonly code: number;
-  readonly header: readonly Entry[];
-  readonly body: string;
-  readonly _postman_previewlanguage: 'json';
-}
-interface Auth {
-  readonly type: 'bearer' | 'noauth';
-  readonly bearer?: readonly { readonly key: 'token'; readonly value: string; readonly type: 'string' }[];
-}
-interface Script {
-  readonly listen: 'prerequest';
-  readonly script: { readonly type: 'text/javascript'; readonly exec: readonly string[] };
-}
-
 /** Headers that the environment or Postman fills in, by their names in the contract. */
 const filledIn: Readonly<Record<string, string>> = { Tenant: '{{tenant}}', 'Idempotency-Key': '{{$guid}}' };
 
@@ -86,7 +31,7 @@ if (pm.environment.get('apiKey') && Number(pm.environment.get('tokenExpiresAt') 
 }
 `;
 
-export function postmanCollection(contract: Contract): Collection {
+export function postmanCollection(contract: Contract) {
   const operations = operationsOf(contract);
   const chapters = contract.tags.map((tag): { name: string; 'x-displayName': string; description: string } =>
     Object(tag),
@@ -102,7 +47,7 @@ export function postmanCollection(contract: Contract): Collection {
     item: chapters.map(({ name, 'x-displayName': heading, description }) => ({
       name: heading,
       description,
-      item: operations.filter(({ id }) => index[id].tag === name).map((operation) => itemOf(contract, operation)),
+      item: operations.filter(({ id }) => index[id].tag === name).map(itemOf),
     })),
   };
 }
@@ -123,27 +68,24 @@ export function postmanEnvironment({ info }: Contract): object {
   };
 }
 
-function itemOf(contract: Contract, operation: Operation): Item {
-  const request = requestOf(contract, operation);
+function itemOf(operation: Operation) {
+  const request = requestOf(operation);
   const response = operation.responses.slice(0, 1).flatMap(({ status, mediaType, examples }) =>
-    examples.map(
-      ({ name, value }): SavedResponse => ({
-        name,
-        originalRequest: request,
-        status: STATUS_CODES[status] ?? '',
-        code: status,
-        header: [{ key: 'Content-Type', value: mediaType }],
-        body: inJson(value),
-        _postman_previewlanguage: 'json',
-      }),
-    ),
+    examples.map(({ name, value }) => ({
+      name,
+      originalRequest: request,
+      status: STATUS_CODES[status] ?? '',
+      code: status,
+      header: [{ key: 'Content-Type', value: mediaType }],
+      body: inJson(value),
+      _postman_previewlanguage: 'json',
+    })),
   );
   return { name: operation.summary, request, response };
 }
 
-function requestOf(contract: Contract, operation: Operation): Request {
-  const { method, path, parameters } = operation;
-  const { description = '' }: { description?: string } = Object(contract.paths[path]?.[method.toLowerCase()]);
+function requestOf(operation: Operation) {
+  const { method, path, description, parameters } = operation;
   const body = bodyOf(operation);
   const within = (place: Parameter['in']) => parameters.filter((parameter) => parameter.in === place);
   const query = within('query').flatMap((parameter) =>
@@ -171,18 +113,17 @@ function requestOf(contract: Contract, operation: Operation): Request {
 }
 
 /** A parameter with its example. Optional ones are disabled, for the user to enable. */
-function entryOf(parameter: Parameter): Entry {
-  const { description }: { description?: string } = Object(parameter);
-  const value = filledIn[parameter.name];
+function entryOf({ name: key, description, example, required }: Parameter) {
+  const value = filledIn[key];
   return {
-    key: parameter.name,
-    value: value ?? String(parameter.example),
-    ...(description === undefined ? {} : { description: description.trim() }),
-    ...(parameter.required || value !== undefined ? {} : { disabled: true }),
+    key,
+    value: value ?? String(example),
+    ...(description !== undefined && { description: description.trim() }),
+    ...(!required && value === undefined && { disabled: true }),
   };
 }
 
-function bodyOf({ id, body }: Operation): Request['body'] | undefined {
+function bodyOf({ id, body }: Operation) {
   const [example] = body?.examples ?? [];
   if (example === undefined) return undefined;
   const value = id === 'createToken' ? { apiKey: '{{apiKey}}' } : example.value;

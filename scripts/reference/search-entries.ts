@@ -3,38 +3,26 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { type Contract, operationsOf } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
-import type { SearchEntry } from './in-page/search-entry.ts';
+import type { SearchEntry } from './in-page/find.ts';
 import { slugOf, topicsOf } from './markdown.ts';
 import { type Shape, schemaName } from './shapes.ts';
 import { stateChapter, stateMachinesOf } from './states.ts';
 
-interface Described {
+interface Event {
   readonly operationId?: string;
   readonly summary?: string;
   readonly description?: string;
-  readonly requestBody?: Content;
-  readonly responses?: Readonly<Record<string, Content>>;
-  readonly parameters?: readonly { readonly name?: string }[];
-}
-interface Content {
-  readonly content?: Readonly<Record<string, { readonly schema?: Shape }>>;
 }
 
 /** @param shown the contract as the reference shows it, which determines what has an address of its own. */
 export function searchEntries(contract: Contract, shown: Contract): SearchEntry[] {
   const schemas: Readonly<Record<string, Shape>> = Object(contract.components.schemas);
   const tags = shown.tags.map((tag): { name: string; 'x-displayName': string; description?: string } => Object(tag));
-  const operations = operationsOf(contract).map(({ id, method, path, summary }): SearchEntry => {
-    const { description = '', ...raw }: Described = Object(contract.paths[path]?.[method.toLowerCase()]);
-    const bodies = [
-      raw.requestBody,
-      ...Object.entries(raw.responses ?? {}).flatMap(([status, response]) => (status < '300' ? [response] : [])),
-    ];
-    const names = new Set(raw.parameters?.flatMap(({ name }) => name ?? []));
-    for (const body of bodies) {
-      for (const { schema } of Object.values(body?.content ?? {}))
-        if (schema !== undefined) addNames(schema, schemas, names);
-    }
+  const operations = operationsOf(contract).map((operation): SearchEntry => {
+    const { id, method, path, summary, description, body } = operation;
+    const names = new Set<string>();
+    for (const part of [body, ...operation.responses.filter(({ status }) => status < 300)])
+      addNames(part?.schema ?? {}, schemas, names);
     return {
       kind: 'Operation',
       link: `#/${index[id].tag}/${id.toLowerCase()}`,
@@ -47,7 +35,7 @@ export function searchEntries(contract: Contract, shown: Contract): SearchEntry[
   });
   const events = Object.values(contract.webhooks).flatMap((item) =>
     Object.values(item).map((event): SearchEntry => {
-      const { operationId = '', summary = '', description = '' }: Described = event;
+      const { operationId = '', summary = '', description = '' }: Event = event;
       return {
         kind: 'Event',
         link: `#/webhooks/${operationId.toLowerCase()}`,

@@ -6,10 +6,8 @@ import type { StateMachine } from '../../packages/spec/src/index.ts';
 import { diagramOf, omittedLabels } from './diagram.ts';
 import { type Shape, schemaName } from './shapes.ts';
 
-const chapter = {
-  name: 'states',
-  'x-displayName': 'States and transitions',
-};
+/** The name of the chapter, which is also the first part of its links. */
+export const stateChapter = 'states';
 
 const introduction = `
 Each status below changes only by the transitions that are listed with it. A request for any other change fails with the code
@@ -18,9 +16,6 @@ Each status below changes only by the transitions that are listed with it. A req
 In the diagrams, a dot leads to the states that a new row can have, and a double border marks a final state. You cause the solid
 arrows by calling an operation. Only the service causes the dashed ones.
 `;
-
-/** The name of the chapter, which is also the first part of its links. */
-export const stateChapter = chapter.name;
 
 /** A state machine of the contract, with the table of its transitions in the description of its status. */
 export interface ShownMachine {
@@ -48,7 +43,7 @@ function schemasOf(contract: Contract): [string, Schema][] {
 
 /** The link to a state machine, in Markdown. */
 function linkTo({ type }: ShownMachine, text: string): string {
-  return `[${text}](#/${chapter.name}/${type.toLowerCase()})`;
+  return `[${text}](#/${stateChapter}/${type.toLowerCase()})`;
 }
 
 /** Adds the chapter before the last one. In descriptions of a status, a link to it replaces the table. */
@@ -64,15 +59,13 @@ export function withStates(contract: Contract): Contract {
   });
   for (const [, schema] of schemasOf(contract)) replaceInDescriptions(schema, links);
   const description = [introduction, ...sections].join('\n');
-  return { ...contract, tags: contract.tags.toSpliced(-1, 0, { ...chapter, description }) };
+  const chapter = { name: stateChapter, 'x-displayName': 'States and transitions', description };
+  return { ...contract, tags: contract.tags.toSpliced(-1, 0, chapter) };
 }
 
 /** Links to the states of what an operation returns, or changes from one state to another; empty if there are none. */
-export function stateLinks(contract: Contract, { id, path, method }: Operation): string {
+export function stateLinks(contract: Contract, { id, responses: [success] }: Operation): string {
   const schemas: Readonly<Record<string, Shape>> = Object(contract.components.schemas);
-  const { responses = {} }: { responses?: Readonly<Record<string, { content?: Record<string, { schema: Shape }> }>> } =
-    Object(contract.paths[path]?.[method.toLowerCase()]);
-  const [success] = Object.values(responses);
   const returned = new Set<string>();
   const visit = (shape: Shape, depth: number): void => {
     const name = shape.$ref === undefined ? undefined : schemaName(shape.$ref);
@@ -88,7 +81,7 @@ export function stateLinks(contract: Contract, { id, path, method }: Operation):
     ];
     for (const part of parts) if (part !== undefined) visit(part, depth - 1);
   };
-  for (const { schema } of Object.values(success?.content ?? {})) visit(schema, 2);
+  visit(success?.schema ?? {}, 2);
   const links = stateMachinesOf(contract).flatMap((shown) => {
     const { status, machine } = shown;
     const moves = machine.transitions.some((transition) => operationsOf(transition, machine.operations).includes(id));

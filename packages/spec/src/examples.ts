@@ -20,6 +20,8 @@ export interface Parameter {
   name: string;
   in: 'path' | 'query' | 'header';
   required: boolean;
+  schema?: object;
+  description?: string;
   example: unknown;
   /** Of an optional parameter, which tools must not send by themselves. */
   'x-example'?: unknown;
@@ -33,6 +35,9 @@ export interface Example {
 
 export interface DeclaredResponse {
   status: number;
+  description: string;
+  /** Of the first media type, as are the examples. */
+  schema: object | undefined;
   mediaType: string;
   examples: Example[];
 }
@@ -42,6 +47,7 @@ export interface Operation {
   method: string;
   path: string;
   summary: string;
+  description: string;
   /** Whether it needs an access token. */
   secured: boolean;
   parameters: Parameter[];
@@ -57,11 +63,16 @@ interface MediaType {
   schema: object;
   examples?: Record<string, Reference | { value: unknown }>;
 }
+interface RawResponse {
+  description: string;
+  content?: Record<string, MediaType>;
+}
 interface RawOperation {
+  description?: string;
   security?: object[];
   parameters?: (Reference | Parameter)[];
   requestBody?: { content: Record<string, MediaType> };
-  responses: Record<string, Reference | { content?: Record<string, MediaType> }>;
+  responses: Record<string, Reference | RawResponse>;
 }
 
 /** Reads the bundle. Throws an error with an explanation if it does not exist. */
@@ -85,6 +96,7 @@ export function operationsOf(contract: Contract): Operation[] {
       method,
       path,
       summary,
+      description: (raw.description ?? '').trim(),
       secured: (raw.security ?? contract.security ?? []).length > 0,
       parameters: parameters.map((reference) => {
         const parameter = resolve<Parameter>(contract, reference);
@@ -103,9 +115,10 @@ export function operationsOf(contract: Contract): Operation[] {
 
 function responsesOf(contract: Contract, { responses }: RawOperation): Operation['responses'] {
   return Object.entries(responses).map(([status, response]) => {
-    const content = resolve<{ content?: Record<string, MediaType> }>(contract, response).content ?? {};
+    const { content = {}, description } = resolve<RawResponse>(contract, response);
     const [mediaType, media] = Object.entries(content)[0] ?? ['', undefined];
-    return { status: Number(status), mediaType, examples: media === undefined ? [] : examplesOf(contract, media) };
+    const examples = media === undefined ? [] : examplesOf(contract, media);
+    return { status: Number(status), description, mediaType, schema: media?.schema, examples };
   });
 }
 

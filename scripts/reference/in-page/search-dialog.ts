@@ -2,8 +2,7 @@
 /// <reference lib="dom.iterable" />
 /** The search of the reference: a dialog with a text field and a list of results, used by keyboard or pointer. */
 import { element, find } from './dom.ts';
-import { createSearch } from './find.ts';
-import type { Found, SearchEntry } from './search-entry.ts';
+import { createSearch, type Found, type SearchEntry } from './find.ts';
 
 export function addSearch(): void {
   const [button, dialog, field, list, message] = [

@@ -4,8 +4,12 @@
  * Sends the example of an operation to the server that serves the page, edited by the reader. A page on a disk has no server, and
  * nothing of this. Keys and tokens remain in the memory of the page.
  */
+
+import type { tryItOperations } from '../try-it-operations.ts';
 import { element, find } from './dom.ts';
-import type { TryItOperation, TryItOperations, TryItParameter } from './try-it-operation.ts';
+
+type TryItOperations = ReturnType<typeof tryItOperations>;
+type TryItOperation = TryItOperations[string];
 
 /** The access token that the key was exchanged for, until it ends. */
 interface Access {
@@ -126,7 +130,7 @@ export function addTryIt(): void {
   }
 }
 
-function fieldOf({ name, in: place, required, example }: TryItParameter): HTMLElement {
+function fieldOf({ name, in: place, required, example }: TryItOperation['parameters'][number]): HTMLElement {
   const input = element('input', {
     value: required ? String(example ?? '') : '',
     required,
