@@ -6,8 +6,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseOptions, type ICruiseResult } from 'dependency-cruiser';
-import { rulesOfFaces, rulesOfLayers } from './dependencies/layers.ts';
-import { importsByPath } from './dependencies/packages.ts';
+import { ruleOfPackages, rulesOfFaces, rulesOfLayers } from './dependencies/layers.ts';
 import { impurePlans } from './dependencies/purity.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -40,6 +39,7 @@ const rules: ICruiseOptions = {
       },
       ...layered.flatMap(({ forbidden }) => forbidden),
       ...rulesOfFaces(server, [...rooms]),
+      ruleOfPackages,
     ],
   },
   // Types, too.
@@ -57,7 +57,6 @@ if (typeof output === 'string') throw new Error(output);
 const problems = [
   ...problemsOf(output),
   ...withoutRoom(output),
-  ...importsByPath(output),
   ...impurePlans(output.modules, (source) => readFileSync(source, 'utf8'), new RegExp(tests)),
 ];
 for (const problem of problems) console.error(problem);

@@ -61,6 +61,18 @@ export function rulesOfFaces(sources: string, rooms: readonly string[]): readonl
   }));
 }
 
+/** A package is imported by its name. The `exports` of the client are of what a release builds, which others here do not wait for. */
+export const ruleOfPackages: IForbiddenRuleType = {
+  name: 'a package is imported by its name',
+  severity: 'error',
+  from: { path: '^packages/([^/]+)/' },
+  to: {
+    path: '^packages/',
+    pathNot: ['^packages/$1/', '^packages/client/src/index\\.ts$'],
+    dependencyTypes: ['local'],
+  },
+};
+
 function layersOf(directory: string, markdown: string): Layer[] {
   const [, after = ''] = markdown.split(`\`${directory.replace(/\/$/, '')}\``);
   const table = /(?:^\|.*\n)+/m.exec(after)?.[0] ?? '';
