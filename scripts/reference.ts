@@ -3,17 +3,16 @@
  * the contract, a Postman collection, and the reference as Markdown. `--output` is the path of the HTML file, by default
  * `dist/reference.html`. With `--if-stale` it does nothing if the page is up to date.
  */
-import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Contract } from '../packages/spec/src/examples.ts';
 import { readOptions } from './options.ts';
 import { withLinksInside, withoutForeignImages } from './reference/alone.ts';
 import { codeFont } from './reference/code-font.ts';
 import { hasMark, markOf } from './reference/stale.ts';
+import { run } from './test/run.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { output, 'if-stale': ifStale } = readOptions({
@@ -132,13 +131,10 @@ async function rendered(shown: Contract, searched: string, folder: string): Prom
     `--openapi=${JSON.stringify(options)}`,
   ];
   // Neither this program nor Redocly reports usage.
-  const env = { ...process.env, REDOCLY_TELEMETRY: 'off' };
+  const environment = { REDOCLY_TELEMETRY: 'off' };
   const redocly = join(root, 'node_modules/@redocly/cli/bin/cli.js');
-  try {
-    await promisify(execFile)(process.execPath, [redocly, 'build-docs', ...flags], { cwd: folder, env });
-  } catch (error) {
-    const output = error instanceof Error && 'stderr' in error ? `${error.stderr}` : `${error}`;
-    throw new Error(`Redocly could not generate the page:\n${output}`);
-  }
+  const command = [process.execPath, redocly, 'build-docs', ...flags];
+  const { code, output: printed } = await run(command, { directory: folder, environment });
+  if (code !== 0) throw new Error(`Redocly could not generate the page:\n${printed}`);
   return await readFile(join(folder, 'page.html'), 'utf8');
 }

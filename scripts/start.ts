@@ -2,8 +2,8 @@
  * `pnpm start`: brings what is generated and bundled up to date, and serves with a demo tenant. The port and the data directory
  * are checked first, so that nothing is created or generated if they cannot be used.
  */
-import { spawn } from 'node:child_process';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { hashFiles } from '../packages/server/scripts/hash-files.ts';
 import { listen } from '../packages/server/src/main/listen.ts';
 import { checkDataDir } from '../packages/server/src/operator/socket-path.ts';
 import { readOptions } from './options.ts';
+import { run } from './test/run.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const generated = ['openapi.json', 'openapi.yaml', 'types.ts', 'operations.ts', 'calls.ts'].map((name) =>
@@ -24,8 +25,8 @@ try {
   await checkPort();
   await generate();
   await Promise.all([
-    run('scripts/reference.ts', '--if-stale'),
-    run('packages/server/scripts/bundle.ts', '--if-stale'),
+    script('scripts/reference.ts', '--if-stale'),
+    script('packages/server/scripts/bundle.ts', '--if-stale'),
   ]);
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));
@@ -50,16 +51,9 @@ async function checkPort(): Promise<void> {
 /** Generates what is derived from the contract, unless nothing has changed since the last time. */
 async function generate(): Promise<void> {
   const mark = await markOfSources();
-  const present = await Promise.all(
-    generated.map((file) =>
-      stat(file).then(
-        ({ size }) => size > 0,
-        () => false,
-      ),
-    ),
-  );
-  if (present.every(Boolean) && (await readFile(markFile, 'utf8').catch(() => '')) === mark) return;
-  await run('scripts/generate.ts');
+  const isPresent = generated.every((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
+  if (isPresent && (await readFile(markFile, 'utf8').catch(() => '')) === mark) return;
+  await script('scripts/generate.ts');
   await mkdir(dirname(markFile), { recursive: true });
   // The generated files are part of the mark.
   await writeFile(markFile, await markOfSources());
@@ -70,13 +64,7 @@ function markOfSources(): Promise<string> {
   return hashFiles(root, [...sources, 'packages/spec/generated/*']);
 }
 
-function run(...words: [string, ...string[]]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, words, { cwd: root, stdio: 'inherit' });
-    child.once('error', reject);
-    child.once('exit', (code) => {
-      if (code === 0) resolve();
-      else reject(new Error(`node ${words.join(' ')} failed.`));
-    });
-  });
+async function script(...words: readonly string[]): Promise<void> {
+  const { code } = await run([process.execPath, ...words], { isShown: true, directory: root });
+  if (code !== 0) throw new Error(`node ${words.join(' ')} failed.`);
 }

@@ -7,29 +7,24 @@
  * Packages with the same options are checked as one program, because they import each other's sources. With `--separately`
  * each one is checked alone, which also finds a declaration that only another package includes.
  */
-import { execFile } from 'node:child_process';
 import { glob, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { readOptions } from './options.ts';
+import { run } from './test/run.ts';
 
-const run = promisify(execFile);
 const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript-7/package.json'))), 'bin/tsc');
 const { separately } = readOptions({ options: { separately: { type: 'boolean', default: false } } }).values;
 
 const all: string[] = [];
 for await (const project of glob('{packages/*,packages/*/test,scripts,openapi/rules}/tsconfig.json')) all.push(project);
 for (const project of separately ? all : await withFewerPrograms(all)) {
-  try {
-    // More threads would each check the types that they share. The compiler ends soon after what its garbage collector would free.
-    const env = { ...process.env, GOGC: 'off', GOMEMLIMIT: '3GiB' };
-    await run(process.execPath, [compiler, '--project', project, '--noEmit', '--singleThreaded'], { env });
-  } catch (error) {
-    process.exitCode = 1;
-    const { stdout, message } = error as { stdout: string; message: string };
-    console.log(stdout || message);
-  }
+  // More threads would each check the types that they share. The compiler ends soon after what its garbage collector would free.
+  const command = [process.execPath, compiler, '--project', project, '--noEmit', '--singleThreaded'];
+  const { code, output } = await run(command, { environment: { GOGC: 'off', GOMEMLIMIT: '3GiB' } });
+  if (code === 0) continue;
+  process.exitCode = 1;
+  console.log(output);
 }
 console.log(`${all.length} projects checked.`);
 

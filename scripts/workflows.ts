@@ -3,7 +3,6 @@
  * complete integration, in Arazzo. They write to the tenant: run them on a test tenant. With `--without-schemas` only statuses and the
  * criteria of the workflows are checked, which takes a third of the time: for a server that validates its responses itself.
  */
-import { spawn } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { createClient, orThrow } from '../packages/client/src/index.ts';
 import { startLastEventReceiver, startPayer } from '../packages/server/test/workflow-partners.ts';
 import { readOptions } from './options.ts';
+import { run } from './test/run.ts';
 
 const workflowsFolder = fileURLToPath(new URL('../openapi/workflows/', import.meta.url));
 const bundleFile = fileURLToPath(new URL('../packages/spec/generated/openapi.json', import.meta.url));
@@ -42,14 +42,14 @@ const { values, positionals } = readOptions({
 });
 
 try {
-  process.exitCode = (await run()) ? 0 : 1;
+  process.exitCode = (await runWorkflows()) ? 0 : 1;
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
 
 /** @returns whether every workflow succeeded */
-async function run(): Promise<boolean> {
+async function runWorkflows(): Promise<boolean> {
   const apiKey = keyFrom('API_KEY');
   const approverApiKey = keyFrom('APPROVER_API_KEY');
   const files = await chosen(positionals);
@@ -62,11 +62,12 @@ async function run(): Promise<boolean> {
     const checked = values['without-schemas'] ? withoutSchemas(contract) : withoutRecursion(contract);
     await writeFile(join(folder, 'openapi.yaml'), JSON.stringify(checked));
     console.log(`Running ${files.length} workflows against ${values.server}, in the tenant ${values.tenant} …`);
-    const run = `r${Date.now().toString(36)}`;
     const addresses = { payer: payer.address, receiver: `${receiver.address}/` };
     const today = await businessDay(apiKey);
-    const input = JSON.stringify({ tenant: values.tenant, apiKey, approverApiKey, run, today, ...addresses });
-    const output = await respect(join(folder, 'workflows'), files, input);
+    const keys = { apiKey, approverApiKey, run: `r${Date.now().toString(36)}` };
+    const input = JSON.stringify({ tenant: values.tenant, ...keys, today, ...addresses });
+    const words = ['--server', `contract=${values.server}`, '--input', input, '--json-output=../report.json'];
+    const { output } = await run(['redocly', 'respect', ...files, ...words], { directory: join(folder, 'workflows') });
     const report: Report = JSON.parse(
       await readFile(join(folder, 'report.json'), 'utf8').catch(() => {
         throw new Error(`The workflows did not run:\n${output}`);
@@ -148,27 +149,6 @@ function withoutNestedUnion(schema: unknown, schemas: Readonly<Record<string, un
 function referencesIn(schema: unknown): Set<string> {
   const found = JSON.stringify(schema).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g);
   return new Set([...found].map(([, name = '']) => name));
-}
-
-/** Returns the output. The report is written to a file next to the folder. */
-function respect(folder: string, files: readonly string[], input: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const words = [
-      'respect',
-      ...files,
-      '--server',
-      `contract=${values.server}`,
-      '--input',
-      input,
-      '--json-output=../report.json',
-    ];
-    const child = spawn('redocly', words, { cwd: folder, stdio: 'pipe' });
-    const output: string[] = [];
-    child.stdout.on('data', (chunk) => output.push(String(chunk)));
-    child.stderr.on('data', (chunk) => output.push(String(chunk)));
-    child.once('error', reject);
-    child.once('close', () => resolve(output.join('')));
-  });
 }
 
 /** Prints the result of a workflow. @returns whether it succeeded */

@@ -105,15 +105,8 @@ function isMeant(entry: Allowed, found: Break): boolean {
 }
 
 function matches(pattern: string, text: string): boolean {
-  const [start = '', ...parts] = pattern.split('*');
-  if (parts.length === 0) return text === pattern;
-  let from = start.length;
-  const inOrder = parts.every((part) => {
-    const at = text.indexOf(part, from);
-    from = at + part.length;
-    return at >= 0;
-  });
-  return text.startsWith(start) && inOrder && text.endsWith(parts.at(-1) ?? '');
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(text);
 }
 
 function placeOf({ rule, at }: Break): string {
