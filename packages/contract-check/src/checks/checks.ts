@@ -29,20 +29,17 @@ export const checks: readonly Check[] = [
 /** Probes each operation separately, changing one part of its known request at a time. */
 async function probeOperations(context: CheckContext): Promise<void> {
   const { session, requests, onProgress } = context;
-  let done = 0;
   const check = async (operation: Operation) => {
     const known = session.isOver ? undefined : await requests.usable(operation);
     if (known !== undefined) await probe(context, operation, known);
     if (!session.isOver) session.stateOf(operation).isChecked = true;
-    done += 1;
-    onProgress(done, session.judged.length);
   };
   const [settings = [], others = []] = [true, false].map((is) =>
     session.judged.filter((operation) => session.plan.isSetting(operation) === is),
   );
-  await eachOperation(others, 2, check);
+  await eachOperation(others, 2, check, (done) => onProgress(done, session.judged.length));
   // What others depend on changes only while none is called.
-  await eachOperation(settings, 1, check);
+  await eachOperation(settings, 1, check, (done) => onProgress(others.length + done, session.judged.length));
 }
 
 async function probe(context: CheckContext, operation: Operation, known: KnownRequest): Promise<void> {

@@ -16,19 +16,18 @@ export async function checkUndeclaredEndpoints(context: CheckContext): Promise<v
   const unlikely = `/undeclared-path-${Math.abs(session.seedFor('catch-all'))}`;
   const caught = await ifSent(() => session.read(unlikely));
   const isCatching = caught !== undefined && caught.response.status < 400 && caught.response.status > 0;
-  let done = 0;
-  await eachOperation(paths, 4, async (operation) => {
+  const all = paths.length + 3;
+  const check = async (operation: Operation) => {
     if (!session.isOver) await otherMethods(context, operation, isCatching);
-    done += 1;
-    onProgress(done, paths.length + 3);
-  });
+  };
+  await eachOperation(paths, 4, check, (done) => onProgress(done, all));
   if (caught === undefined) session.notices.add('Undeclared paths were not called, because --only selects operations.');
   else if (isCatching)
     session.notices.add('The server returns 200 for unknown paths, so undeclared endpoints cannot be detected.');
   else await otherPaths(context, paths);
-  onProgress(paths.length + 1, paths.length + 3);
+  onProgress(paths.length + 1, all);
   for (const habit of Object.keys(habits) as Habit[]) if (!session.isOver) await ifSent(() => byHabit(context, habit));
-  onProgress(paths.length + 3, paths.length + 3);
+  onProgress(all, all);
 }
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

@@ -60,11 +60,8 @@ export class KnownRequests {
     const operations = [...this.#session.operations].sort((left, right) => rank(left) - rank(right));
     // Later rounds can use resources that were created in earlier ones.
     for (let round = 0; round < 5; round += 1) {
-      let done = 0;
       const before = this.#known.size;
-      await eachOperation(operations, 1, async (operation) => {
-        done += 1;
-        onProgress(done, operations.length);
+      const find = async (operation: Operation) => {
         if (this.#known.has(operation.id) || this.#session.stateOf(operation).isNotImplemented) return;
         try {
           await this.#try(operation, round);
@@ -72,7 +69,8 @@ export class KnownRequests {
           if (error instanceof NotSent) this.#rejections.set(operation.id, error.message);
           throw error;
         }
-      });
+      };
+      await eachOperation(operations, 1, find, onProgress);
       if (round > 0 && this.#known.size === before) break;
     }
     for (const operation of this.#session.judged) {

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NotSent, RateLimited } from '../http/gate.ts';
 
-/** Runs work for each operation, in order, a few at a time. One whose rate is limited runs again after the others. */
+/** Runs work for each operation, in order, a few at a time, and counts them. One whose rate is limited runs again after the others. */
 export async function eachOperation<Item>(
   items: readonly Item[],
   atOnce: number,
   work: (item: Item) => Promise<void>,
+  onProgress?: (done: number, all: number) => void,
 ): Promise<void> {
+  let done = 0;
   const limited: { readonly item: Item; readonly limit: RateLimited }[] = [];
   await inParallel(items, atOnce, async (item) => {
     try {
@@ -14,6 +16,8 @@ export async function eachOperation<Item>(
     } catch (error) {
       if (!(error instanceof RateLimited)) throw error;
       limited.push({ item, limit: error });
+    } finally {
+      onProgress?.(++done, items.length);
     }
   });
   for (const { item, limit } of limited) if (await limit.wait()) await ifSent(() => work(item));

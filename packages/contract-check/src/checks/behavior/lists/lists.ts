@@ -28,13 +28,11 @@ const maxParents = 5;
 export async function checkLists(context: CheckContext): Promise<void> {
   const { session, onProgress } = context;
   const lists = session.judged.filter((operation) => operation.method === 'GET' || isReadingPost(operation));
-  let done = 0;
-  await eachOperation(lists, 1, async (operation) => {
+  const check = async (operation: Operation) => {
     const listing = session.isOver ? undefined : Listing.of(context, operation);
     if (listing !== undefined && listing.declared.stable !== false) await checkList(context, listing);
-    done += 1;
-    onProgress(done, lists.length);
-  });
+  };
+  await eachOperation(lists, 1, check, onProgress);
 }
 
 async function checkList(context: CheckContext, original: Listing): Promise<void> {

@@ -20,13 +20,10 @@ const updateChecks: readonly BehaviorCheck<Updating>[] = [changed, mergedDeep, r
 /** Checks the effects of operations that create, read, update and delete resources. */
 export async function checkResources(context: CheckContext): Promise<void> {
   const { session, requests, onProgress } = context;
-  const resourceTypes = resourceTypesOf(session);
-  let done = 0;
-  await eachOperation(resourceTypes, 1, async (resourceType) => {
+  const checkType = async (resourceType: ResourceType) => {
     if (!session.isOver) await checkResourceType(context, resourceType);
-    done += 1;
-    onProgress(done, resourceTypes.length);
-  });
+  };
+  await eachOperation(resourceTypesOf(session), 1, checkType, onProgress);
   for (const reading of readingsOf(context)) await runChecks(session, [agreement], reading, [reading.read]);
   await eachOperation(session.judged, 1, async (operation) => {
     const known = requests.of(operation)?.call;
