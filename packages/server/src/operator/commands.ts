@@ -1,118 +1,52 @@
-import type { SettingChange } from '../admission/change-setting.ts';
-import type { OperatorSettings } from '../admission/tenant-settings.ts';
-import type { SigningKeyState } from '../platform/auth/key-ring.ts';
-import type { SharedValues } from '../platform/process/shared-settings.ts';
-import { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys.ts';
-import { type AuditPage, type AuditRequest, exportAudit } from './audit.ts';
-import { type BooksReport, type BooksRequest, checkBooks } from './books.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts';
+import { exportAudit } from './audit.ts';
+import { checkBooks } from './books.ts';
 import { advanceTenantClock } from './clock.ts';
-import {
-  type ExportRequest,
-  type ExportSummary,
-  exportTenant,
-  type ImportRequest,
-  type ImportSummary,
-  importTenant,
-} from './copies/index.ts';
-import { addCell, type CellRequest, type CellSummary, listCells, setCellAddress } from './databases/index.ts';
-import { type ReplayRequest, replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
-import { type Erasure, type ErasureRequest, erasePerson } from './erase-person.ts';
-import { type ImportedFiles, type ImportResult, importFiles } from './import-files.ts';
-import { type JobOverview, listJobs, retryJob } from './jobs.ts';
-import { type DeleteRequest, type Deletion, deleteTenant, type RenameRequest, renameTenant } from './leave.ts';
-import { cancelMove, type MoveRequest, type MoveSummary, moveTenant, removeOldCopies } from './moves/index.ts';
+import { exportTenant, importTenant } from './copies/index.ts';
+import { addCell, listCells, setCellAddress } from './databases/index.ts';
+import { replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
+import { erasePerson } from './erase-person.ts';
+import { importFiles } from './import-files.ts';
+import { listJobs, retryJob } from './jobs.ts';
+import { deleteTenant, renameTenant } from './leave.ts';
+import { cancelMove, type MoveRequest, moveTenant, removeOldCopies } from './moves/index.ts';
 import type { Operator } from './operator.ts';
-import { debugToken, type FoundRequest, requestNamed } from './requests.ts';
-import { checkRows, type RowsReport, type RowsRequest } from './rows.ts';
-import { listSharedSettings, type SharedSettingChange, setSharedSetting } from './shared-settings.ts';
+import { debugToken, requestNamed } from './requests.ts';
+import { checkRows } from './rows.ts';
+import { listSharedSettings, setSharedSetting } from './shared-settings.ts';
 import { setTenantSetting, showTenantSettings } from './tenant-settings.ts';
-import {
-  createTenant,
-  type InAllCells,
-  listTenants,
-  type NewTenant,
-  setTenantOpen,
-  type TenantSummary,
-} from './tenants.ts';
+import { createTenant, listTenants, type NewTenant, setTenantOpen } from './tenants.ts';
+
+interface Named {
+  readonly tenant: string;
+}
+
+interface Identified {
+  readonly id: string;
+}
 
 /**
  * The operator's commands by name. Arguments and results are plain JSON, so that a running server can execute them too.
  */
-export interface Commands {
-  'tenant create': { input: NewTenant; result: { name: string } };
-  'tenant list': { input: null; result: InAllCells<TenantSummary> };
-  'tenant set': { input: SettingChange; result: OperatorSettings };
-  'tenant show': { input: { tenant: string }; result: OperatorSettings };
-  'tenant open': { input: { tenant: string }; result: null };
-  'tenant close': { input: { tenant: string }; result: null };
-  'tenant export': { input: ExportRequest; result: ExportSummary };
-  'tenant import': { input: ImportRequest; result: ImportSummary };
-  'tenant delete': { input: DeleteRequest; result: Deletion };
-  'tenant rename': { input: RenameRequest; result: null };
-  'tenant move': { input: MoveRequest; result: MoveSummary };
-  'tenant move --cancel': { input: { tenant: string }; result: null };
-  'tenant move --remove-old': { input: { tenant: string }; result: { cells: readonly string[] } };
-  'api-key create': { input: NewApiKey; result: { id: string; key: string; expiresAt: string } };
-  'api-key list': { input: { tenant: string }; result: Awaited<ReturnType<typeof listApiKeys>> };
-  'api-key revoke': { input: { tenant: string; id: string }; result: null };
-  'cell add': { input: CellRequest; result: { number: number } };
-  'cell set-address': { input: CellRequest; result: null };
-  'cell list': { input: null; result: CellSummary[] };
-  'request find': { input: { id: string }; result: FoundRequest };
-  'request debug-token': { input: { minutes: number }; result: { token: string; expiresAt: string } };
-  'setting list': { input: null; result: SharedValues };
-  'setting set': { input: SharedSettingChange; result: SharedValues };
-  'signing-key list': { input: null; result: SigningKeyState[] };
-  'signing-key rotate': { input: null; result: { kid: string } };
-  'signing-key retire': { input: { kid: string }; result: null };
-  'files import': { input: ImportedFiles; result: ImportResult };
-  'job list': { input: null; result: JobOverview };
-  'job retry': { input: { id: string }; result: null };
-  'books check': { input: BooksRequest; result: BooksReport };
-  'audit export': { input: AuditRequest; result: AuditPage };
-  'rows check': { input: RowsRequest; result: RowsReport };
-  'deliveries replay': { input: ReplayRequest; result: { events: number } };
-  'clock advance': {
-    input: { tenant: string; by: string };
-    result: { now: string; offsetSeconds: number; ranTasks: number };
-  };
-  'person erase': { input: ErasureRequest; result: Erasure };
-  'webhook rotate-secret': { input: { tenant: string; hours: number }; result: null };
-}
-
-export type CommandName = keyof Commands;
-
-type Runner<Name extends CommandName> = (
-  operator: Operator,
-  input: Commands[Name]['input'],
-) => Promise<Commands[Name]['result']>;
-
-const runners: { [Name in CommandName]: Runner<Name> } = {
-  'tenant create': async (operator, input) => ({ name: (await createTenant(operator, input)).name }),
+const commands = {
+  'tenant create': async (operator: Operator, input: NewTenant) => ({
+    name: (await createTenant(operator, input)).name,
+  }),
   'tenant list': listTenants,
   'tenant set': setTenantSetting,
-  'tenant show': (operator, { tenant }) => showTenantSettings(operator, tenant),
-  'tenant open': async (operator, { tenant }) => {
-    await setTenantOpen(operator, tenant, true);
-    return null;
-  },
-  'tenant close': async (operator, { tenant }) => {
-    await setTenantOpen(operator, tenant, false);
-    return null;
-  },
+  'tenant show': (operator: Operator, { tenant }: Named) => showTenantSettings(operator, tenant),
+  'tenant open': (operator: Operator, { tenant }: Named) => setTenantOpen(operator, tenant, true),
+  'tenant close': (operator: Operator, { tenant }: Named) => setTenantOpen(operator, tenant, false),
   'tenant export': exportTenant,
   'tenant import': importTenant,
   'tenant delete': deleteTenant,
   'tenant rename': renameTenant,
-  'tenant move': (operator, input) => moveTenant(operator, input),
-  'tenant move --cancel': (operator, { tenant }) => cancelMove(operator, tenant),
-  'tenant move --remove-old': (operator, { tenant }) => removeOldCopies(operator, tenant),
+  'tenant move': (operator: Operator, input: MoveRequest) => moveTenant(operator, input),
+  'tenant move --cancel': (operator: Operator, { tenant }: Named) => cancelMove(operator, tenant),
+  'tenant move --remove-old': (operator: Operator, { tenant }: Named) => removeOldCopies(operator, tenant),
   'api-key create': createApiKey,
-  'api-key list': (operator, { tenant }) => listApiKeys(operator, tenant),
-  'api-key revoke': async (operator, { tenant, id }) => {
-    await revokeApiKey(operator, tenant, id);
-    return null;
-  },
+  'api-key list': (operator: Operator, { tenant }: Named) => listApiKeys(operator, tenant),
+  'api-key revoke': (operator: Operator, { tenant, id }: Named & Identified) => revokeApiKey(operator, tenant, id),
   'cell add': addCell,
   'cell set-address': setCellAddress,
   'request find': requestNamed,
@@ -120,18 +54,12 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
   'cell list': listCells,
   'setting list': listSharedSettings,
   'setting set': setSharedSetting,
-  'signing-key list': ({ service }) => service.keys.list(),
-  'signing-key rotate': async ({ service }) => ({ kid: await service.keys.rotate() }),
-  'signing-key retire': async ({ service }, { kid }) => {
-    await service.keys.retire(kid);
-    return null;
-  },
+  'signing-key list': ({ service }: Operator) => service.keys.list(),
+  'signing-key rotate': async ({ service }: Operator) => ({ kid: await service.keys.rotate() }),
+  'signing-key retire': ({ service }: Operator, { kid }: { readonly kid: string }) => service.keys.retire(kid),
   'files import': importFiles,
   'job list': listJobs,
-  'job retry': async (operator, { id }) => {
-    await retryJob(operator, id);
-    return null;
-  },
+  'job retry': (operator: Operator, { id }: Identified) => retryJob(operator, id),
   'books check': checkBooks,
   'audit export': exportAudit,
   'rows check': checkRows,
@@ -140,6 +68,20 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
   'person erase': erasePerson,
   'webhook rotate-secret': rotateWebhookSecret,
 };
+
+type TypesOf<Command> = Command extends (operator: never, input: infer Input) => Promise<infer Result>
+  ? { readonly input: unknown extends Input ? null : Input; readonly result: Result }
+  : never;
+
+export type CommandName = keyof typeof commands;
+export type Commands = { readonly [Name in CommandName]: TypesOf<(typeof commands)[Name]> };
+
+const runners: {
+  readonly [Name in CommandName]: (
+    operator: Operator,
+    input: Commands[Name]['input'],
+  ) => Promise<Commands[Name]['result']>;
+} = commands;
 
 /** Runs one command. @throws Error with a sentence for the operator. */
 export function runCommand<Name extends CommandName>(

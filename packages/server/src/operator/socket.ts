@@ -17,7 +17,7 @@ export async function listenForCommands(dataDir: string, operator: Operator): Pr
     const respond = (status: number, body: unknown) => outgoing.writeHead(status).end(JSON.stringify(body));
     try {
       const { name, input } = JSON.parse(await text(incoming));
-      if (isCommand(name)) respond(200, await runCommand(operator, name, input));
+      if (isCommand(name)) respond(200, (await runCommand(operator, name, input)) ?? null);
       else respond(400, { message: `The server does not support the command "${name}".` });
     } catch (error) {
       respond(400, { message: error instanceof Error ? error.message : String(error) });

@@ -7,7 +7,7 @@ export {
   readRowsByKey,
   replaceCopiedRows,
 } from './copied-rows.ts';
-export { type ExportRequest, type ExportSummary, exportTenant } from './export-tenant.ts';
-export { type ImportRequest, type ImportSummary, importTenant } from './import-tenant.ts';
+export { exportTenant } from './export-tenant.ts';
+export { importTenant } from './import-tenant.ts';
 export { removeInterruptedImports } from './interrupted-imports.ts';
 export { standardOutput } from './write-file.ts';

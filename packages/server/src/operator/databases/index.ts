@@ -2,8 +2,6 @@
 export { adoptDatabase } from './adopt.ts';
 export {
   addCell,
-  type CellRequest,
-  type CellSummary,
   cellsIn,
   isRestored,
   listCells,
