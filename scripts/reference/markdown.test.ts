@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { Marked } from 'marked';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { toString as textOf } from 'mdast-util-to-string';
 import { describe, expect, it } from 'vitest';
@@ -199,12 +200,12 @@ function titleOf(page: string): string {
   return /^# (.*)$/m.exec(page)?.[1] ?? '';
 }
 
+const marked = new Marked();
+
 function linksIn(page: string): string[] {
   const links: string[] = [];
-  const visit = (node: object): void => {
-    if ('type' in node && node.type === 'link' && 'url' in node) links.push(String(node.url));
-    if ('children' in node && Array.isArray(node.children)) for (const child of node.children) visit(child);
-  };
-  visit(fromMarkdown(page));
+  marked.walkTokens(marked.lexer(page), (token) => {
+    if (token.type === 'link') links.push(token.href);
+  });
   return links;
 }
