@@ -383,6 +383,16 @@ export const extensionTable: Record<string, Extension> = {
     schema: { ...closed, required: ['bulk'], properties: { bulk: oneOrMore } },
     why: 'the number of items from which on a write is a bulk write, of which few run at the same time',
   },
+  'x-row-limits': {
+    on: ['Root'],
+    schema: {
+      type: 'object',
+      minProperties: 1,
+      propertyNames: { type: 'string', pattern: camelCase },
+      additionalProperties: oneOrMore,
+    },
+    why: 'the maximum numbers of rows that one call can write or return in a file',
+  },
   'x-tenant-limits': {
     on: ['Root'],
     schema: {

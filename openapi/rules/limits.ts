@@ -9,6 +9,7 @@ export const limits = wholeContract((root, report) => {
   checkJsonLimits(root, report);
   checkWriteLimits(root, report);
   checkPageBytes(root, report);
+  checkRowLimits(root, report);
   const policies = root.get('x-rate-limit-policies')?.keys() ?? [];
   const tenantLimits = root.get('x-tenant-limits')?.keys() ?? [];
   const bodyLimits = root.get('x-body-limits')?.keys() ?? [];
@@ -67,6 +68,16 @@ function checkPageBytes(root: Place, report: Report): void {
   const said = `${Number(bytes.value) / 2 ** 20} MiB`;
   if (!(root.text('info', 'description') ?? '').includes(said))
     report(bytes, `State in \`info.description\` that a page ends at ${said}.`);
+}
+
+function checkRowLimits(root: Place, report: Report): void {
+  const parts = operationsOf(root).flatMap(({ place, parameters }) => [place, ...parameters]);
+  const texts = parts.map((part) => part.text('description') ?? '');
+  for (const [name, limit] of root.get('x-row-limits')?.entries() ?? []) {
+    const said = `more than ${Number(limit.value).toLocaleString('en')}`;
+    if (!texts.some((text) => text.toLowerCase().includes(said)))
+      report(limit, `State in the description of what the limit \`${name}\` applies to what happens with "${said}".`);
+  }
 }
 
 /** Callers read what a search costs in a table, and the server reads it as data: they must agree. */

@@ -433,6 +433,11 @@ const cases: Record<string, Case[]> = {
       /a page ends at 2 MiB/,
     ],
     [
+      'a limit of rows that no description says',
+      (files) => set(files, 'openapi.yaml', ['x-row-limits'], { fleet: 3000 }),
+      /limit `fleet` applies to .* "more than 3,000"/,
+    ],
+    [
       'an unknown limit of tenants',
       (files) => set(files, create, ['post', 'x-tenant-limit'], 'boats'),
       /Name a limit in `x-tenant-limit`/,

@@ -81,6 +81,10 @@ function tighterLimits(released: Bundle, present: Bundle): Break[] {
       const says = `Writes are limited from ${is} items on instead of ${was}.`;
       return is < was ? [{ rule: 'write-limit-lowered', at: pointerTo('x-write-limits', name), says }] : [];
     }),
+    ...numbers(released['x-row-limits'], present['x-row-limits']).flatMap(([name, was, is]) => {
+      const says = `A call can have ${is} rows instead of ${was}.`;
+      return is < was ? [{ rule: 'row-limit-lowered', at: pointerTo('x-row-limits', name), says }] : [];
+    }),
     ...numbers(released['x-tenant-limits'], present['x-tenant-limits']).flatMap(([name, was, is]) => {
       const says = `A tenant can have ${is} instead of ${was}.`;
       return is < was ? [{ rule: 'tenant-limit-lowered', at: pointerTo('x-tenant-limits', name), says }] : [];

@@ -257,11 +257,13 @@ test('changes of properties of all operations are found', async () => {
     '#/x-search-limits/weights/relation': 11,
     '#/x-search-limits/weights/pattern': 1,
     '#/x-write-limits/bulk': 5,
+    '#/x-row-limits/file': 5,
     '#/x-tenant-limits/boats': 5,
     '#/components/securitySchemes/bearerAuth/scheme': 'basic',
   };
   const { breaks } = await compare(bundleOf([{}]), bundleOf([{}], root));
   expect(breaks.map(({ rule, at }) => `${rule} ${keysOf(at)[0]}`).sort()).toEqual([
+    'row-limit-lowered x-row-limits',
     'search-limit-lowered x-search-limits',
     'search-weight-raised x-search-limits',
     'security-scheme-changed components',

@@ -137,6 +137,7 @@ export function bundleOf(rows: readonly Edits[], root: Edits = {}): Bundle {
     security: [{ bearerAuth: [] }],
     'x-search-limits': { depth: 8, weights: { relation: 10, pattern: 2 } },
     'x-write-limits': { bulk: 10 },
+    'x-row-limits': { file: 10 },
     'x-tenant-limits': { boats: 10 },
     'x-rate-limit-policies': {},
     'x-body-limits': {},

@@ -1942,7 +1942,7 @@ export interface paths {
          *
          *     `format=csv` returns all movements as a file for spreadsheets (RFC 4180, UTF-8), between a row for each of the two balances; `pageSize` and `cursor` do not apply to it.
          *     Texts that a spreadsheet would calculate as a formula start with an apostrophe. `format=pdf` returns the same as a document for the client.
-         *     More than 50,000 movements, or 20,000 of a PDF, return 400: choose a shorter period.
+         *     More than 50,000 movements return 400, and more than 20,000 of a PDF, too: choose a shorter period.
          *
          *     **Access and limits**
          *
@@ -7270,7 +7270,7 @@ export interface components {
              */
             currency: string;
             /**
-             * @description Language of the invoices, the credit notes and the mails to the client. Default on creation: `en`.
+             * @description Language of the invoices, the credit notes, the statements of account, the engagement letters and the mails to the client. Default on creation: `en`.
              * @example en
              */
             documentLanguage: components["schemas"]["DocumentLanguage"];
@@ -8281,7 +8281,7 @@ export interface components {
              */
             currency?: string;
             /**
-             * @description Language of the invoices, the credit notes and the mails to the client. Default on creation: `en`.
+             * @description Language of the invoices, the credit notes, the statements of account, the engagement letters and the mails to the client. Default on creation: `en`.
              * @example en
              */
             documentLanguage?: components["schemas"]["DocumentLanguage"];
@@ -8739,7 +8739,7 @@ export interface components {
              */
             currency?: string;
             /**
-             * @description Language of the invoices, the credit notes and the mails to the client. Default on creation: `en`.
+             * @description Language of the invoices, the credit notes, the statements of account, the engagement letters and the mails to the client. Default on creation: `en`.
              * @example en
              */
             documentLanguage?: components["schemas"]["DocumentLanguage"];
@@ -27411,7 +27411,7 @@ export interface components {
              */
             currency: string;
             /**
-             * @description Language of the invoices, the credit notes and the mails to the client. Default on creation: `en`.
+             * @description Language of the invoices, the credit notes, the statements of account, the engagement letters and the mails to the client. Default on creation: `en`.
              * @example en
              */
             documentLanguage: components["schemas"]["DocumentLanguage"];

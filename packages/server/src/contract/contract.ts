@@ -113,6 +113,8 @@ export interface Contract {
   readonly 'x-json-limits': JsonLimits;
   /** How many items make a write a bulk write. */
   readonly 'x-write-limits': { readonly bulk: number };
+  /** How many rows one call can have. */
+  readonly 'x-row-limits': Readonly<Record<'merge' | 'file' | 'statement', number>>;
   readonly 'x-tenant-limits': Readonly<Record<string, number>>;
   /** The size at which a page ends. */
   readonly 'x-page-bytes': number;

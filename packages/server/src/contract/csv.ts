@@ -1,7 +1,6 @@
 export type CsvCell = string | null;
 
-/** What a file has at most. */
-export const maxFileRows = 50_000;
+/** Bytes that a file has at most. */
 export const maxFileBytes = 20_000_000;
 
 /** A response with a file for spreadsheets instead of JSON. */

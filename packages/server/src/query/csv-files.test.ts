@@ -5,8 +5,7 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
-import { allOperations } from '../contract/contract.ts';
-import { maxFileRows } from '../contract/csv.ts';
+import { allOperations, contract } from '../contract/contract.ts';
 
 const service = await testService();
 const tenant = await service.addTenant('hartwell');
@@ -111,7 +110,7 @@ describe('format=csv', () => {
     await service.store.write(tenant.id, (session) =>
       session.all(sql`
         insert into task_type (tenant_id, id, system_ref, display_name, code, is_billable, billing_method)
-        select ${tenant.id}, gen_random_uuid(), 'many-' || n, 'Many ' || n, 'M' || n, true, 'HOURLY' from generate_series(1, ${maxFileRows}::integer + 1) n`),
+        select ${tenant.id}, gen_random_uuid(), 'many-' || n, 'Many ' || n, 'M' || n, true, 'HOURLY' from generate_series(1, ${contract['x-row-limits'].file}::integer + 1) n`),
     );
     const { status, text } = await fileOf('/v1/task-types/search', { fields: ['code'] });
     expect({ status, body: JSON.parse(text) }).toMatchObject({

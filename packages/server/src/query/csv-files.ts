@@ -1,7 +1,8 @@
 /** Rows and figures as files for spreadsheets: all that match, where a page has some. */
 
 import type { Choice } from '../contract/choices.ts';
-import { type CsvCell, CsvFile, maxFileBytes, maxFileRows } from '../contract/csv.ts';
+import { contract } from '../contract/contract.ts';
+import { type CsvCell, CsvFile, maxFileBytes } from '../contract/csv.ts';
 import { type Field, membersOf } from '../contract/fields.ts';
 import { invalid } from '../contract/problem.ts';
 import type { Context } from '../entity/context.ts';
@@ -12,6 +13,8 @@ import type { AggregateRequest } from './aggregate-request.ts';
 import type { PageRequest, PageScope } from './page.ts';
 import { anyPageReader } from './read.ts';
 import { withRelated } from './related-rows.ts';
+
+const maxFileRows = contract['x-row-limits'].file;
 
 const pageSize = 1_000;
 

@@ -1,5 +1,6 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
+import { contract } from '../../contract/contract.ts';
 import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Handler } from '../../entity/context.ts';
@@ -15,8 +16,7 @@ import { clientReferences } from './client-references.ts';
 type Body = Input<'mergeClients'>['body'];
 type Moved = components['schemas']['ClientMergeResult']['moved'];
 
-/** Rows that one transaction can move, with their audit rows and events, as the contract says. */
-const maxMovedRows = 10_000;
+const maxMovedRows = contract['x-row-limits'].merge;
 
 /** Moves all rows of a client to another one, and deactivates it. */
 export const mergeClients: Handler<'mergeClients'> = (context, { body }) =>
