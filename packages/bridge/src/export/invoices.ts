@@ -1,10 +1,18 @@
 import { join } from 'node:path';
-import { type Client, isProblem, orThrow, ProblemError } from '../../../client/src/index.ts';
+import { type Client, isProblem, orThrow, ProblemError, type Schema } from '../../../client/src/index.ts';
 import { CsvWriter } from '../files/csv.ts';
 import type { DocumentFolder } from './folder.ts';
 
-export const invoiceFormats = ['ubl', 'xrechnung', 'facturx', 'pdf'] as const;
-export type InvoiceFormat = (typeof invoiceFormats)[number];
+export type InvoiceFormat = Schema<'InvoiceDocumentFormat'>['format'];
+
+/** The formats of the contract, with the extensions of their files. */
+const extensions: Readonly<Record<InvoiceFormat, string>> = {
+  ubl: 'xml',
+  xrechnung: 'xml',
+  facturx: 'pdf',
+  pdf: 'pdf',
+};
+export const invoiceFormats = Object.keys(extensions);
 
 const header = ['Invoice', 'Client', 'Date', 'Missing', 'Reason'];
 
@@ -38,22 +46,18 @@ export async function exportInvoices(
   try {
     // Numbers are unique per org.
     for await (const row of api.searchInvoices.rows({ body, signal }))
-      await folder.add(
-        [row.with?.org?.name ?? '', row.invoiceNumber, format],
-        format === 'ubl' || format === 'xrechnung' ? 'xml' : 'pdf',
-        async () => {
-          try {
-            return await orThrow(api.getInvoiceDocument({ path: { id: row.id, format }, signal }));
-          } catch (error) {
-            if (!(error instanceof ProblemError) || !isProblem(error.problem, 'DOCUMENT_INCOMPLETE')) throw error;
-            incomplete += 1;
-            const { name } = row.with?.client ?? {};
-            for (const { pointer, detail } of error.problem.errors ?? [])
-              await writer.write(header, [row.invoiceNumber, name, row.invoiceDate, pointer, detail]);
-            return undefined;
-          }
-        },
-      );
+      await folder.add([row.with?.org?.name ?? '', row.invoiceNumber, format], extensions[format], async () => {
+        try {
+          return await orThrow(api.getInvoiceDocument({ path: { id: row.id, format }, signal }));
+        } catch (error) {
+          if (!(error instanceof ProblemError) || !isProblem(error.problem, 'DOCUMENT_INCOMPLETE')) throw error;
+          incomplete += 1;
+          const { name } = row.with?.client ?? {};
+          for (const { pointer, detail } of error.problem.errors ?? [])
+            await writer.write(header, [row.invoiceNumber, name, row.invoiceDate, pointer, detail]);
+          return undefined;
+        }
+      });
     await writer.close();
   } catch (error) {
     await writer.discard();

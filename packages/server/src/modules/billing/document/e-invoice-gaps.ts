@@ -3,7 +3,17 @@ import type { StoredAddress } from '../../documents/index.ts';
 import { exceedsTolerance, lineVats, vatTotals } from './e-invoice-taxes.ts';
 import type { InvoiceDocument } from './invoice-document.ts';
 
-export type EInvoiceFormat = Exclude<components['schemas']['InvoiceDocumentFormat']['format'], 'pdf'>;
+type Format = components['schemas']['InvoiceDocumentFormat']['format'];
+export type EInvoiceFormat = Exclude<Format, 'pdf'>;
+
+/** Media types of all formats. */
+export const documentTypes: Readonly<Record<Format, string>> = {
+  pdf: 'application/pdf',
+  ubl: 'application/xml',
+  xrechnung: 'application/xml',
+  facturx: 'application/pdf',
+};
+export const documentFormats = Object.keys(documentTypes) as readonly Format[];
 
 /** Content of electronic invoices in addition to what the document shows. */
 export interface EInvoiceDocument extends InvoiceDocument {
@@ -26,8 +36,9 @@ export interface Gap {
   readonly detail: string;
 }
 
-/** Returns what an invoice lacks for a format: what EN 16931, Peppol BIS Billing 3.0 or XRechnung require. */
-export function gapsOf(document: EInvoiceDocument, format: EInvoiceFormat): readonly Gap[] {
+/** Returns what an invoice lacks for a format: what EN 16931, Peppol BIS Billing 3.0 or XRechnung require. A PDF requires nothing. */
+export function gapsOf(document: EInvoiceDocument, format: Format): readonly Gap[] {
+  if (format === 'pdf') return [];
   const { face, firmElectronicAddress, clientElectronicAddress, firmContact } = document;
   const { parties, billingAddress } = face;
   const isGerman = format === 'xrechnung' || (format === 'ubl' && isDomestic('DE', document));

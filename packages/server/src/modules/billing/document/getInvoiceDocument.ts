@@ -4,7 +4,14 @@ import { ResponseFile } from '../../../contract/response-file.ts';
 import type { Handler } from '../../../entity/context.ts';
 import type { Session } from '../../../platform/store/session.ts';
 import { renderThread } from '../../documents/index.ts';
-import { type EInvoiceDocument, type EInvoiceFormat, type Gap, gapsOf } from './e-invoice-gaps.ts';
+import {
+  documentFormats,
+  documentTypes,
+  type EInvoiceDocument,
+  type EInvoiceFormat,
+  type Gap,
+  gapsOf,
+} from './e-invoice-gaps.ts';
 import { readDocument } from './invoice-document.ts';
 import { renderInvoice } from './write-invoice.ts';
 
@@ -15,24 +22,21 @@ interface Task {
 
 const renderEInvoice = renderThread.renderer<Task>('modules/billing/document/e-invoice.ts');
 
-const eInvoices = ['ubl', 'xrechnung', 'facturx'] as const;
-
 /** Returns an invoice or credit note in a format, or what it lacks for each. */
 export const getInvoiceDocument: Handler<'getInvoiceDocument'> = async (context, { path: { id, format } }) => {
   const { tenant } = context;
   const document = await context.read((session) => readEInvoice(session, tenant.id, id));
   if (format === 'json') {
-    const formats = eInvoices.map((name) => ({ format: name, missing: [...gapsOf(document, name)] }));
-    return { status: 200, body: { invoiceId: id, formats: [{ format: 'pdf', missing: [] }, ...formats] } };
+    const found = documentFormats.map((name) => ({ format: name, missing: [...gapsOf(document, name)] }));
+    return { status: 200, body: { invoiceId: id, formats: found } };
   }
   if (format === 'pdf')
-    return { status: 200, body: new ResponseFile('application/pdf', await renderInvoice(document)) };
+    return { status: 200, body: new ResponseFile(documentTypes.pdf, await renderInvoice(document)) };
   if (document.face.voidedOn !== null)
     throw new Rejection('INVALID_STATE', 'The invoice is voided. Only its PDF, which says so, can be read.');
   const gaps = gapsOf(document, format);
   if (gaps.length > 0) throw incomplete(gaps);
-  const type = format === 'facturx' ? 'application/pdf' : 'application/xml';
-  return { status: 200, body: new ResponseFile(type, await renderEInvoice({ format, document })) };
+  return { status: 200, body: new ResponseFile(documentTypes[format], await renderEInvoice({ format, document })) };
 };
 
 function incomplete(gaps: readonly Gap[]): Rejection {
