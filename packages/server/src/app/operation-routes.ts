@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { isFailedAttempt } from '../admission/failure-limit.ts';
 import { largeBody } from '../contract/bulk.ts';
 import { type Choice, choiceOf, withFields } from '../contract/choices.ts';
@@ -20,14 +19,7 @@ import { deprecationHeaders } from '../wire/deprecation.ts';
 import type { Exchange } from '../wire/exchange.ts';
 import { checkAccept, hasTag } from '../wire/headers.ts';
 import { checkHeaders, cleanParameters, jsonBody } from '../wire/input.ts';
-import {
-  type BytesResult,
-  type JsonResult,
-  jsonType,
-  type PageResult,
-  problemResult,
-  type RouteResult,
-} from '../wire/result.ts';
+import { fileResult, type JsonResult, jsonType, problemResult, type RouteResult } from '../wire/result.ts';
 import type { Route } from '../wire/route.ts';
 import { toRejection } from './failure.ts';
 import { claimKey, isReplay, type KeyClaim, type StoredResponse } from './idempotency.ts';
@@ -111,7 +103,7 @@ async function call(
     const { status, headers, body } = result;
     if (body instanceof CsvFile)
       return { kind: 'page', status, headers, text: body.text, type: 'text/csv; charset=utf-8; header=present' };
-    if (body instanceof ResponseFile) return fileResult(status, headers, body);
+    if (body instanceof ResponseFile) return fileResult(body, status, headers);
     const choice = choiceOf(operation, input);
     return choice === undefined || inTurn.caller === undefined
       ? { kind: 'json', status, headers, body }
@@ -122,16 +114,6 @@ async function call(
     if (hasFailed) service.admission.failureLimit.count(address);
     throw problem;
   }
-}
-
-function fileResult(
-  status: number,
-  headers: HandlerResult['headers'],
-  { type, content }: ResponseFile,
-): PageResult | BytesResult {
-  if (typeof content === 'string') return { kind: 'page', status, headers, text: content, type };
-  const all = { ...headers, 'Content-Type': type };
-  return { kind: 'bytes', status, headers: all, length: content.length, content: Readable.from([content]) };
 }
 
 /** A result with what the caller chose to read. Names of other rows change without a new version, so that with them it has no tag. */

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { problemDocument } from '../contract/problem.ts';
 import type { Rejection } from '../contract/rejection.ts';
+import type { ResponseFile } from '../contract/response-file.ts';
 import { serialized } from '../contract/serialized.ts';
 import { compressResponse, type Encoding, shortest } from './encoding.ts';
 
@@ -41,6 +42,16 @@ export type RouteResult = JsonResult | PageResult | BytesResult;
 export function problemResult(problem: Rejection, requestId: string): JsonResult {
   const { status, headers } = problem;
   return { kind: 'json', status, headers, body: problemDocument(problem, requestId) };
+}
+
+export function fileResult(
+  { type, content }: ResponseFile,
+  status: number,
+  headers: Head['headers'],
+): PageResult | BytesResult {
+  if (typeof content === 'string') return { kind: 'page', status, headers, text: content, type };
+  const all = { ...headers, 'Content-Type': type };
+  return { kind: 'bytes', status, headers: all, length: content.length, content: Readable.from([content]) };
 }
 
 /**

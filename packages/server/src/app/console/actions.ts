@@ -67,17 +67,40 @@ export function bulkActions(list: DataList, rows: readonly ShownRow[], caller: C
   return [...new Map(simple.map((action) => [action.name, action])).values()];
 }
 
-/** Operations on one row beside those that write its fields, such as `POST /api/v1/invoices/{id}/send`. */
-export function commandsOn({ type }: DataList, row: ShownRow, caller: Caller): Action[] {
-  const resource = `/${type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}s/{id}`;
-  return allOperations.flatMap((operation): Action[] => {
-    const { id, method, path, roles } = operation;
-    const [, verb] = path.split(resource);
-    const isCommand =
-      verb === '' ? method === 'DELETE' : verb !== undefined && method === 'POST' && /^\/\w+$/.test(verb);
+/** The end of the paths of operations on one row of a type. */
+function resourceOf({ type }: DataList): string {
+  return `/${type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}s/{id}`;
+}
+
+/** Reads a row as a document, in the format that its path names; undefined if rows of the type have no documents. */
+export function documentOf(list: DataList): Operation | undefined {
+  const end = `${resourceOf(list)}/documents/{format}`;
+  return allOperations.find(({ method, path }) => method === 'GET' && path.endsWith(end));
+}
+
+/** Operations on two rows of one type, such as a merge, with the property that refers to the first one. */
+const onTwoRows = allOperations.flatMap((operation) => {
+  if (operation.method !== 'POST' || operation.path.includes('{')) return [];
+  const references = commandInputs(operation).filter((input) => input.isRequired && 'x-references' in input.schema);
+  const [own, other] = references.map(({ path, schema }) => ({ path, type: schema['x-references'] }));
+  return own === undefined || own.type !== other?.type || references.length > 2 ? [] : [{ operation, own }];
+});
+
+/** Operations on one row beside those that write its fields, such as `POST /api/v1/invoices/{id}/send`, or on it and another one of its type. */
+export function commandsOn(list: DataList, row: ShownRow, caller: Caller): Action[] {
+  const isCommand = ({ method, path }: Operation) => {
+    const [, verb] = path.split(resourceOf(list));
+    const isNamed = verb === '' ? method === 'DELETE' : method === 'POST' && /^\/\w+$/.test(verb ?? '');
     // Of a row that is not active, only that can be changed.
-    if (!isCommand || !allows(caller, roles) || (row.active === false) !== (verb === '/reactivate')) return [];
-    return [{ name: id, label: actionInWords(id), operation, inputs: commandInputs(operation), fixed: {} }];
+    return isNamed && (row.active === false) === (verb === '/reactivate');
+  };
+  const pairs = onTwoRows.filter(({ own }) => own.type === list.type && row.active !== false);
+  const commands = allOperations.filter(isCommand).map((operation) => ({ operation, own: undefined }));
+  return [...commands, ...pairs].flatMap(({ operation, own }): Action[] => {
+    if (!allows(caller, operation.roles)) return [];
+    const inputs = commandInputs(operation).filter(({ path }) => path !== own?.path);
+    const fixed = own === undefined ? {} : { [own.path]: row.id };
+    return [{ name: operation.id, label: actionInWords(operation.id), operation, inputs, fixed }];
   });
 }
 

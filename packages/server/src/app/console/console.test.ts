@@ -12,6 +12,7 @@ import { nightlyTest } from '../../../test/nightly-test.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { type WireResponse, wire } from '../../../test/wire.ts';
 import { settingSchemas, settingsOfOperator } from '../../admission/tenant-settings.ts';
+import { schemaOf } from '../../contract/contract.ts';
 import { createApiKey } from '../../operator/api-keys.ts';
 import type { Tenant } from '../../platform/auth/caller.ts';
 import { dataLists, referencesTo } from './catalog.ts';
@@ -290,6 +291,46 @@ describe('pages', () => {
     expect(await new Visitor().get(path)).toMatchObject({ status: 401 });
     const upload = await filesOf(server)({ fileName: 'page.html', mimeType: 'text/html' });
     expect(await admin.get(`/files/${upload.id}/document`)).toMatchObject({ status: 409 });
+  });
+
+  test('offer an invoice as a document in each format of the contract, or say what it lacks for it', async () => {
+    const { id } = await newClient({ name: 'Written & Co' });
+    const invoiceId = await invoiceOf(id, '78.00');
+    const admin = await visitor();
+    const path = `/data/Invoice/${invoiceId}`;
+    const { text } = await admin.get(path);
+    for (const format of schemaOf('InvoiceDocumentFormat').properties?.format?.enum ?? []) {
+      const isOffered = text.includes(`href="/console${path}/documents/${format}"`);
+      const document = await admin.get(`${path}/documents/${format}`);
+      expect([format, document.status]).toEqual([format, isOffered ? 200 : 409]);
+      if (isOffered)
+        expect(document.headers['content-disposition']).toMatch(/^attachment; filename="[\w-]+\.(pdf|xml)"$/);
+    }
+    expect((await admin.get(`${path}/documents/pdf`)).text).toMatch(/^%PDF/);
+    expect(text).toContain('The client has no electronic address.');
+    expect(await admin.get(`${path}/documents/json`)).toMatchObject({ status: 404 });
+    expect(await admin.get(`/data/Client/${id}/documents/pdf`)).toMatchObject({ status: 404 });
+    expect((await admin.get(`/data/Client/${id}`)).text).not.toContain('/documents/');
+  });
+
+  test('merge a client into one that is named, after a rehearsal, and offer nothing of the merged one', async () => {
+    const [from, into] = [await newClient({ name: 'Twice Ltd' }), await newClient({ name: 'Once Ltd' })];
+    await invoiceOf(from.id, '79.00');
+    const admin = await visitor();
+    const page = `/data/Client/${from.id}`;
+    const fields = { into: 'Once Ltd', reason: 'Created twice.' };
+    expect((await admin.get(page)).text).toContain('Merge into another client');
+    const rehearsal = await admin.submit(page, `${page}/mergeClients`, fields);
+    expect(rehearsal.text).toContain('Nothing has changed yet.');
+    expect(await admin.submit(page, `${page}/mergeClients`, { ...fields, into: 'Nobody' })).toMatchObject({
+      status: 400,
+    });
+    const confirmed = await admin.submit(page, `${page}/mergeClients`, { ...fields, confirmed: 'yes' });
+    expect(confirmed).toMatchObject({ status: 303, headers: { location: `/console${page}?done=yes` } });
+    const { text } = await admin.get(page);
+    expect(text).toContain(`href="/console/data/Client/${into.id}"`);
+    expect(text).not.toContain('Merge into another client');
+    expect((await admin.get(`/data/Client/${into.id}`)).text).toContain('79.00');
   });
 
   test('find rows of every kind by a part of a name or number, in any case', async () => {

@@ -13,7 +13,7 @@ import { toRejection } from '../failure.ts';
 import { closePage } from './close-page.ts';
 import { dataPage, listFile, listPage } from './data-pages.ts';
 import { retry, sentEventPage } from './delivery-pages.ts';
-import { fileContent, fileDocument } from './file-pages.ts';
+import { fileContent, fileDocument, rowDocument } from './file-pages.ts';
 import { createdKeyPage, keysPage, revoke } from './key-pages.ts';
 import type { Frame } from './layout.ts';
 import { changeByOperation, operationPage } from './operation-pages.ts';
@@ -46,6 +46,7 @@ const pages: Patterns = [
   [/^\/data\/([^/]+)\/new$/, (visit, type = '') => formPage(visit, type)],
   [/^\/data\/([^/]+)\/([^/]+)\/edit$/, formPage],
   [/^\/data\/EventSubscription\/([^/]+)\/events\/([^/]+)$/, sentEventPage],
+  [/^\/data\/([^/]+)\/([^/]+)\/documents\/(\w+)$/, rowDocument],
   [/^\/data\/([^/]+)\/([^/]+)$/, rowPage],
   [/^\/statements\/([^/]+)\.csv$/, statementFile],
   [/^\/statements\/([^/]+)$/, statementPage],

@@ -9,6 +9,7 @@ import { commandsOn, transitionsOn, type VersionedRow, writingOf, writtenBy } fr
 import { columnsOf, type DataList, dataLists, referencesTo } from './catalog.ts';
 import { listNamed, listUrl, rowTable, technical } from './data-pages.ts';
 import { deliveriesCard } from './delivery-pages.ts';
+import { documentsCard } from './file-pages.ts';
 import { listInput } from './filter.ts';
 import { badge, money, when } from './formats.ts';
 import { alert, card, framed, table } from './layout.ts';
@@ -65,7 +66,7 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
     notice: query.get('done') === 'yes' && alert('good', 'Done.'),
     body: html`${balances(row, properties)}${links(visit, list, row)}${forms.length > 0 && card('What you can do now', html`<div class="row">${forms}</div>`)}<div${hasDocument && html` class="beside"`}><div>${card([one, row.active === false && [' ', badge('inactive')]], html`${shownFields(isOwn)}<details><summary>For integrators</summary>${shownFields((name) => technical.has(name))}</details>`)}
 ${embedded.map((name) => card(fieldInWords(name), embeddedTable(view, row, name, properties.get(name))))}</div>${hasDocument && html`<iframe src="${frame.base}/files/${pdf}/document" title="Document" loading="lazy"></iframe>`}</div>
-${type === 'EventSubscription' && (await deliveriesCard(visit, id))}${await relatedLists(visit, type, id)}
+${await documentsCard(visit, list, id)}${type === 'EventSubscription' && (await deliveriesCard(visit, id))}${await relatedLists(visit, type, id)}
 <section class="card"><details><summary>Events</summary>${await eventsTable(visit, type, id)}</details></section>`,
   });
   return hasDocument ? withHeaders(shown(text), { 'Content-Security-Policy': framingPolicy }) : shown(text);

@@ -42,6 +42,8 @@ const fieldNames: Readonly<Record<string, string>> = {
   ageDays: 'Age in days',
   orgId: 'Organization',
   sizeBytes: 'Size in bytes',
+  vatId: 'VAT ID',
+  taxId: 'Tax ID',
 };
 
 /** How a filter compares. */
@@ -150,6 +152,7 @@ export function newInWords(type: string, field: string): string {
 /** By operation. */
 const actions: Readonly<Record<string, string>> = {
   sendInvoice: 'Send',
+  mergeClients: 'Merge into another client',
   sendTestEvent: 'Send a test event',
   recoverEvents: 'Deliver failed events again',
   deactivateEventSubscription: 'Deactivate',
@@ -172,6 +175,10 @@ const values: Readonly<Record<string, string>> = {
   S_CORP: 'S corporation',
   CAS: 'Client accounting',
   FORM_1120S: 'Form 1120-S',
+  pdf: 'PDF',
+  ubl: 'UBL (Peppol)',
+  xrechnung: 'XRechnung',
+  facturx: 'Factur-X',
 };
 
 /** What short codes mean, such as those of units, by the tables and lists in their descriptions. */
