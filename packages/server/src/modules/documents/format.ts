@@ -1,5 +1,24 @@
+import type { components } from '@financial-automation/spec';
 import { isInMinorUnits, placesOf } from '../../contract/currency.ts';
 import { parseDecimal } from '../../platform/decimal.ts';
+
+/** A language of documents. */
+export type Language = components['schemas']['DocumentLanguage'];
+
+/** What the foot of each page says. */
+export const pageTexts: Readonly<Record<Language, string>> = {
+  en: 'Page {page} of {pages}',
+  de: 'Seite {page} von {pages}',
+  fr: 'Page {page} sur {pages}',
+  es: 'Página {page} de {pages}',
+};
+
+/** Countries of paper in inches. */
+const letterCountries: ReadonlySet<string> = new Set(['US', 'CA', 'MX']);
+
+export function paperIn(country: string): 'LETTER' | 'A4' {
+  return letterCountries.has(country) ? 'LETTER' : 'A4';
+}
 
 /** Formats an amount with its currency, such as `USD 1,250.00` or `JPY 1,250`: as decimal text, never as floating point. */
 export function formatAmount(amount: string, currency: string, locale?: string): string {
@@ -27,38 +46,13 @@ export function formatPeriod(start: string | null, end: string | null, locale: s
 }
 
 /** Formats an instant in a time zone, such as September 8, 2026 at 2:12 PM PDT. */
-export function formatInstant(instant: string, timeZone: string): string {
+export function formatInstant(instant: string, timeZone: string, locale: string): string {
   const zoned = Temporal.Instant.from(instant).toZonedDateTimeISO(timeZone);
-  const time = zoned.toLocaleString('en-US', { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' });
-  return `${formatDay(zoned.toPlainDate().toString())} at ${time}`;
+  const day = { year: 'numeric', month: 'long', day: 'numeric' } as const;
+  return zoned.toLocaleString(locale, { ...day, hour: 'numeric', minute: '2-digit', timeZoneName: 'short' });
 }
 
 /** Returns text without characters that file names cannot contain. */
 export function fileNamePart(text: string): string {
   return text.replaceAll(/[\\/:*?"<>|\p{Cc}]/gu, '-');
-}
-
-/** A postal address as it is stored. */
-export interface StoredAddress {
-  readonly line1: string | null;
-  readonly line2: string | null;
-  readonly city: string | null;
-  readonly state: string | null;
-  readonly postalCode: string | null;
-  readonly country: string | null;
-}
-
-/** Where a postal code follows the city and the state. */
-const postalCodeLast: ReadonlySet<string | null> = new Set([null, 'US', 'CA', 'AU', 'NZ', 'GB', 'IE', 'IN', 'JP']);
-
-/** The lines of an address in a document. The country is in the language of the document. */
-export function addressLines(address: StoredAddress | null, language = 'en'): readonly string[] {
-  if (address === null) return [];
-  const { line1, line2, city, state, postalCode, country } = address;
-  const named = postalCodeLast.has(country)
-    ? [city, [state, postalCode].filter((part) => part !== null).join(' ')]
-    : [[postalCode, city].filter((part) => part !== null).join(' '), state];
-  const locality = named.filter((part) => part);
-  const nation = country === null ? null : new Intl.DisplayNames(language, { type: 'region' }).of(country);
-  return [line1, line2, locality.join(', '), nation].flatMap((line) => line || []);
 }

@@ -1,12 +1,14 @@
-export type { StoredAddress } from './format.ts';
+export { addressLines, type StoredAddress, storedAddress } from './address.ts';
+export type { Language } from './format.ts';
 export {
-  addressLines,
   fileNamePart,
   formatAmount,
   formatDay,
   formatInstant,
   formatNumber,
   formatPeriod,
+  pageTexts,
+  paperIn,
 } from './format.ts';
 export { renderThread } from './render-thread.ts';
 export type { Writer } from './write-document.ts';

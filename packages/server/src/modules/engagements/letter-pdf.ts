@@ -1,7 +1,7 @@
 import { heightOf, type Pages, renderPages } from '../../platform/pdf/pages.ts';
-import { formatAmount, formatDay, formatInstant } from '../documents/index.ts';
+import { formatAmount, formatDay, formatInstant, pageTexts, paperIn } from '../documents/index.ts';
 import type { Letter } from './letter.ts';
-import { feeTypeNames, sectionsOf } from './letter-text.ts';
+import { letterTexts, sectionsOf } from './letter-text.ts';
 
 const margin = 64;
 const labelWidth = 110;
@@ -12,20 +12,28 @@ const labelWidth = 110;
  * @throws Error if a font cannot be read.
  */
 export function render(letter: Letter): Promise<Buffer> {
-  const { fileName, firmName, createdAt, engagementRef: reference } = letter;
-  const about = { title: fileName.replace(/\.pdf$/, ''), author: firmName, createdAt, reference, margin };
-  return renderPages(about, (page) => setLetter(page, letter));
+  const { firmName, createdAt, engagementRef: reference, language, country } = letter;
+  const title = `${letterTexts[language].title} ${reference}`;
+  const about = { title, author: firmName, createdAt, reference, margin, locale: localeOf(letter) };
+  return renderPages({ ...about, page: pageTexts[language], paper: paperIn(country) }, (page) =>
+    setLetter(page, letter),
+  );
+}
+
+function localeOf({ language, country }: Letter): string {
+  return `${language}-${country}`;
 }
 
 function setLetter(page: Pages, letter: Letter): void {
+  const texts = letterTexts[letter.language];
   page.text(letter.firmName, { size: 15, weight: 'bold' });
   page.space(14);
-  page.text(formatDay(letter.date));
+  page.text(formatDay(letter.date, localeOf(letter)));
   page.space(14);
   page.text(letter.clientName, { weight: 'bold' });
   for (const line of letter.addressLines) page.text(line);
   page.space(20);
-  page.text(letter.isSigned ? 'Engagement letter – signed copy' : 'Engagement letter', { size: 13, weight: 'bold' });
+  page.text(letter.isSigned ? texts.signedTitle : texts.title, { size: 13, weight: 'bold' });
   page.space(6);
   for (const [label, value] of factsOf(letter)) setFact(page, label, value);
   page.space(8);
@@ -35,32 +43,25 @@ function setLetter(page: Pages, letter: Letter): void {
 }
 
 function factsOf(letter: Letter): (readonly [string, string])[] {
-  const { startDate, endDate, feeAmount, feeType, depositAmount, partner, manager } = letter;
+  const { startDate, endDate, feeAmount, feeType, depositAmount, partner, manager, currency } = letter;
+  const { facts: names, roles, feeTypes } = letterTexts[letter.language];
+  const locale = localeOf(letter);
+  const day = (date: string | null) => (date === null ? null : formatDay(date, locale));
+  const amount = (text: string | null) => (text === null ? null : formatAmount(text, currency, locale));
+  const fee = [amount(feeAmount), feeType === null ? null : feeTypes[feeType]].filter((part) => part !== null);
   const facts: (readonly [string, string | null])[] = [
-    ['Reference', letter.engagementRef],
-    ['Engagement', letter.name],
-    ['Fiscal year', String(letter.fiscalYear)],
-    ['From', startDate === null ? null : formatDay(startDate)],
-    ['Until', endDate === null ? null : formatDay(endDate)],
-    ['Partner', partner],
-    ['Manager', manager],
-    ...letter.staff.map(({ name, role }) => [roleName(role), name] as const),
-    [
-      'Fee',
-      feeAmount === null
-        ? null
-        : formatAmount(feeAmount, letter.currency) + (feeType === null ? '' : `, ${feeTypeNames[feeType]}`),
-    ],
-    ['Deposit', depositAmount === null ? null : formatAmount(depositAmount, letter.currency)],
+    [names.reference, letter.engagementRef],
+    [names.engagement, letter.name],
+    [names.fiscalYear, String(letter.fiscalYear)],
+    [names.from, day(startDate)],
+    [names.until, day(endDate)],
+    [roles.PARTNER, partner],
+    [roles.MANAGER, manager],
+    ...letter.staff.map(({ name, role }) => [roles[role], name] as const),
+    [names.fee, feeAmount === null ? null : fee.join(', ')],
+    [names.deposit, amount(depositAmount)],
   ];
   return facts.flatMap(([label, value]) => (value === null ? [] : [[label, value] as const]));
-}
-
-/** Formats a role: `IN_CHARGE` becomes "In charge". */
-function roleName(role: string): string {
-  if (role === 'OTHER') return 'Staff';
-  const words = role.replaceAll('_', ' ').toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function setFact(page: Pages, label: string, value: string): void {
@@ -80,7 +81,10 @@ function setSection(page: Pages, heading: string, text: string): void {
 function setSignature(page: Pages, { name, signedAt }: Letter['signers'][number], letter: Letter): void {
   page.reserve(5 * heightOf());
   page.space(2 * heightOf());
-  if (letter.isSigned && signedAt !== null) page.text(`Signed on ${formatInstant(signedAt, letter.timeZone)}`);
+  if (letter.isSigned && signedAt !== null) {
+    const time = formatInstant(signedAt, letter.timeZone, localeOf(letter));
+    page.text(letterTexts[letter.language].signedOn.replace('{time}', time));
+  }
   page.space(2);
   page.rule({ left: margin, width: page.width / 2 });
   page.space(4);

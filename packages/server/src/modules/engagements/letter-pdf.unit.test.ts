@@ -2,6 +2,7 @@ import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
 import type { Letter } from './letter.ts';
 import { render } from './letter-pdf.ts';
+import { letterTexts } from './letter-text.ts';
 import { renderLetter } from './write-letter.ts';
 
 const letter: Letter = {
@@ -13,6 +14,8 @@ const letter: Letter = {
   createdAt: '2026-09-08T16:31:20.904Z',
   date: '2026-09-08',
   timeZone: 'America/Los_Angeles',
+  language: 'en',
+  country: 'US',
   engagementRef: 'E-2026-0112',
   name: '2026 tax engagement',
   type: 'TAX',
@@ -59,6 +62,43 @@ test('an engagement letter contains the data of the engagement', async () => {
     expect(text).toContain(words);
   expect(text).not.toMatch(/Manager|Deposit|Signed on|null|undefined/);
 });
+
+test.each([
+  [
+    'de',
+    'DE',
+    'Auftragsschreiben',
+    '8. September 2026',
+    'USD 12.345.678.901.234,50, Festhonorar',
+    '10. September 2026 um 23:12 MESZ',
+  ],
+  [
+    'fr',
+    'FR',
+    'Lettre de mission',
+    '8 septembre 2026',
+    'USD 12 345 678 901 234,50, forfait',
+    '10 septembre 2026 à 23:12 UTC+2',
+  ],
+  [
+    'es',
+    'ES',
+    'Carta de encargo',
+    '8 de septiembre de 2026',
+    'USD 12.345.678.901.234,50, importe fijo',
+    '10 de septiembre de 2026 a las 23:12 CEST',
+  ],
+] as const)(
+  'an engagement letter in %s for %s has its texts, days and amounts',
+  async (language, country, title, day, fee, signed) => {
+    const signers = [{ name: 'Ines Calder', signedAt: '2026-09-10T21:12:30Z' }];
+    const zone = { timeZone: 'Europe/Berlin', language, country, isSigned: true, signers };
+    const text = (await textOf(await render({ ...letter, ...zone }))).join(' ').replaceAll(/\s+/g, ' ');
+    for (const words of [title, day, fee, signed, letterTexts[language].scopes.TAX.slice(0, 40)])
+      expect(text).toContain(words);
+    expect(text).not.toMatch(/Engagement|Reference|Signed|Page 1 of/);
+  },
+);
 
 test('an engagement letter is the same each time', async () => {
   expect(await render(letter)).toEqual(await render(letter));
@@ -109,7 +149,10 @@ test('an engagement letter breaks very long names, and continues on the next pag
   const word = 'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz';
   const clientName = `${word}${word}${word} ${word}`;
   const signers = Array.from({ length: 20 }, (_, number) => ({ name: `Signer ${number + 1}`, signedAt: null }));
-  const staff = Array.from({ length: 100 }, (_, number) => ({ name: `Person ${number + 1}`, role: 'PREPARER' }));
+  const staff = Array.from({ length: 100 }, (_, number) => ({
+    name: `Person ${number + 1}`,
+    role: 'PREPARER' as const,
+  }));
   const pages = await textOf(await render({ ...letter, clientName, name: 'x'.repeat(200), signers, staff }));
   expect(pages.length).toBeGreaterThan(3);
   const text = pages.join('\n');

@@ -1,10 +1,11 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import type { Session } from '../../platform/store/store.ts';
-import { addressLines, fileNamePart, type StoredAddress } from '../documents/index.ts';
+import { addressLines, fileNamePart, type Language, type StoredAddress, storedAddress } from '../documents/index.ts';
 import { documentTypes } from './documents.ts';
 
-type Engagement = components['schemas']['Engagement'];
+type Schemas = components['schemas'];
+type Engagement = Schemas['Engagement'];
 
 /** The content of a letter, from stored data. */
 export interface Letter {
@@ -19,6 +20,9 @@ export interface Letter {
   readonly date: string;
   /** Name of the tenant's time zone (IANA). */
   readonly timeZone: string;
+  readonly language: Language;
+  /** Country by which numbers and days are written. */
+  readonly country: string;
   readonly engagementRef: string;
   readonly name: string;
   readonly type: Engagement['type'];
@@ -34,7 +38,7 @@ export interface Letter {
   readonly addressLines: readonly string[];
   readonly partner: string | null;
   readonly manager: string | null;
-  readonly staff: readonly { readonly name: string; readonly role: string }[];
+  readonly staff: readonly { readonly name: string; readonly role: Schemas['StaffAssignmentRole'] }[];
   readonly signers: readonly { readonly name: string; readonly signedAt: string | null }[];
 }
 
@@ -48,14 +52,12 @@ export async function readLetter(session: Session, tenantId: number, documentId:
   const row = await session.first<StoredLetter>(sql`
     select d.engagement_id as "engagementId", e.client_id as "clientId", d.file_name as "fileName",
       d.document_type_id = ${documentTypes.signedCopy.id} as "isSigned", d.created_at as "createdAt",
-      tenant_day(d.created_at) as date, current_setting('app.time_zone') as "timeZone",
+      tenant_day(d.created_at) as date, c.document_language as language, current_setting('app.time_zone') as "timeZone",
       e.engagement_ref as "engagementRef", e.name, e.type, e.fiscal_year as "fiscalYear", e.start_date as "startDate",
       e.end_date as "endDate", e.fee_amount::text as "feeAmount", e.fee_type as "feeType",
-      e.deposit_amount::text as "depositAmount", e.currency, o.legal_name as "firmName",
+      e.deposit_amount::text as "depositAmount", e.currency, o.legal_name as "firmName", o.country,
       coalesce(c.legal_name, c.name) as "clientName",
-      (select json_build_object('line1', i.line1, 'line2', i.line2, 'city', i.city, 'state', i.state,
-          'postalCode', i.postal_code, 'country', i.country)
-        from contact_info i where i.tenant_id = c.tenant_id and i.id = c.client_contact_info_id) as address,
+      (select ${storedAddress('i')} from contact_info i where i.tenant_id = c.tenant_id and i.id = c.client_contact_info_id) as address,
       p.display_name as partner, m.display_name as manager,
       (select coalesce(json_agg(json_build_object('name', s.display_name, 'role', es.role) order by es.position), '[]')
         from engagement_staff es join staff s on s.tenant_id = es.tenant_id and s.id = es.staff_id
@@ -74,5 +76,8 @@ export async function readLetter(session: Session, tenantId: number, documentId:
   if (row === undefined) return undefined;
   const { address, ...letter } = row;
   const folderPath = `/${fileNamePart(letter.clientName)}/Engagements`;
-  return { ...letter, addressLines: addressLines(address), folderPath };
+  const { country, language } = letter;
+  const isDomestic = address?.country === country;
+  const lines = addressLines(address && isDomestic ? { ...address, country: null } : address, language);
+  return { ...letter, country: address?.country ?? country, addressLines: lines, folderPath };
 }

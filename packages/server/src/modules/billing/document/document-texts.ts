@@ -1,6 +1,6 @@
 import type { Row } from '../../../entity/row.ts';
+import type { Language } from '../../documents/index.ts';
 
-type Language = Row<'Client'>['documentLanguage'];
 type Category = NonNullable<Row<'Invoice'>['lines'][number]['taxes'][number]['category']>;
 type Unit = Row<'Invoice'>['lines'][number]['unitCode'];
 
@@ -41,7 +41,6 @@ export interface DocumentTexts {
   readonly memo: string;
   readonly bankDetails: string;
   readonly accountHolder: string;
-  readonly page: string;
   /** Why no tax is charged, by the category of a tax. The reason of an exemption (E) is the document's own. */
   readonly reasons: Readonly<Partial<Record<Category, string>>>;
   /** Units after a quantity; none for pieces of one. */
@@ -92,7 +91,6 @@ const en: DocumentTexts = {
   memo: 'Memo',
   bankDetails: 'Bank details',
   accountHolder: 'Account holder',
-  page: 'Page {page} of {pages}',
   reasons: {
     AE: 'Reverse charge: the recipient is liable for the tax',
     K: 'Intra-Community supply, exempt from tax',
@@ -150,7 +148,6 @@ const de: DocumentTexts = {
   memo: 'Hinweis',
   bankDetails: 'Bankverbindung',
   accountHolder: 'Kontoinhaber',
-  page: 'Seite {page} von {pages}',
   reasons: {
     AE: 'Steuerschuldnerschaft des Leistungsempfängers',
     K: 'Steuerfreie innergemeinschaftliche Lieferung',
@@ -208,7 +205,6 @@ const fr: DocumentTexts = {
   memo: 'Remarque',
   bankDetails: 'Coordonnées bancaires',
   accountHolder: 'Titulaire du compte',
-  page: 'Page {page} sur {pages}',
   reasons: {
     AE: 'Autoliquidation : taxe due par le preneur',
     K: 'Livraison intracommunautaire exonérée de taxe',
@@ -266,7 +262,6 @@ const es: DocumentTexts = {
   memo: 'Nota',
   bankDetails: 'Datos bancarios',
   accountHolder: 'Titular de la cuenta',
-  page: 'Página {page} de {pages}',
   reasons: {
     AE: 'Inversión del sujeto pasivo',
     K: 'Entrega intracomunitaria exenta de impuestos',

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import type { Row } from '../../../entity/row.ts';
 import type { Session } from '../../../platform/store/store.ts';
-import { addressLines, fileNamePart, type StoredAddress } from '../../documents/index.ts';
+import { addressLines, fileNamePart, type Language, type StoredAddress, storedAddress } from '../../documents/index.ts';
 import { documentTexts } from './document-texts.ts';
 
 /** A tax of a line. */
@@ -36,7 +36,7 @@ interface Parties {
   readonly clientName: string;
   readonly clientVatId: string | null;
   readonly contactName: string | null;
-  readonly language: Row<'Client'>['documentLanguage'];
+  readonly language: Language;
 }
 
 interface TaxTotal {
@@ -127,11 +127,11 @@ export async function readDocument(session: Session, tenantId: number, invoiceId
     select i.draft_invoice_id is null as "isImported", o.vat_id as "firmVatId", nullif(o.bank_accounts, '[]') as "bankAccounts", c.vat_id as "clientVatId", c.document_language as language,
       i.service_period_start as "servicePeriodStart", i.service_period_end as "servicePeriodEnd", i.order_reference as "orderReference",
       i.buyer_reference as "buyerReference", i.tax_exempt_reason as "taxExemptReason", i.client_id as "clientId", i.engagement_id as "engagementId", i.job_ids as "jobIds",
-      i.document as written, o.legal_name as "firmName", ${address('f')} as "firmAddress",
+      i.document as written, o.legal_name as "firmName", ${storedAddress('f')} as "firmAddress",
       coalesce(c.legal_name, c.name) as "clientName", k.display_name as "contactName", c.client_ref as "clientRef",
       i.document_type as "documentType", credited.invoice_number as "creditedNumber",
       i.invoice_number as "invoiceNumber", i.invoice_date as "invoiceDate", i.due_date as "dueDate",
-      i.posted_at as "createdAt", tenant_day(i.voided_at) as "voidedOn", i.currency, ${address('i')} as "billingAddress", ${address('a')} as "clientAddress",
+      i.posted_at as "createdAt", tenant_day(i.voided_at) as "voidedOn", i.currency, ${storedAddress('i')} as "billingAddress", ${storedAddress('a')} as "clientAddress",
       i.purchase_order as "purchaseOrder", i.memo,
       (select coalesce(json_agg(json_build_object('name', name, 'ratePercent', rate::text, 'category', category, 'amount', amount::text,
           'tax', tax::text) order by first, rate, name, category), '[]')
@@ -180,12 +180,4 @@ export function addressesOf({ parties: { firmAddress, language }, billingAddress
   const linesOf = (address: StoredAddress | null) =>
     addressLines(address === null || !isDomestic ? address : { ...address, country: null }, language);
   return { firm: linesOf(firmAddress), billing: linesOf(billingAddress) };
-}
-
-/** SQL of the address in the columns of a row; null if there is no row. */
-function address(row: string) {
-  const column = (name: string) => sql.ref(`${row}.${name}`);
-  return sql`(case when ${column('id')} is not null then json_build_object('line1', ${column('line1')},
-    'line2', ${column('line2')}, 'city', ${column('city')}, 'state', ${column('state')},
-    'postalCode', ${column('postal_code')}, 'country', ${column('country')}) end)`;
 }

@@ -1,6 +1,6 @@
 import { placesOf } from '../../../contract/currency.ts';
 import { type Column, heightOf, type Pages, renderPages, type Style } from '../../../platform/pdf/pages.ts';
-import { formatAmount, formatDay, formatNumber, formatPeriod } from '../../documents/index.ts';
+import { formatAmount, formatDay, formatNumber, formatPeriod, pageTexts, paperIn } from '../../documents/index.ts';
 import { type DocumentStyle, documentTexts } from './document-texts.ts';
 import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace } from './invoice-document.ts';
 import { setTaxes } from './tax-table.ts';
@@ -25,9 +25,9 @@ export function render({ face, lines }: InvoiceDocument): Promise<Buffer> {
   const { texts, locale } = style;
   const title = titleOf(face, style);
   const stamp = face.voidedOn === null ? undefined : texts.void;
-  const paper = letterCountries.has(parties.firmAddress?.country ?? 'US') ? 'LETTER' : 'A4';
+  const paper = paperIn(parties.firmAddress?.country ?? 'US');
   const about = { title, author: parties.firmName, createdAt, reference: title, stamp, margin, locale, paper } as const;
-  return renderPages({ ...about, page: texts.page }, (page) => {
+  return renderPages({ ...about, page: pageTexts[parties.language] }, (page) => {
     setTop(page, face, style);
     setLines(page, face, lines, style);
     setTotals(page, face, style);
@@ -35,9 +35,6 @@ export function render({ face, lines }: InvoiceDocument): Promise<Buffer> {
     setNotes(page, face, style);
   });
 }
-
-/** Countries of paper in inches. */
-const letterCountries: ReadonlySet<string> = new Set(['US', 'CA', 'MX']);
 
 /** Numbers and days are written as in the country of the client. */
 function styleOf({ parties: { language, firmAddress }, billingAddress }: InvoiceFace): DocumentStyle {

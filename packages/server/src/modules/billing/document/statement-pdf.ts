@@ -1,17 +1,31 @@
 import type { components } from '@financial-automation/spec';
 import { placesOf } from '../../../contract/currency.ts';
 import { type Column, heightOf, type Pages, renderPages, type Style } from '../../../platform/pdf/pages.ts';
-import { formatAmount, formatDay, formatNumber } from '../../documents/index.ts';
+import {
+  addressLines,
+  formatAmount,
+  formatPeriod,
+  type Language,
+  pageTexts,
+  paperIn,
+  type StoredAddress,
+} from '../../documents/index.ts';
+import { statementTexts } from './statement-texts.ts';
 
 type Statement = components['schemas']['ClientStatementPage'];
+type Movement = Statement['data'][number];
 
 /** What the document of a statement shows. */
 export interface StatementDocument
   extends Pick<Statement, 'clientRef' | 'currency' | 'from' | 'to' | 'openingBalance' | 'closingBalance' | 'ageing'> {
+  readonly language: Language;
   readonly clientName: string;
+  readonly clientAddress: StoredAddress | null;
   readonly firmName: string;
+  readonly firmAddress: StoredAddress | null;
+  readonly firmCountry: string;
   readonly createdAt: string;
-  readonly movements: readonly Statement['data'][number][];
+  readonly movements: readonly Movement[];
 }
 
 const margin = 54;
@@ -19,91 +33,100 @@ const small: Style = { size: 9 };
 const label: Style = { ...small, color: '#5f6368' };
 const heading: Style = { ...small, weight: 'bold' };
 
-/** What the movements are called. */
-const kinds: Readonly<Record<string, string>> = {
-  INVOICE: 'Invoice',
-  ALLOCATION: 'Payment applied',
-  DEALLOCATION: 'Payment unapplied',
-  WRITE_OFF: 'Written off',
-  RECOVERY: 'Write-off reversed',
-  VOID: 'Voided',
-  PAYMENT: 'Payment',
-  CREDIT_NOTE: 'Credit note',
-  REFUND: 'Refund',
-  RETURN: 'Returned payment',
-  PAYMENT_VOID: 'Payment voided',
-  IDENTIFICATION: 'Payment identified',
-  NOTE_VOID: 'Credit note voided',
-};
-
-const ages: readonly (readonly [keyof Statement['ageing'], string])[] = [
-  ['notDue', 'Not due'],
-  ['days1To30', '1 to 30 days overdue'],
-  ['days31To60', '31 to 60 days overdue'],
-  ['days61To90', '61 to 90 days overdue'],
-  ['daysOver90', 'More than 90 days overdue'],
-  ['unappliedCredit', 'Credit'],
-];
-
-/** Renders the statement of account of a client. */
+/** Renders the statement of account of a client, in its language. */
 export function render(statement: StatementDocument): Promise<Buffer> {
-  const { firmName, clientName, clientRef, createdAt, from, to, movements, currency } = statement;
-  const title = `Statement of account ${clientRef}`;
-  const period = `${formatDay(from)} to ${formatDay(to)}`;
-  return renderPages({ title, author: firmName, createdAt, reference: `${title}, ${period}`, margin }, (page) => {
-    page.text(firmName, { size: 14, weight: 'bold' });
-    page.space(8);
-    page.text('Statement of account', { size: 20, weight: 'bold' });
-    page.text(`${clientName} (${clientRef})`, { weight: 'bold' });
-    page.text(`${period}, all amounts in ${currency}`, label);
+  const { firmName, clientRef, createdAt, from, to, currency, language, firmCountry } = statement;
+  const texts = statementTexts[language];
+  const locale = localeOf(statement);
+  const title = `${texts.title} ${clientRef}`;
+  const period = formatPeriod(from, to, locale) ?? '';
+  const about = { title, author: firmName, createdAt, reference: `${title}, ${period}`, margin, locale };
+  return renderPages({ ...about, page: pageTexts[language], paper: paperIn(firmCountry) }, (page) => {
+    setParties(page, statement);
+    page.text(texts.title, { size: 20, weight: 'bold' });
+    page.text(texts.period.replace('{period}', period).replace('{currency}', currency), label);
     page.space(12);
-    const cells = cellsOf(page);
-    const places = placesOf(currency);
-    const setRow = (texts: readonly string[], style: Style) => {
-      page.reserve(heightOf(style) + 4);
-      for (const [index, cell] of cells.entries()) page.line(texts[index] ?? '', style, cell);
-      page.space(heightOf(style) + 4);
-    };
-    const setHead = () => setRow(['Date', 'Movement', 'Document', 'Amount', 'Balance'], heading);
-    setHead();
-    page.repeat(setHead);
-    setRow([from, 'Opening balance', '', '', formatNumber(statement.openingBalance, places)], heading);
-    for (const { businessDate, kind, documentNumber, amount, balance } of movements)
-      setRow(
-        [
-          businessDate,
-          kinds[kind] ?? kind,
-          documentNumber ?? '',
-          formatNumber(amount, places),
-          formatNumber(balance, places),
-        ],
-        small,
-      );
-    setRow([to, 'Closing balance', '', '', formatNumber(statement.closingBalance, places)], heading);
-    page.repeat(undefined);
+    setMovements(page, statement);
     setAges(page, statement);
   });
 }
 
-function setAges(page: Pages, { ageing, currency, closingBalance }: StatementDocument): void {
-  const shown = ages.filter(([name]) => !/^[0.]+$/.test(ageing[name]));
+/** Numbers and days are written as in the country of the client. */
+function localeOf({ language, clientAddress, firmCountry }: StatementDocument): string {
+  return `${language}-${clientAddress?.country ?? firmCountry}`;
+}
+
+/** Sets the firm and the client with their addresses. A country is only named if they have different ones. */
+function setParties(page: Pages, statement: StatementDocument): void {
+  const { firmName, firmAddress, firmCountry, clientName, clientRef, clientAddress, language } = statement;
+  const isDomestic = (clientAddress?.country ?? firmCountry) === firmCountry;
+  const linesOf = (address: StoredAddress | null) =>
+    addressLines(address && isDomestic ? { ...address, country: null } : address, language);
+  page.text(firmName, { size: 14, weight: 'bold' });
+  for (const line of linesOf(firmAddress)) page.text(line, label);
+  page.space(16);
+  page.text(`${clientName} (${clientRef})`, { weight: 'bold' });
+  for (const line of linesOf(clientAddress)) page.text(line);
+  page.space(20);
+}
+
+function setMovements(page: Pages, statement: StatementDocument): void {
+  const { from, to, movements, currency, openingBalance, closingBalance } = statement;
+  const texts = statementTexts[statement.language];
+  const kinds: Readonly<Partial<Record<Movement['kind'], string>>> = texts.kinds;
+  const locale = localeOf(statement);
+  // Formats are expensive to create, and a statement can have thousands of rows.
+  const days = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
+  const places = placesOf(currency);
+  const numbers = new Intl.NumberFormat(locale, { minimumFractionDigits: places, maximumFractionDigits: places });
+  const day = (date: string) => days.format(new Date(date));
+  const number = (amount: string) => numbers.format(amount as Intl.StringNumericLiteral);
+  const cells = cellsOf(page);
+  const setRow = (row: readonly string[], style: Style) => {
+    page.reserve(heightOf(style) + 4);
+    for (const [index, cell] of cells.entries()) page.line(row[index] ?? '', style, cell);
+    page.space(heightOf(style) + 4);
+  };
+  const setHead = () => setRow([texts.date, texts.movement, texts.document, texts.amount, texts.balance], heading);
+  setHead();
+  page.repeat(setHead);
+  setRow([day(from), texts.opening, '', '', number(openingBalance)], heading);
+  for (const { businessDate, kind, documentNumber, amount, balance } of movements)
+    setRow([day(businessDate), kinds[kind] ?? kind, documentNumber ?? '', number(amount), number(balance)], small);
+  setRow([day(to), texts.closing, '', '', number(closingBalance)], heading);
+  page.repeat(undefined);
+}
+
+function setAges(page: Pages, statement: StatementDocument): void {
+  const { ageing, currency, closingBalance } = statement;
+  const texts = statementTexts[statement.language];
+  const locale = localeOf(statement);
+  const ages: readonly (readonly [string, string])[] = [
+    [texts.ages.notDue, ageing.notDue],
+    [texts.ages.days1To30, ageing.days1To30],
+    [texts.ages.days31To60, ageing.days31To60],
+    [texts.ages.days61To90, ageing.days61To90],
+    [texts.ages.daysOver90, ageing.daysOver90],
+    [texts.ages.unappliedCredit, ageing.unappliedCredit],
+  ];
+  const shown = ages.filter(([, amount]) => !/^[0.]+$/.test(amount));
   page.reserve((shown.length + 2) * heightOf(small) + 20);
   page.space(14);
   const names: Column = { left: margin, width: 240 };
   const amounts: Column = { ...names, align: 'right' };
-  for (const [name, words] of shown) {
-    page.line(words, label, names);
-    page.line(formatAmount(ageing[name], currency), small, amounts);
+  for (const [name, amount] of shown) {
+    page.line(name, label, names);
+    page.line(formatAmount(amount, currency, locale), small, amounts);
     page.space(heightOf(small));
   }
-  page.line('Balance', heading, names);
-  page.line(formatAmount(closingBalance, currency), heading, amounts);
+  page.line(texts.balance, heading, names);
+  page.line(formatAmount(closingBalance, currency, locale), heading, amounts);
   page.space(heightOf(small));
 }
 
 /** The columns of the table, in points. */
 function cellsOf({ width }: Pages): readonly Column[] {
-  const widths = [60, 130, 150];
+  const widths = [72, 132, 140];
   const amount = (width - widths.reduce((all, one) => all + one)) / 2;
   let left = margin;
   return [...widths, amount, amount].map((one, index) => {

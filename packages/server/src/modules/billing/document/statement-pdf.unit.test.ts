@@ -1,6 +1,7 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
 import { render, type StatementDocument } from './statement-pdf.ts';
+import { statementTexts } from './statement-texts.ts';
 
 const zeros = { notDue: '0.00', days1To30: '0.00', days31To60: '0.00', days61To90: '0.00', daysOver90: '0.00' };
 
@@ -20,8 +21,12 @@ function statementOf(count: number): StatementDocument {
   }));
   return {
     clientRef: 'C-01042',
+    language: 'en',
     clientName: 'Café Zoë & Σίσυφος',
+    clientAddress: null,
     firmName: 'Hartwell & Oakes LLP',
+    firmAddress: null,
+    firmCountry: 'US',
     currency: 'USD',
     from: '2026-02-01',
     to: '2026-02-28',
@@ -42,3 +47,22 @@ test('a statement of many pages has every movement once, and its head on each pa
   expect(text.join(' ')).toContain('Café Zoë & Σίσυφος (C-01042)');
   expect(text.at(-1)).toMatch(/Closing balance\s+50,000\.00/);
 });
+
+test.each([
+  ['de', 'DE', 'Kontoauszug', '10.02.2026', '1.234,50', 'USD 200,00'],
+  ['fr', 'FR', 'Relevé de compte', '10 févr. 2026', '1 234,50', 'USD 200,00'],
+  ['es', 'MX', 'Estado de cuenta', '10 feb 2026', '1,234.50', 'USD 200.00'],
+] as const)(
+  'a statement in %s for %s has its texts, days and amounts',
+  async (language, country, title, day, amount, due) => {
+    const address = { line1: 'Am Markt 1', line2: null, city: 'Stadt', state: null, postalCode: '20095', country };
+    const statement = { ...statementOf(2), language, clientAddress: address, openingBalance: '1234.50' };
+    const { text } = await extractText(await getDocumentProxy(new Uint8Array(await render(statement))));
+    const words = text.join(' ').replaceAll(/\s/g, ' ');
+    const { balance, closing, kinds, ages } = statementTexts[language];
+    const nation = new Intl.DisplayNames(language, { type: 'region' }).of(country);
+    for (const part of [title, day, amount, due, balance, closing, kinds.INVOICE, ages.notDue, 'Am Markt 1', nation])
+      expect(words).toContain(part);
+    expect(words).not.toMatch(/Statement|Opening|Page 1 of|Not due/);
+  },
+);

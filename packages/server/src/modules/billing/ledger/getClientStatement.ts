@@ -1,6 +1,7 @@
 import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
-import { CsvFile, maxFileRows } from '../../../contract/csv.ts';
+import { contract } from '../../../contract/contract.ts';
+import { CsvFile } from '../../../contract/csv.ts';
 import type { Result } from '../../../contract/handler.ts';
 import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
@@ -9,7 +10,7 @@ import type { Handler } from '../../../entity/context.ts';
 import type { Session } from '../../../platform/store/session.ts';
 import { readCursor, writeCursor } from '../../../query/cursor.ts';
 import { removeBeyond, withinPageBytes } from '../../../query/page-bytes.ts';
-import { renderThread } from '../../documents/index.ts';
+import { renderThread, storedAddress } from '../../documents/index.ts';
 import type { StatementDocument } from '../document/statement-pdf.ts';
 import { documentNumber } from './ledger-entry.ts';
 
@@ -27,7 +28,7 @@ interface Period {
 /** As the contract says. */
 const standardPageSize = 50;
 /** Maximum number of movements of a file, which is written in memory. */
-const maxMovements = { csv: maxFileRows, pdf: 20_000 };
+const maxMovements = { csv: contract['x-row-limits'].file, pdf: contract['x-row-limits'].statement };
 
 /** Renders a statement in the worker thread. */
 const renderStatement = renderThread.renderer<StatementDocument>('modules/billing/document/statement-pdf.ts');
@@ -42,8 +43,13 @@ export const getClientStatement: Handler<'getClientStatement'> = async (context,
     async (session) => {
       const owner = await session.first<Owner>(sql`
       select c.client_ref as "clientRef", c.name, coalesce(c.legal_name, c.name) as "legalName", o.legal_name as "firmName", c.currency,
+        c.document_language as language, ${storedAddress('a')} as "clientAddress", ${storedAddress('f')} as "firmAddress", o.country as "firmCountry",
         today()::text as today, tenant_now()::text as now
-      from client c join org o on o.tenant_id = c.tenant_id and o.id = c.org_id where c.tenant_id = ${tenant.id} and c.id = ${path.id}`);
+      from client c join org o on o.tenant_id = c.tenant_id and o.id = c.org_id
+      left join contact_info a on a.tenant_id = c.tenant_id and a.id = coalesce(c.billing_address_id, c.client_contact_info_id)
+      left join lateral (select * from office f where f.tenant_id = o.tenant_id and f.org_id = o.id and f.active
+        order by f.id <> c.office_id, f.id limit 1) f on true
+      where c.tenant_id = ${tenant.id} and c.id = ${path.id}`);
       if (owner === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no client with this ID.');
       const { to = owner.today, currency = owner.currency } = query;
       if (to < from) throw invalid('/to', 'OUT_OF_RANGE', `to must not be before from, ${from}.`, 'query');
@@ -60,16 +66,8 @@ export const getClientStatement: Handler<'getClientStatement'> = async (context,
             'query',
           );
         if (format === 'csv') return { status: 200, body: fileOf(period, balances, movements) };
-        const { clientRef, legalName: clientName, firmName, now } = owner;
-        return {
-          ...period,
-          ...balances,
-          clientRef,
-          clientName,
-          firmName,
-          createdAt: new Date(now).toISOString(),
-          movements,
-        };
+        const { legalName: clientName, now, ...parties } = owner;
+        return { ...parties, ...period, ...balances, clientName, createdAt: new Date(now).toISOString(), movements };
       }
       const asked = { operation: operation.id, tenantId: tenant.id, where: period, orderBy: null };
       const after = cursor === undefined ? undefined : readCursor(service.vault, asked, cursor, 'query').values;
@@ -92,12 +90,13 @@ export const getClientStatement: Handler<'getClientStatement'> = async (context,
   return { status: 200, body: new ResponseFile('application/pdf', await renderStatement(result)) };
 };
 
-interface Owner {
-  readonly clientRef: string;
+interface Owner
+  extends Pick<
+    StatementDocument,
+    'clientRef' | 'firmName' | 'currency' | 'language' | 'clientAddress' | 'firmAddress' | 'firmCountry'
+  > {
   readonly name: string;
   readonly legalName: string;
-  readonly firmName: string;
-  readonly currency: string;
   readonly today: string;
   readonly now: string;
 }

@@ -138,22 +138,32 @@ test('the name of the client is shown to who reads clients', async () => {
   expect([await nameFor(), await nameFor('CLNT_R')]).toEqual([null, expect.any(String)]);
 });
 
-test('getClientStatement as PDF shows the movements, the balances and the ageing of the JSON', async () => {
+test('getClientStatement as PDF shows the movements, the balances and the ageing of the JSON, in the language of the client', async () => {
   const { clientId, recent, payment } = await busyClient();
   const path = `/api/v1/clients/${clientId}/statement?from=2026-02-01&to=2026-03-10&format=pdf`;
   const headers = { Authorization: `Bearer ${service.token}`, Tenant: service.tenant.name, Accept: 'application/pdf' };
-  const response = await fetch(`${service.address}${path}`, { headers });
-  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/pdf']);
-  const { text } = await extractText(await getDocumentProxy(new Uint8Array(await response.arrayBuffer())));
-  const shownText = text.join('\n').replaceAll(/\s+/g, ' ');
+  const shownText = async () => {
+    const response = await fetch(`${service.address}${path}`, { headers });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/pdf']);
+    const { text } = await extractText(await getDocumentProxy(new Uint8Array(await response.arrayBuffer())));
+    return text.join('\n').replaceAll(/\s+/g, ' ');
+  };
+  const english = await shownText();
   for (const words of [
-    'Statement of account Harbor & Pine LLC',
-    'February 1, 2026 to March 10, 2026',
+    'Harbor & Pine LLC (C-',
+    '1 Pier Portland, OR',
+    'Statement of account February 1 – March 10, 2026, all amounts in USD',
     'Opening balance 100.00',
-    `2026-02-10 Invoice ${recent.invoiceNumber} 40.00 140.00`,
-    `2026-02-12 Payment ${payment.paymentNumber} -50.00 90.00`,
+    `Feb 10, 2026 Invoice ${recent.invoiceNumber} 40.00 140.00`,
+    `Feb 12, 2026 Payment ${payment.paymentNumber} -50.00 90.00`,
     'Closing balance 90.00',
     '31 to 60 days overdue USD 100.00',
   ])
-    expect(shownText).toContain(words);
+    expect(english).toContain(words);
+  const { body: client } = await service.call<{ systemRef: string }>('GET', `/gql/v1/client/${clientId}`);
+  const attributes = { documentLanguage: 'de' };
+  await records.update([{ type: 'Client', systemRef: client.systemRef, attributes }]);
+  const german = await shownText();
+  for (const words of ['Kontoauszug', `Rechnung ${recent.invoiceNumber} 40,00 140,00`, '31 bis 60 Tage überfällig'])
+    expect(german).toContain(words);
 });

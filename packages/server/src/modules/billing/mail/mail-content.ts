@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { parseDecimal, sum } from '../../../platform/decimal.ts';
 import type { Session } from '../../../platform/store/store.ts';
-import { formatAmount, formatDay } from '../../documents/index.ts';
+import { formatAmount, formatDay, type Language } from '../../documents/index.ts';
 import { hasOpenStatus } from '../../reference/index.ts';
 import { fillHtml, fillSubject, fillText, htmlOf, type MailValues } from './fill-template.ts';
-import { type Language, type MailTexts, standardTexts } from './standard-texts.ts';
+import { type MailTexts, standardTexts } from './standard-texts.ts';
 
 /** A document that a mail is about. */
 export interface MailDocument {

@@ -1,6 +1,4 @@
-import type { components } from '@financial-automation/spec';
-
-export type Language = components['schemas']['DocumentLanguage'];
+import type { Language } from '../../documents/index.ts';
 
 /** Texts of mails for orgs without their own. */
 export interface MailTexts {
