@@ -1,0 +1,82 @@
+import { sql } from 'kysely';
+import { createApiKey } from '../../src/operator/api-keys.ts';
+import type { Tenant } from '../../src/platform/auth/caller.ts';
+import { deliveringService } from '../delivery.ts';
+import { payingFirm } from '../modules/pay.ts';
+import { type WireResponse, wire } from '../wire.ts';
+
+type Fields = Readonly<Record<string, string>> | string[][];
+
+/** The value of a hidden field of a page. */
+export function hiddenIn(page: string, name: string): string {
+  return new RegExp(`name="${name}" value="([^"]+)"`).exec(page)?.[1] ?? '';
+}
+
+/** A browser without JavaScript that is signed in, or not yet. */
+class Visitor {
+  readonly #address: string;
+  cookie = '';
+
+  constructor(address: string) {
+    this.#address = address;
+  }
+
+  get(path: string): Promise<WireResponse> {
+    return wire(this.#address, { path: `/console${path}`, headers: { Cookie: this.cookie } });
+  }
+
+  post(path: string, fields: Fields, headers: Record<string, string> = {}): Promise<WireResponse> {
+    return wire(this.#address, {
+      method: 'POST',
+      path: `/console${path}`,
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', Cookie: this.cookie, ...headers },
+      body: new URLSearchParams(fields).toString(),
+    });
+  }
+
+  /** Submits a form of a page, with its hidden fields. */
+  async submit(page: string, path: string, fields: Record<string, string> = {}): Promise<WireResponse> {
+    const { text } = await this.get(page);
+    return this.post(path, { formKey: hiddenIn(text, 'formKey'), version: hiddenIn(text, 'version'), ...fields });
+  }
+
+  async signIn(apiKey: string): Promise<WireResponse> {
+    const page = await this.get('');
+    const formKey = hiddenIn(page.text, 'formKey');
+    const cookie = page.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    const response = await this.post('/sign-in', { apiKey, formKey }, { Cookie: cookie });
+    const [session = ''] = response.headers['set-cookie']?.[0]?.split(';') ?? [];
+    this.cookie = session.startsWith('console_session=') ? session : '';
+    return response;
+  }
+}
+
+export type ConsoleFirm = Awaited<ReturnType<typeof consoleFirm>>;
+
+/** Starts a service with a sandbox whose console is visited. */
+export async function consoleFirm() {
+  const server = await deliveringService({ sandbox: true });
+  const { service, store, address, tenant } = server;
+  const books = await payingFirm(server);
+  await server.start();
+  const newKey = (user: string, roles: readonly string[] = ['API_ADMIN', 'PYMT_EVNT_ALL'], of: Tenant = tenant) =>
+    createApiKey({ service }, { tenant: of.name, user, roles, days: 1, description: `Key of ${user}` });
+  return {
+    ...server,
+    ...books,
+    newKey,
+    /** Nobody who is signed in. */
+    stranger: () => new Visitor(address),
+    async visitor(key?: string): Promise<Visitor> {
+      const one = new Visitor(address);
+      await one.signIn(key ?? (await newKey('ops')).key);
+      return one;
+    },
+    audit: (operation: string) =>
+      store.read(tenant.id, (session) =>
+        session.all<{ actor: string; entityId: string; requestId: string | null }>(sql`
+          select actor, entity_id as "entityId", request_id as "requestId" from audit_log
+          where tenant_id = ${tenant.id} and operation = ${operation}`),
+      ),
+  };
+}

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import type { WireResponse } from '../wire.ts';
+import { type ConsoleFirm, hiddenIn } from './firm.ts';
+
+/** Who gets in, and for how long. */
+export function signInTests({ newKey, visitor, stranger, audit }: ConsoleFirm): void {
+  test('sets a cookie that only the console gets, and no script or other site can use', async () => {
+    const response = await stranger().signIn((await newKey('ops')).key);
+    expect(response).toMatchObject({ status: 303, headers: { location: '/console' } });
+    expect(response.headers['set-cookie']?.[0]).toMatch(
+      /^console_session=[\w.-]+; Path=\/console; Max-Age=3600; HttpOnly; SameSite=Strict$/,
+    );
+  });
+
+  test('is required for every page, and rejects a key that is wrong, or has not the role', async () => {
+    for (const path of ['', '/requests', '/data/Client', '/nothing', '/keys'])
+      expect([path, (await stranger().get(path)).status]).toEqual([path, 401]);
+    expect(await stranger().post('/clock/advanceSandboxClock', { advanceBy: 'P1D' })).toMatchObject({ status: 303 });
+    const wrong = await stranger().signIn('not.a.key');
+    expect(wrong.status).toBeGreaterThanOrEqual(400);
+    expect(wrong.text).toContain('This is not a valid API key.');
+    const { key } = await newKey('reader', ['CLNT_R']);
+    const reader = stranger();
+    expect(await reader.signIn(key)).toMatchObject({ status: 403 });
+    expect(reader.cookie).toBe('');
+  });
+
+  test('ends when the key is revoked or the session is changed', async () => {
+    const { id, key } = await newKey('leaver');
+    const leaver = await visitor(key);
+    expect(await leaver.get('')).toMatchObject({ status: 200 });
+    const changed = stranger();
+    changed.cookie = leaver.cookie.replace(/.{9}$/, 'Ab0_-zZ9q');
+    expect(await changed.get('')).toMatchObject({ status: 401 });
+    const admin = await visitor();
+    expect(await admin.submit('/keys', `/keys/${id}/revoke`)).toMatchObject({
+      status: 303,
+      headers: { location: '/console/keys?done=revoked' },
+    });
+    await expect.poll(async () => (await leaver.get('')).status, { timeout: 20_000 }).toBe(401);
+    const rows = await audit('api-key revoke');
+    expect(rows).toEqual([{ actor: 'ops', entityId: id, requestId: expect.any(String) }]);
+    expect(await admin.submit('/keys', `/keys/${id}/revoke`)).toMatchObject({ status: 404 });
+  });
+
+  test('ends by signing out', async () => {
+    const [one, other] = [await visitor(), await visitor()];
+    const response = await one.submit('', '/sign-out');
+    expect(response.headers['set-cookie']?.[0]).toMatch(/^console_session=; .*Max-Age=0;/);
+    // Also for whoever has a copy of the cookie, and only this session.
+    expect([(await one.get('')).status, (await other.get('')).status]).toEqual([401, 200]);
+  });
+
+  test('requires the form of this browser, so that no other site signs somebody in', async () => {
+    const { key: apiKey } = await newKey('ops');
+    const page = await stranger().get('');
+    const formKey = hiddenIn(page.text, 'formKey');
+    const other = await stranger().get('');
+    const cookieOf = ({ headers }: WireResponse) => headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    const attempts = [
+      [{ apiKey }, { Cookie: cookieOf(page) }],
+      [{ apiKey, formKey }, {}],
+      [{ apiKey, formKey }, { Cookie: cookieOf(other) }],
+    ] as const;
+    for (const [fields, headers] of attempts)
+      expect(await stranger().post('/sign-in', fields, headers)).toMatchObject({ status: 403 });
+    expect(await stranger().post('/sign-in', { apiKey, formKey }, { Cookie: cookieOf(page) })).toMatchObject({
+      status: 303,
+    });
+  });
+}

@@ -1,0 +1,178 @@
+import { expect, test } from 'vitest';
+import { dataLists } from '../../src/app/console/catalog.ts';
+import { type ConsoleFirm, hiddenIn } from './firm.ts';
+
+/** What pages do with the data of a firm. */
+export function workTests({ call, invoiceOf, newClient, visitor }: ConsoleFirm): void {
+  test('offer what the state of a row allows, rehearse it, and do it once for the version that was shown', async () => {
+    const { id: clientId } = await newClient({ name: 'Voided & Co' });
+    const invoiceId = await invoiceOf(clientId, '80.00');
+    const path = `/data/Invoice/${invoiceId}`;
+    const status = async () => (await call('GET', `/gql/v1/invoice/${invoiceId}`)).body;
+    const admin = await visitor();
+    const { text } = await admin.get(path);
+    expect([...text.matchAll(/<summary>([^<]+)<\/summary>/g)].map(([, label]) => label)).toEqual([
+      'Void',
+      'Write off',
+      'Settle the rest',
+      'Send',
+      'For integrators',
+      'Events',
+    ]);
+    const fields = { version: '1', voidReason: 'Wrong client' };
+    const rehearsal = await admin.submit(path, `${path}/VOIDED`, fields);
+    expect(rehearsal).toMatchObject({ status: 200 });
+    expect(rehearsal.text).toContain('Nothing has changed yet');
+    expect(rehearsal.text).toMatch(/Amount due<\/td>.*80\.00.*0\.00/);
+    expect(await status()).toMatchObject({ status: 'POSTED', version: 1 });
+    const done = { ...fields, confirmed: 'yes' };
+    expect(await admin.submit(path, `${path}/VOIDED`, { ...done, voidReason: '' })).toMatchObject({ status: 409 });
+    expect(await admin.submit(path, `${path}/PARTIALLY_PAID`, done)).toMatchObject({ status: 412 });
+    expect(await admin.post(`${path}/VOIDED`, done)).toMatchObject({ status: 403 });
+    expect(await admin.submit(path, `${path}/VOIDED`, done)).toMatchObject({ status: 303 });
+    expect(await status()).toMatchObject({ status: 'VOIDED', voidReason: 'Wrong client' });
+    expect(await admin.submit(path, `${path}/VOIDED`, done)).toMatchObject({ status: 412 });
+    expect((await admin.get(path)).text).not.toMatch(/<summary>(Void|Write off)/);
+  });
+
+  test('create and change rows by forms of what operations write, after a rehearsal, in the version that was shown', async () => {
+    const { id } = await newClient({ name: 'Formed & Co' });
+    const invoiceId = await invoiceOf(id, '90.00');
+    const admin = await visitor();
+    const { invoiceNumber } = (await call<{ invoiceNumber: string }>('GET', `/gql/v1/invoice/${invoiceId}`)).body;
+    const form = (await admin.get(`/data/Payment/new?clientId=${id}`)).text;
+    expect(form).toContain('Client: <strong>Formed &amp; Co</strong>');
+    expect(form).toMatch(/<input id="amount" name="amount"[^>]* required/);
+    expect(form).not.toContain('name="changeReason"');
+    const entered = {
+      clientId: id,
+      amount: '50.00',
+      paymentDate: '2026-03-02',
+      method: 'CHECK',
+      source: 'MANUAL',
+      'allocations.0.invoiceId': invoiceNumber,
+      'allocations.0.amount': '40.00',
+      newRef: 'console-test-1',
+    };
+    const rehearsal = await admin.submit('', '/data/Payment/new', entered);
+    expect(rehearsal.text).toContain('Nothing has changed yet');
+    expect(rehearsal.text).toMatch(/Amount due<\/td>.*90\.00.*50\.00/);
+    const done = await admin.submit('', '/data/Payment/new', { ...entered, confirmed: 'yes' });
+    expect(done).toMatchObject({
+      status: 303,
+      headers: { location: expect.stringContaining('/console/data/Payment/') },
+    });
+    const [, path = ''] = /\/console(.*)\?/.exec(done.headers.location ?? '') ?? [];
+    expect((await admin.get(path)).text).toContain('10.00');
+    const change = { version: '1', note: 'Seen by 7781', confirmed: 'yes' };
+    expect(await admin.submit(path, `${path}/edit`, { ...change, version: '7' })).toMatchObject({ status: 412 });
+    expect(await admin.submit(path, `${path}/edit`, { version: '1' })).toMatchObject({ status: 409 });
+    expect(await admin.submit(path, `${path}/edit`, change)).toMatchObject({ status: 303 });
+    expect((await admin.get(path)).text).toContain('7781');
+    expect((await admin.get(`/data/Invoice/${invoiceId}`)).text).toContain(`creditedInvoiceId=${invoiceId}`);
+    for (const type of dataLists.keys())
+      expect([type, (await admin.get(`/data/${type}/new`)).status]).toEqual([type, expect.toBeOneOf([200, 403])]);
+  });
+
+  test('do one thing with several rows of a list, with the sums of a rehearsal', async () => {
+    const { id } = await newClient({ name: 'Drafted & Co' });
+    const line = { lineType: 'OTHER', description: 'Advice', quantity: '1', unitAmount: '10.00', taxable: false };
+    const drafts = [1, 2, 3].map((number) => ({
+      type: 'DraftInvoice',
+      systemRef: `bulk draft ${number}`,
+      attributes: {
+        clientId: id,
+        billThroughDate: '2026-03-01',
+        proposedInvoiceDate: '2026-03-01',
+        dueDate: '2026-03-31',
+        lines: [line],
+      },
+    }));
+    expect((await call('POST', '/api/v1/records', { records: drafts })).body).toMatchObject({ summary: { failed: 0 } });
+    const admin = await visitor();
+    const list = `/data/DraftInvoice?where=${encodeURIComponent(JSON.stringify({ clientId: { _eq: id } }))}`;
+    const { text } = await admin.get(`${list}&selected=all`);
+    const rows = [...text.matchAll(/name="row" value="([^"]+)"[^>]* checked/g)].map(([, value = '']) =>
+      value.replaceAll('&amp;', '&'),
+    );
+    expect(rows).toHaveLength(3);
+    const formKey = hiddenIn(text, 'formKey');
+    const submit = (selected: readonly string[], to: string, confirmed = '') =>
+      admin.post(`/data/DraftInvoice/selected/${to}`, [
+        ['formKey', formKey],
+        ['confirmed', confirmed],
+        ...selected.map((row) => ['row', row]),
+      ]);
+    expect(await submit([], 'IN_REVIEW')).toMatchObject({ status: 409 });
+    const stale = rows.map((row, index) => (index === 0 ? row.replace(/ 1 /, ' 9 ') : row));
+    const rehearsal = await submit(stale, 'IN_REVIEW');
+    expect(rehearsal.text).toContain('in 2 of 3 rows');
+    expect(rehearsal.text).toContain('What would not change');
+    expect((await admin.get(list)).text).not.toContain('In review');
+    expect(await submit(rows, 'IN_REVIEW', 'yes')).toMatchObject({ status: 303 });
+    expect((await admin.get(list)).text.match(/In review<\/span>/g)).toHaveLength(3);
+    expect(await submit(rows, 'IN_REVIEW', 'yes')).toMatchObject({ status: 409 });
+  });
+
+  test('close a month after a check list, and open it again with a reason', async () => {
+    const admin = await visitor();
+    const { data } = (await call<{ data: { id: string; version: number }[] }>('POST', '/gql/v1/orgs', {})).body;
+    const [org] = data;
+    const path = `/data/Org/${org?.id}/edit`;
+    expect((await admin.get('/close?through=2026-03-31')).text).toMatch(
+      /Draft invoices that are not posted: <strong>\d+/,
+    );
+    expect((await admin.get('/close?through=2020-01-31')).text).toContain('Nothing. The period is complete.');
+    const fields = { version: String(org?.version), booksClosedThrough: '2020-01-31' };
+    const closed = async () =>
+      (await admin.get('/close')).text.includes('Closed through <time class="when" datetime="2020-01-31">');
+    expect((await admin.submit('/close', path, fields)).text).toMatch(/Books closed through<\/td>.*none.*2020/s);
+    expect(await closed()).toBe(false);
+    expect(await admin.submit('/close', path, { ...fields, confirmed: 'yes' })).toMatchObject({ status: 303 });
+    expect(await closed()).toBe(true);
+    const open = { version: String(Number(org?.version) + 1), booksClosedThrough: '', confirmed: 'yes' };
+    expect(await admin.submit('/close', path, { ...open, changeReason: '' })).toMatchObject({ status: 409 });
+    expect(await admin.submit('/close', path, { ...open, changeReason: 'A late statement' })).toMatchObject({
+      status: 303,
+    });
+    expect(await closed()).toBe(false);
+  });
+
+  test('send an invoice by mail, after a rehearsal that sends nothing', async () => {
+    const { id } = await newClient({ name: 'Mailed & Co' });
+    const invoiceId = await invoiceOf(id, '33.00');
+    const path = `/data/Invoice/${invoiceId}`;
+    const where = { invoiceIds: { _contains: invoiceId } };
+    const mails = async () => (await call<{ data: unknown[] }>('POST', '/gql/v1/mails/search', { where })).body.data;
+    const admin = await visitor();
+    expect((await admin.get(path)).text).toContain('<summary>Send</summary>');
+    const fields = { to: 'ines@example.com, lee@example.com', message: 'Thank <you>' };
+    const send = (entered: Record<string, string>) => admin.submit(path, `${path}/sendInvoice`, entered);
+    expect((await send(fields)).text).toMatch(/New Mail|New mail/);
+    expect(await mails()).toEqual([]);
+    expect(await send({ ...fields, to: 'nobody' })).toMatchObject({ status: 400 });
+    expect(await send({ ...fields, confirmed: 'yes' })).toMatchObject({ status: 303 });
+    expect(await mails()).toHaveLength(1);
+    expect(await admin.submit(path, `${path}/deleteRecords`, {})).toMatchObject({ status: 412 });
+  });
+
+  test('merge a client into one that is named, after a rehearsal, and offer nothing of the merged one', async () => {
+    const [from, into] = [await newClient({ name: 'Twice Ltd' }), await newClient({ name: 'Once Ltd' })];
+    await invoiceOf(from.id, '79.00');
+    const admin = await visitor();
+    const page = `/data/Client/${from.id}`;
+    const fields = { into: 'Once Ltd', reason: 'Created twice.' };
+    expect((await admin.get(page)).text).toContain('Merge into another client');
+    const rehearsal = await admin.submit(page, `${page}/mergeClients`, fields);
+    expect(rehearsal.text).toContain('Nothing has changed yet.');
+    expect(await admin.submit(page, `${page}/mergeClients`, { ...fields, into: 'Nobody' })).toMatchObject({
+      status: 400,
+    });
+    const confirmed = await admin.submit(page, `${page}/mergeClients`, { ...fields, confirmed: 'yes' });
+    expect(confirmed).toMatchObject({ status: 303, headers: { location: `/console${page}?done=yes` } });
+    const { text } = await admin.get(page);
+    expect(text).toContain(`href="/console/data/Client/${into.id}"`);
+    expect(text).not.toContain('Merge into another client');
+    expect((await admin.get(`/data/Client/${into.id}`)).text).toContain('79.00');
+  });
+}
