@@ -12,10 +12,10 @@ const labelWidth = 110;
  * @throws Error if a font cannot be read.
  */
 export function render(letter: Letter): Promise<Buffer> {
-  const { firmName, createdAt, engagementRef: reference, language, country } = letter;
+  const { firmName, createdAt, engagementRef: reference, language, firmCountry } = letter;
   const title = `${letterTexts[language].title} ${reference}`;
   const about = { title, author: firmName, createdAt, reference, margin, locale: localeOf(letter) };
-  return renderPages({ ...about, page: pageTexts[language], paper: paperIn(country) }, (page) =>
+  return renderPages({ ...about, page: pageTexts[language], paper: paperIn(firmCountry) }, (page) =>
     setLetter(page, letter),
   );
 }

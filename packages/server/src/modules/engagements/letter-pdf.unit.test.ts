@@ -16,6 +16,7 @@ const letter: Letter = {
   timeZone: 'America/Los_Angeles',
   language: 'en',
   country: 'US',
+  firmCountry: 'US',
   engagementRef: 'E-2026-0112',
   name: '2026 tax engagement',
   type: 'TAX',
@@ -99,6 +100,15 @@ test.each([
     expect(text).not.toMatch(/Engagement|Reference|Signed|Page 1 of/);
   },
 );
+
+test.each([
+  ['US', [612, 792]],
+  ['DE', [595.28, 841.89]],
+] as const)('an engagement letter of a firm in %s has the paper of its country', async (firmCountry, size) => {
+  const pdf = await getDocumentProxy(new Uint8Array(await render({ ...letter, country: 'FR', firmCountry })));
+  const { width, height } = (await pdf.getPage(1)).getViewport({ scale: 1 });
+  expect([width, height]).toEqual(size);
+});
 
 test('an engagement letter is the same each time', async () => {
   expect(await render(letter)).toEqual(await render(letter));

@@ -23,6 +23,7 @@ export interface Letter {
   readonly language: Language;
   /** Country by which numbers and days are written. */
   readonly country: string;
+  readonly firmCountry: string;
   readonly engagementRef: string;
   readonly name: string;
   readonly type: Engagement['type'];
@@ -42,7 +43,9 @@ export interface Letter {
   readonly signers: readonly { readonly name: string; readonly signedAt: string | null }[];
 }
 
-type StoredLetter = Omit<Letter, 'folderPath' | 'addressLines'> & { readonly address: StoredAddress | null };
+type StoredLetter = Omit<Letter, 'folderPath' | 'addressLines' | 'country'> & {
+  readonly address: StoredAddress | null;
+};
 
 /**
  * Reads the current content of a document; undefined if there is nothing to write, because it has a file or was
@@ -55,7 +58,7 @@ export async function readLetter(session: Session, tenantId: number, documentId:
       tenant_day(d.created_at) as date, c.document_language as language, current_setting('app.time_zone') as "timeZone",
       e.engagement_ref as "engagementRef", e.name, e.type, e.fiscal_year as "fiscalYear", e.start_date as "startDate",
       e.end_date as "endDate", e.fee_amount::text as "feeAmount", e.fee_type as "feeType",
-      e.deposit_amount::text as "depositAmount", e.currency, o.legal_name as "firmName", o.country,
+      e.deposit_amount::text as "depositAmount", e.currency, o.legal_name as "firmName", o.country as "firmCountry",
       coalesce(c.legal_name, c.name) as "clientName",
       (select ${storedAddress('i')} from contact_info i where i.tenant_id = c.tenant_id and i.id = c.client_contact_info_id) as address,
       p.display_name as partner, m.display_name as manager,
@@ -76,8 +79,8 @@ export async function readLetter(session: Session, tenantId: number, documentId:
   if (row === undefined) return undefined;
   const { address, ...letter } = row;
   const folderPath = `/${fileNamePart(letter.clientName)}/Engagements`;
-  const { country, language } = letter;
-  const isDomestic = address?.country === country;
+  const { firmCountry, language } = letter;
+  const isDomestic = address?.country === firmCountry;
   const lines = addressLines(address && isDomestic ? { ...address, country: null } : address, language);
-  return { ...letter, country: address?.country ?? country, addressLines: lines, folderPath };
+  return { ...letter, country: address?.country ?? firmCountry, addressLines: lines, folderPath };
 }
