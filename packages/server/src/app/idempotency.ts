@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import pRetry from 'p-retry';
 import type { Operation } from '../contract/contract.ts';
 import { millisecondsOf } from '../contract/durations.ts';
 import { inProgress } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { storedBody } from '../contract/stored-values.ts';
-import { DatabaseUnavailable, OutcomeUnknown } from '../platform/store/errors.ts';
 import type { Store, Transaction } from '../platform/store/store.ts';
 
 /** A response as it is stored for replays. */
@@ -16,118 +14,98 @@ export interface StoredResponse {
   readonly body: unknown;
 }
 
-/** A claimed key: the first request with it stores its response, in the same transaction as its changes. */
-export interface KeyClaim {
-  /** @throws Rejection `REQUEST_IN_PROGRESS` if another request has since claimed the key. */
-  store(transaction: Transaction, response: StoredResponse): Promise<void>;
-  /** Whether a response was stored. */
-  isStored(): boolean;
-  /** Releases the key after a request without effect, so that it can be used again. */
-  release(): Promise<void>;
-}
-
 /** How long a key has its response, in seconds. */
 const lifetime = millisecondsOf('idempotencyKey') / 1000;
-/** Time that a request that died blocks its key, in seconds. */
-const abandonedAfterSeconds = 60;
-/** How often a key is released again while the database is unavailable: for about that time. */
-const releaseTries = 30;
 
 /**
- * Claims an `Idempotency-Key`, or returns the response to the first request with it. A key is bound to its API user.
- *
- * @throws Rejection `IDEMPOTENCY_KEY_REUSED` if the first request was for another operation or had another input,
- * `REQUEST_IN_PROGRESS` while it runs.
+ * A request with an `Idempotency-Key`, which is bound to its API user. The key is locked by the transaction of the changes, and stored with
+ * the response in it: whatever ends the transaction, also the death of the process, releases the key.
  */
-export async function claimKey(
-  store: Store,
-  owner: { readonly tenant: { readonly id: number }; readonly caller: { readonly apiUserId: string } },
-  operation: Operation,
-  key: string,
-  input: { readonly path: unknown; readonly query: unknown; readonly body: unknown },
-): Promise<KeyClaim | StoredResponse> {
-  const { tenant, caller } = owner;
-  const hash = createHash('sha256')
-    .update(JSON.stringify([operation.id, input.path, input.query, input.body ?? null]))
-    .digest('hex');
-  const ofRequest = sql`tenant_id = ${tenant.id} and api_user_id = ${caller.apiUserId} and key = ${key}`;
+export class KeyedRequest {
+  readonly #store: Store;
+  readonly #tenantId: number;
+  readonly #apiUserId: string;
+  readonly #operation: Operation;
+  readonly #key: string;
+  readonly #hash: string;
 
-  let claimedAt: string | undefined;
-  const claim = async (transaction: Transaction): Promise<KeyClaim | StoredResponse> => {
-    claimedAt = undefined;
-    await transaction.all(sql`
-      delete from idempotency_key where ${ofRequest} and (expires_at < now()
-        or (status = 'RUNNING' and created_at < now() - make_interval(secs => ${abandonedAfterSeconds})))`);
-    const claimed = await transaction.first<{ at: string }>(sql`
-      insert into idempotency_key (tenant_id, api_user_id, operation, key, request_hash, status, expires_at)
-      values (${tenant.id}, ${caller.apiUserId}, ${operation.id}, ${key}, ${hash}, 'RUNNING', now() + make_interval(secs => ${lifetime}))
-      on conflict do nothing returning created_at as at`);
-    if (claimed !== undefined) {
-      claimedAt = claimed.at;
-      return claimOf(claimed.at);
-    }
+  constructor(
+    store: Store,
+    owner: { readonly tenant: { readonly id: number }; readonly caller: { readonly apiUserId: string } },
+    operation: Operation,
+    key: string,
+    input: { readonly path: unknown; readonly query: unknown; readonly body: unknown },
+  ) {
+    this.#store = store;
+    this.#tenantId = owner.tenant.id;
+    this.#apiUserId = owner.caller.apiUserId;
+    this.#operation = operation;
+    this.#key = key;
+    this.#hash = createHash('sha256')
+      .update(JSON.stringify([operation.id, input.path, input.query, input.body ?? null]))
+      .digest('hex');
+  }
 
-    const first = await transaction.first<{ hash: string; status: string } & { response: StoredResponse }>(sql`
-      select request_hash as hash, status, json_build_object(
-        'status', response_status, 'headers', response_headers, 'body', response_body) as response
-      from idempotency_key where ${ofRequest}`);
-    if (first !== undefined && first.hash !== hash) {
+  get #isOwn() {
+    return sql`tenant_id = ${this.#tenantId} and api_user_id = ${this.#apiUserId} and key = ${this.#key}`;
+  }
+
+  /**
+   * Returns the response to the first request with the key, if it has one.
+   *
+   * @throws Rejection `IDEMPOTENCY_KEY_REUSED` if the first request was for another operation or had another input
+   */
+  async firstResponse(): Promise<StoredResponse | undefined> {
+    const first = await this.#store.read(this.#tenantId, (session) =>
+      session.first<{ hash: string; response: StoredResponse }>(sql`
+        select request_hash as hash, json_build_object(
+          'status', response_status, 'headers', response_headers, 'body', response_body) as response
+        from idempotency_key where ${this.#isOwn} and status = 'DONE' and expires_at > now()`),
+    );
+    if (first === undefined) return undefined;
+    if (first.hash !== this.#hash) {
       throw new Rejection(
         'IDEMPOTENCY_KEY_REUSED',
         'This Idempotency-Key was used for another request. Use a new one.',
       );
     }
-    if (first === undefined || first.status === 'RUNNING') {
-      throw inProgress('The first request with this Idempotency-Key is still running. Try again shortly.');
-    }
     const { response } = first;
-    return { ...response, body: storedBody(operation, response.status, response.body) };
-  };
-
-  try {
-    return await store.write(tenant.id, claim);
-  } catch (error) {
-    if (!(error instanceof OutcomeUnknown)) throw error;
-    // Nothing but the claim may have been written, and it must not block whoever repeats the request.
-    if (claimedAt !== undefined)
-      void claimOf(claimedAt)
-        .release()
-        .catch(() => undefined);
-    throw new DatabaseUnavailable(error.message);
+    return { ...response, body: storedBody(this.#operation, response.status, response.body) };
   }
 
-  /** The claim made at this instant only: a request that was presumed dead may still be running. */
-  function claimOf(at: string): KeyClaim {
-    const own = sql`${ofRequest} and status = 'RUNNING' and created_at = ${at}`;
-    let isStored = false;
-    return {
-      isStored: () => isStored,
-      async store(transaction, response) {
-        const updated = await transaction.first(sql`
-          update idempotency_key set status = 'DONE', response_status = ${response.status},
-            response_headers = ${JSON.stringify(response.headers)}, response_body = ${JSON.stringify(response.body)}
-          where ${own} returning key`);
-        if (updated === undefined) {
-          throw inProgress(
-            'The request took too long, and another request with the same Idempotency-Key has replaced it. Nothing was written.',
-          );
-        }
-        isStored = true;
-      },
-      async release() {
-        // A transaction whose connection broke may still be open, or committed: its lock and its state decide.
-        await pRetry(
-          () => store.write(tenant.id, (transaction) => transaction.all(sql`delete from idempotency_key where ${own}`)),
-          {
-            retries: releaseTries,
-            minTimeout: 100,
-            maxTimeout: 2_000,
-            unref: true,
-            shouldRetry: ({ error }) => error instanceof DatabaseUnavailable,
-          },
-        );
-      },
-    };
+  /**
+   * Does the work of a transaction, and stores the response that it returns.
+   *
+   * @throws Rejection `REQUEST_IN_PROGRESS` while another transaction has the key, or if it has a response by now
+   */
+  async once<Result>(transaction: Transaction, work: () => Promise<Result>): Promise<Result> {
+    // The version before kept keys of requests in progress as rows; a request of it that finds its row replaced writes nothing.
+    const lock = await transaction.first<{ isFree: boolean }>(sql`
+      with lock as materialized (
+        select pg_try_advisory_xact_lock(
+          hashtextextended(${`idempotency_key ${this.#tenantId} ${this.#apiUserId} ${this.#key}`}, 0)) as "isFree"
+      ), former as (
+        delete from idempotency_key using lock
+        where "isFree" and ${this.#isOwn} and (status = 'RUNNING' or expires_at <= now())
+      )
+      select "isFree" from lock`);
+    if (lock?.isFree !== true) throw this.#inProgress();
+    const result = await work();
+    const { status, headers = {}, body } = result as Partial<StoredResponse>;
+    if (status === undefined)
+      throw new Error(`${this.#operation.id} accepts an Idempotency-Key: its write must return its result.`);
+    const stored = await transaction.first(sql`
+      insert into idempotency_key (
+        tenant_id, api_user_id, operation, key, request_hash, status, response_status, response_headers, response_body, expires_at)
+      values (${this.#tenantId}, ${this.#apiUserId}, ${this.#operation.id}, ${this.#key}, ${this.#hash}, 'DONE', ${status},
+        ${JSON.stringify(headers)}, ${JSON.stringify(body)}, now() + make_interval(secs => ${lifetime}))
+      on conflict do nothing returning key`);
+    if (stored === undefined) throw this.#inProgress();
+    return result;
+  }
+
+  #inProgress(): Rejection {
+    return inProgress('The first request with this Idempotency-Key is still running. Try again shortly.');
   }
 }
 
@@ -154,8 +132,4 @@ export async function purgeExpiredKeys(store: Store): Promise<number> {
     }
   }
   return purged;
-}
-
-export function isReplay(result: KeyClaim | StoredResponse): result is StoredResponse {
-  return 'status' in result;
 }

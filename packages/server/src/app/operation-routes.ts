@@ -11,7 +11,6 @@ import { rowsBeyondBounds } from '../contract/row-findings.ts';
 import { findUnstorable } from '../contract/unstorable.ts';
 import type { Context, PublicContext } from '../entity/context.ts';
 import type { Service } from '../entity/service.ts';
-import { DatabaseUnavailable } from '../platform/store/errors.ts';
 import { readerOf } from '../query/handlers.ts';
 import { withRelated } from '../query/related-rows.ts';
 import { checkRequest } from '../wire/check-request.ts';
@@ -22,7 +21,7 @@ import { checkHeaders, cleanParameters, jsonBody } from '../wire/input.ts';
 import { fileResult, type JsonResult, jsonType, problemResult, type RouteResult } from '../wire/result.ts';
 import type { Route } from '../wire/route.ts';
 import { toRejection } from './failure.ts';
-import { claimKey, isReplay, type KeyClaim, type StoredResponse } from './idempotency.ts';
+import { KeyedRequest, type StoredResponse } from './idempotency.ts';
 import { type HandlerInput, type HandlerResult, handlerOf, weighed } from './run-operation.ts';
 import { signIn } from './sign-in.ts';
 
@@ -159,7 +158,7 @@ function rehearses(exchange: Exchange): boolean {
   return value !== undefined && value !== 'false';
 }
 
-/** Runs a handler under an `Idempotency-Key`: its response is stored in the same transaction as its changes. */
+/** Runs a handler under an `Idempotency-Key`, or returns the response to the first request with it. */
 async function handleOnce(
   service: Service,
   context: Context,
@@ -169,32 +168,22 @@ async function handleOnce(
   // The key is stored with a hash of the input, and values that cannot be stored cannot be hashed.
   const unstorable = findUnstorable(input.body);
   if (unstorable !== undefined) throw invalid(unstorable.pointer, 'UNSTORABLE', unstorable.detail);
-  const claim = await claimKey(service.store, context, context.operation, key, input);
-  if (isReplay(claim)) return { ...claim, headers: { ...claim.headers, 'Idempotency-Replayed': 'true' } };
-  const release = () =>
-    claim.release().catch((error: unknown) => service.log.warn({ err: error }, 'Releasing an idempotency key failed.'));
+  const request = new KeyedRequest(service.store, context, context.operation, key, input);
+  const write: Context['write'] = (work) => context.write((unit) => request.once(unit.transaction, () => work(unit)));
+  const before = await request.firstResponse();
+  if (before !== undefined) return replayed(before);
   try {
-    const result = await handlerOf(context.operation)({ ...context, write: storingResult(context, claim) }, input);
-    if (!claim.isStored()) await release();
-    return result;
+    return await handlerOf(context.operation)({ ...context, write }, input);
   } catch (error) {
-    // Without the database, that takes as long as its transaction is open, and whoever repeats the request meanwhile waits by themselves.
-    const released = release();
-    if (!(error instanceof DatabaseUnavailable)) await released;
-    throw error;
+    // The first request may have ended meanwhile, and its own changes may be what this one was rejected for.
+    const first = error instanceof Rejection ? await request.firstResponse() : undefined;
+    if (first === undefined) throw error;
+    return replayed(first);
   }
 }
 
-function storingResult(context: Context, claim: KeyClaim): Context['write'] {
-  return (work) =>
-    context.write(async (unit) => {
-      const result = await work(unit);
-      const { status, headers = {}, body } = result as Partial<StoredResponse>;
-      if (status === undefined)
-        throw new Error(`${context.operation.id} accepts an Idempotency-Key: its write must return its result.`);
-      await claim.store(unit.transaction, { status, headers, body });
-      return result;
-    });
+function replayed(response: StoredResponse): HandlerResult {
+  return { ...response, headers: { ...response.headers, 'Idempotency-Replayed': 'true' } };
 }
 
 /**

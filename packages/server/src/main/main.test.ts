@@ -117,7 +117,7 @@ test('a server that cannot start prints the reason in one sentence', async () =>
       /^The environment is invalid\.\n {2}PORT: .+\n {2}READ_BUDGET_MS: .+\n {2}VALIDATE_RESPONSES: .+\n$/,
     ),
   });
-  expect(await wire(running.address, { path: '/readyz' })).toMatchObject({ status: 200 });
+  expect(await wire(running?.address ?? '', { path: '/readyz' })).toMatchObject({ status: 200 });
 });
 
 test('a server with many idle connections serves new ones', async () => {

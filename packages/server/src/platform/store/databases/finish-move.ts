@@ -35,8 +35,6 @@ async function openArrived(transaction: Transaction, tenantId: number, moveId: s
   const arrived = await transaction.first<{ opens: boolean }>(sql`
     delete from tenant_move where tenant = ${tenantId} and phase = 'ARRIVING' and move_id = ${moveId} returning opens`);
   if (arrived === undefined) return;
-  // Requests in progress at the switch wrote nothing, so that callers can repeat them at once.
-  await transaction.all(sql`delete from idempotency_key where tenant_id = ${tenantId} and status = 'RUNNING'`);
   // A trigger makes its day due.
   await transaction.all(sql`select set_config('app.copies_rows', '', true)`);
   await transaction.all(sql`update tenant set active = ${arrived.opens} where id = ${tenantId}`);
