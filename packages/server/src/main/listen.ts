@@ -1,10 +1,35 @@
-import type { Server } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, type Server } from 'node:net';
+import { reachableHost } from '../platform/process/config.ts';
 
 /**
  * Connections that may wait until they are accepted; the system may allow fewer. Node's 511 are full when an attacker opens
  * thousands at once, and other callers would connect a second later.
  */
 const pendingConnections = 4096;
+
+/** How long a program on the port may take to accept a connection, in milliseconds. */
+const maxProbeMs = 1_000;
+
+/**
+ * Checks that no program listens on the port, by a connection: to listen for a moment would accept requests of a proxy, and lose them.
+ *
+ * @param setting the environment variable that sets the port
+ * @throws Error with a sentence for the operator
+ */
+export async function checkPortIsFree(host: string, port: number, setting: string): Promise<void> {
+  // The address must be one of this machine, or another one could be what accepts the connection.
+  const anyPort = createServer();
+  await listen(anyPort, host, 0, setting);
+  await new Promise((resolve) => anyPort.close(resolve));
+  const probe = connect({ host: reachableHost(host), port, signal: AbortSignal.timeout(maxProbeMs) });
+  const isTaken = await once(probe, 'connect').then(
+    () => true,
+    () => false,
+  );
+  probe.destroy();
+  if (isTaken) throw new Error(listenFailure({ code: 'EADDRINUSE' }, host, port, setting));
+}
 
 /**
  * Starts listening.
@@ -21,7 +46,12 @@ export function listen(server: Server, host: string, port: number, setting: stri
   });
 }
 
-function listenFailure({ code, message }: NodeJS.ErrnoException, host: string, port: number, setting: string): string {
+function listenFailure(
+  { code, message }: Pick<NodeJS.ErrnoException, 'code'> & { readonly message?: string },
+  host: string,
+  port: number,
+  setting: string,
+): string {
   switch (code) {
     case 'EADDRINUSE':
       return `Port ${port} is in use. Stop the program that uses it, or set ${setting} to another port.`;

@@ -98,8 +98,25 @@ async function expectDrained(server: TestProcess, probes: string): Promise<void>
 /** Shared by the following two tests, because starting a server is slow. */
 let running: TestProcess | undefined;
 
-test('a server that cannot start prints the reason in one sentence', async () => {
+test('a server that starts accepts no connection that it then resets', async () => {
+  let isStarting = true;
+  const results = new Set<string>();
+  const callers = Array.from({ length: 4 }, async () => {
+    while (isStarting)
+      results.add(
+        await wire(`http://127.0.0.1:${environment.PORT}`, { path: '/healthz' }).then(
+          ({ status }) => String(status),
+          (error: Error) => ('code' in error ? String(error.code) : error.message),
+        ),
+      );
+  });
   running = await startServer({ ...environment, MAX_CONNECTIONS: '20' });
+  isStarting = false;
+  await Promise.all(callers);
+  expect([...results].filter((result) => result !== '200')).toEqual(['ECONNREFUSED']);
+});
+
+test('a server that cannot start prints the reason in one sentence', async () => {
   const wrong = runCli({ ...environment, PORT: 'x', VALIDATE_RESPONSES: '2', READ_BUDGET_MS: '0' }, 'serve');
   if (engineName === 'pglite') {
     const { code, error } = await runCli({ ...environment, PORT: String(await freePort()) }, 'serve');

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { createServer as createListener, Server as Listener } from 'node:net';
+import { Server as Listener } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type Logger, pino } from 'pino';
@@ -12,7 +12,7 @@ import { ServerAway } from '../platform/store/errors.ts';
 import { openStore, type Store, type StoreOptions } from '../platform/store/store.ts';
 import { arrivalLimits, Connections } from '../wire/connections.ts';
 import { messages } from '../wire/messages.ts';
-import { listen } from './listen.ts';
+import { checkPortIsFree, listen } from './listen.ts';
 
 /**
  * Time after SIGTERM in which new connections are accepted, because others learn from readiness that this process stops, and time
@@ -54,9 +54,7 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
   connections.watch(server);
   // First, because a port in use is detected at once, and the rest of the start takes a second. Until it can serve, a process accepts no
   // connections, so that a proxy takes another one.
-  const portCheck = createListener();
-  await listen(portCheck, config.host, config.port, 'PORT');
-  await promisify(portCheck.close.bind(portCheck))();
+  await checkPortIsFree(config.host, config.port, 'PORT');
   const accept = async () => {
     if (!server.listening) await listen(server, config.host, config.port, 'PORT');
   };

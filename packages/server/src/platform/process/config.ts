@@ -64,8 +64,13 @@ export interface Config {
 
 /** The URL at which this machine reaches a server that listens on an address. */
 export function localUrl(address: string, port: number): string {
-  const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
+  const reachable = reachableHost(address);
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** An address of this machine that reaches a server which listens on this address. */
+export function reachableHost(address: string): string {
+  return address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
 }
 
 /** The database that the settings select. The embedded one has its own folder in the data directory. */
