@@ -2,11 +2,18 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { atEnd } from '../../test/at-end.ts';
 import { image, imageCommand, proxy, readComposition, unit, unitValues } from '../../test/deployment.ts';
+import { freePort } from '../../test/free-port.ts';
+import { isNginxInstalled, startNginx } from '../../test/nginx.ts';
+import { wire } from '../../test/wire.ts';
+import { allOperations, isRead } from '../contract/contract.ts';
+import { listen } from './listen.ts';
 
 const analyze = '/usr/bin/systemd-analyze';
 const isSystemdInstalled = existsSync(analyze);
@@ -69,3 +76,38 @@ test('the composition says which variables it needs', () => {
   for (const name of Object.keys(variables))
     expect(() => readComposition({ ...variables, [name]: '' })).toThrow(new RegExp(`^Set ${name} to `));
 });
+
+if (!isNginxInstalled) console.warn('NOT TESTED: what nginx sends again, because it is not installed.');
+test.skipIf(!isNginxInstalled)(
+  'nginx sends what a process did not respond to again if it is a read or has a key',
+  async () => {
+    const serve = async (listener: RequestListener) => {
+      const [server, port] = [createServer(listener), await freePort()];
+      await listen(server, '127.0.0.1', port, 'PORT');
+      atEnd(() => server.close().closeAllConnections());
+      return port;
+    };
+    const dying = await serve((incoming) => incoming.resume().once('end', () => incoming.socket.destroy()));
+    const { address, stop } = await startNginx([
+      await serve((incoming, response) => incoming.pipe(response.writeHead(200))),
+      dying,
+    ]);
+    atEnd(stop);
+    const body = 'x'.repeat(50_000);
+    const statuses = async (path: string, headers = {}) => {
+      const all = new Set<number>();
+      for (let count = 0; count < 6; count++) {
+        const { status, text } = await wire(address, { method: 'POST', path, headers, body });
+        all.add(status);
+        if (status === 200) expect(text).toBe(body);
+        else expect(JSON.parse(text)).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+      }
+      return [...all].toSorted();
+    };
+    expect(await statuses('/gql/v1/clients/search')).toEqual([200]);
+    expect(await statuses('/api/v1/records', { 'Idempotency-Key': 'a' })).toEqual([200]);
+    expect(await statuses('/api/v1/records')).toEqual([200, 503]);
+    expect(await statuses('/api/v1/two%20words')).toEqual([200, 503]);
+    expect(allOperations.filter(({ path }) => path.startsWith('/gql/')).filter((one) => !isRead(one))).toEqual([]);
+  },
+);
