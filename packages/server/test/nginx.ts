@@ -13,8 +13,15 @@ export const isNginxInstalled = program !== undefined;
 const configuration = readFileSync(new URL('../docker/nginx.conf', import.meta.url), 'utf8');
 const server = / +server 172\.30\.42\.\d+:3000(.*);\n/g;
 
+export interface Proxy {
+  readonly address: string;
+  /** What it logged about processes that failed. */
+  errors(): string[];
+  stop(): Promise<void>;
+}
+
 /** Starts nginx with the configuration of the image, in front of processes on these ports. */
-export async function startNginx(ports: readonly number[]): Promise<{ address: string; stop(): Promise<void> }> {
+export async function startNginx(ports: readonly number[]): Promise<Proxy> {
   if (program === undefined) throw new Error('nginx is not installed: apt-get install nginx-light.');
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-nginx-'));
@@ -47,6 +54,7 @@ export async function startNginx(ports: readonly number[]): Promise<{ address: s
   }
   return {
     address,
+    errors: () => readFileSync(join(folder, 'error.log'), 'utf8').split('\n').filter(Boolean),
     async stop() {
       child.kill('SIGTERM');
       await ended;
