@@ -13,9 +13,11 @@ export type Migrations = ReadonlyMap<string, string>;
 
 const folder = fileURLToPath(new URL('migrations', sourceFile('platform/store/migrate.ts')));
 /** The first migration: the files of `migrations/baseline/`, which create the schema of an empty database. */
-const baseline = '0449_baseline';
-/** The last migration from before the baseline. A database that has it has the schema of the baseline after `adopt.sql`. */
-const lastBefore = '0445_record_batches';
+const baseline = '0529_baseline';
+/** The last migration from before the baseline. A database that has it has the schema of the baseline. */
+const lastBefore = '0526_filled_day_sums';
+/** What such a database gets instead of the baseline. The version before does not notice it. */
+const nothing = '-- locks: none\n';
 /** The migrations that a program must know to use the database. */
 const required = 'schema_migration';
 /**
@@ -53,15 +55,7 @@ export async function doneMigrations(run: (text: string) => Promise<{ rows: unkn
 export async function readMigrations(): Promise<Migrations> {
   const later = await sqlFiles(folder);
   const subjects = await sqlFiles(join(folder, 'baseline'));
-  subjects.delete(adoption);
   return new Map([[baseline, [...subjects.values()].join('\n')], ...later]);
-}
-
-/** What a database from before the baseline gets instead of it. */
-const adoption = 'adopt';
-
-function readAdoption(): Promise<string> {
-  return readFile(join(folder, 'baseline', `${adoption}.sql`), 'utf8');
 }
 
 async function sqlFiles(directory: string): Promise<Map<string, string>> {
@@ -176,7 +170,7 @@ export async function migrate(
       for (const [index, name] of pending.entries()) {
         const startedAt = performance.now();
         progress.started(name, index, pending.length);
-        const text = name === baseline && isFromBefore(done) ? await readAdoption() : migrations.get(name);
+        const text = name === baseline && isFromBefore(done) ? nothing : migrations.get(name);
         await apply({ client, name, progress, patience }, text ?? '');
         progress.ended(name, performance.now() - startedAt);
       }

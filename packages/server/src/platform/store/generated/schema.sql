@@ -2223,6 +2223,7 @@ create table payment (
   payment_number text collate "C" not null,
   pms_ref text collate "C",
   client_id uuid,
+  org_id uuid,
   payer_contact_id uuid,
   payer_name text collate "C",
   payer_email text collate "C",
@@ -2255,7 +2256,6 @@ CASE method
     ELSE amount + surcharge_amount - fee_amount
 END) stored not null,
   credit_note_id uuid,
-  org_id uuid,
   constraint payment_amount_range CHECK (amount > 0::numeric),
   constraint payment_client_id_agrees CHECK (client_id IS NOT NULL OR org_id IS NOT NULL AND method <> 'CREDIT'::text AND quick_payment_link_id IS NULL),
   constraint payment_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),

@@ -32,6 +32,20 @@ begin
 end
 $$;
 
+-- Texts as _search compares them: by the folding of Unicode, without case and accents. By parts of PostgreSQL itself, so that it needs no
+-- extension, is the same on both engines, and can be inlined: PostgreSQL uses an index under row-level security only for functions that are
+-- declared leakproof (platform/store/leakproof.ts). Upper case first, because ς and σ have the same. The marks are those of Latin, Greek,
+-- Cyrillic, Hebrew and Arabic; in other scripts they are letters.
+create function search_text(value text) returns text
+  language sql immutable parallel safe
+  return regexp_replace(
+    normalize(
+      translate(
+        replace(replace(replace(lower(upper(value collate fa_case) collate fa_case) collate "C", 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'),
+        'øłđħŧı', 'oldhti'),
+      nfkd) collate "C",
+    U&'[\0300-\036F\0591-\05C7\064B-\065F\0670\1AB0-\1AFF\1DC0-\1DFF\20D0-\20FF\FE20-\FE2F]', '', 'g') collate "C";
+
 -- A setting that is missing or empty is an error, not "no rows": a query without a tenant is a defect and must fail.
 create procedure protect_tenant_table(tenant_table regclass, privileges text) language plpgsql as $$
 begin
@@ -86,6 +100,23 @@ create function refuse_change() returns trigger language plpgsql as $$
 begin
   if current_setting('app.moves_tenant', true) = 'on' and current_user <> 'financial_automation_service'
     and tg_table_name <> 'operator_log' then
+    if tg_op = 'DELETE' then
+      return old;
+    end if;
+    return new;
+  end if;
+  raise exception 'rows of % are never changed or removed', tg_table_name using errcode = 'insufficient_privilege';
+end
+$$;
+
+-- Rows that are only inserted: the one change is that of a merge. A closed period keeps its entries and their days.
+create function refuse_change_but_merge() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'UPDATE' and to_jsonb(new) - 'client_id' = to_jsonb(old) - 'client_id'
+    and new.client_id = (select k.merged_into_id from client k where k.tenant_id = old.tenant_id and k.id = old.client_id) then
+    return new;
+  end if;
+  if current_setting('app.moves_tenant', true) = 'on' and current_user <> 'financial_automation_service' then
     if tg_op = 'DELETE' then
       return old;
     end if;

@@ -16,6 +16,8 @@ create table org (
   -- The step of recorded hours.
   time_step numeric(10, 2),
   reminder_schedule jsonb not null default '[]',
+  electronic_address jsonb,
+  bank_accounts jsonb not null default '[]',
   constraint org_fiscal_year_start_month_range check (fiscal_year_start_month between 1 and 12),
   constraint org_tax_rounding_enum check (tax_rounding in ('LINE', 'DOCUMENT')),
   constraint org_settle_within_range check (settle_within >= 0),
@@ -242,6 +244,7 @@ create table staff (
 );
 call protect_entity_table('staff');
 create index staff_names_index on staff using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops, lower((display_name collate fa_case)) collate "C" gin_trgm_ops, lower((last_name collate fa_case)) collate "C" gin_trgm_ops, lower((first_name collate fa_case)) collate "C" gin_trgm_ops);
+create index staff_search_index on staff using gin (tenant_id, search_text(display_name) gin_trgm_ops, search_text(last_name) gin_trgm_ops, search_text(first_name) gin_trgm_ops);
 
 alter table department add constraint department_head_id_reference foreign key (tenant_id, head_id) references staff (tenant_id, id) deferrable initially deferred;
 

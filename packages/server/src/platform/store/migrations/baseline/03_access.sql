@@ -6,11 +6,14 @@ create table api_user (
   staff_id uuid,
   active boolean not null default true,
   created_at timestamptz(3) not null default now(),
+  -- Who the person is at the identity provider at which people sign in to the console.
+  identity text collate "C",
   primary key (tenant_id, id),
   constraint api_user_name_unique unique (tenant_id, name),
   constraint api_user_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id)
 );
 call protect_tenant_table('api_user', 'select, insert, update');
+create unique index api_user_identity_unique on api_user (tenant_id, identity);
 
 create table api_key (
   tenant_id integer not null,

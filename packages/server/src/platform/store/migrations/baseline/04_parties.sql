@@ -61,12 +61,16 @@ create table client (
   -- Instead of that of the org.
   reminder_schedule jsonb,
   reminders_off boolean not null default false,
+  electronic_address jsonb,
+  merged_into_id uuid,
   constraint client_status_enum check (status in ('PROSPECT', 'ACTIVE', 'INACTIVE', 'ARCHIVED')),
   constraint client_entity_type_enum check (
     entity_type in ('INDIVIDUAL', 'SOLE_PROPRIETOR', 'PARTNERSHIP', 'LLC', 'C_CORP', 'S_CORP', 'TRUST', 'ESTATE',
       'NONPROFIT', 'GOVERNMENT', 'OTHER')),
   constraint client_pms_ref_same check (pms_ref = client_ref),
   constraint client_parent_client_id_other check (parent_client_id <> id),
+  constraint client_merged_into_id_other check (merged_into_id <> id),
+  constraint client_merged_into_id_inactive check (merged_into_id is null or not active),
   constraint client_tax_id_last4_agrees check ((tax_id_last4 is null) = (tax_id_encrypted is null)),
   constraint client_tax_id_last4_length check (char_length(tax_id_last4) <= 4),
   constraint client_fiscal_year_end_month_range check (fiscal_year_end_month between 1 and 12),
@@ -91,6 +95,7 @@ create table client (
   constraint client_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
   constraint client_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
   constraint client_parent_client_id_reference foreign key (tenant_id, parent_client_id) references client (tenant_id, id) deferrable initially deferred,
+  constraint client_merged_into_id_reference foreign key (tenant_id, merged_into_id) references client (tenant_id, id) deferrable initially deferred,
   constraint client_partner_id_reference foreign key (tenant_id, partner_id) references staff (tenant_id, id),
   constraint client_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id),
   constraint client_biller_id_reference foreign key (tenant_id, biller_id) references staff (tenant_id, id),
@@ -119,6 +124,8 @@ create index client_onboarded_at_nulls_last_index on client (tenant_id, onboarde
 create index client_parent_client_id_index on client (tenant_id, parent_client_id) where parent_client_id is not null;
 create index client_phone_index on client using gin (tenant_id, phone gin_trgm_ops, (lower(phone collate fa_case) collate "C") gin_trgm_ops);
 create index client_vat_id_index on client (tenant_id, vat_id, id) where (vat_id is not null);
+create index client_search_index on client using gin (tenant_id, search_text(name) gin_trgm_ops, search_text(legal_name) gin_trgm_ops);
+create index client_merged_into_id_index on client (tenant_id, merged_into_id) where merged_into_id is not null;
 
 alter table client_group add constraint client_group_primary_client_id_reference foreign key (tenant_id, primary_client_id) references client (tenant_id, id) deferrable initially deferred;
 
@@ -155,6 +162,7 @@ create index contact_refs_index on contact using gin (tenant_id, pms_ref gin_trg
 create index contact_last_name_nulls_last_index on contact (tenant_id, last_name desc nulls last, id);
 create index contact_first_name_nulls_last_index on contact (tenant_id, first_name desc nulls last, id);
 create index contact_email_nulls_last_index on contact (tenant_id, email desc nulls last, id);
+create index contact_search_index on contact using gin (tenant_id, search_text(display_name) gin_trgm_ops, search_text(last_name) gin_trgm_ops, search_text(first_name) gin_trgm_ops);
 
 alter table client add constraint client_preferred_contact_id_reference foreign key (tenant_id, preferred_contact_id) references contact (tenant_id, id);
 alter table client add constraint client_billing_contact_id_reference foreign key (tenant_id, billing_contact_id) references contact (tenant_id, id);
@@ -223,3 +231,43 @@ create index contact_client_client_id_index on contact_client (tenant_id, client
 create unique index contact_client_client_id_preferred_unique on contact_client (tenant_id, client_id) where (active and (roles @> ARRAY['PREFERRED']));
 create unique index contact_client_client_id_billing_unique on contact_client (tenant_id, client_id) where (active and (roles @> ARRAY['BILLING']));
 create unique index contact_client_client_id_secondary_unique on contact_client (tenant_id, client_id) where (active and (roles @> ARRAY['SECONDARY']));
+
+-- A transaction that has read the client before the merge: it runs again, and finds the one that has the rows now. The lock waits for a merge
+-- that has not ended.
+create function refuse_merged_client() returns trigger language plpgsql as $$
+declare
+  referred uuid;
+  merged_into uuid;
+begin
+  if tg_argv[0] = 'client_id' then
+    referred := new.client_id;
+  else
+    referred := (to_jsonb(new) ->> tg_argv[0])::uuid;
+  end if;
+  select k.merged_into_id into merged_into from client k where k.tenant_id = new.tenant_id and k.id = referred for key share;
+  if merged_into is not null then
+    raise exception 'the client % was merged into %', referred, merged_into using errcode = 'serialization_failure';
+  end if;
+  return null;
+end
+$$;
+
+create trigger client_group_primary_client_id_present after insert or update of primary_client_id on client_group for each row
+  when (new.primary_client_id is not null and current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('primary_client_id');
+
+create trigger client_parent_client_id_present after insert or update of parent_client_id on client for each row
+  when (new.parent_client_id is not null and current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('parent_client_id');
+
+create trigger client_merged_into_id_present after insert or update of merged_into_id on client for each row
+  when (new.merged_into_id is not null and current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('merged_into_id');
+
+create trigger contact_client_client_id_present after insert or update of client_id on contact_client for each row
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('client_id');
+
+create trigger contact_info_owner_id_present after insert or update of owner_id on contact_info for each row
+  when (new.owner_type = 'CLIENT' and current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('owner_client_id');

@@ -172,6 +172,10 @@ create index job_budget_hours_nulls_last_index on job (tenant_id, budget_hours d
 create index job_budget_amount_nulls_last_index on job (tenant_id, budget_amount desc nulls last, id);
 -- The jobs that the clock bills, which it reads in batches.
 create index job_billing_schedule_index on job (tenant_id, billing_schedule, id) where (billing_schedule is not null);
+create index job_search_index on job using gin (tenant_id, search_text(name) gin_trgm_ops);
+create trigger job_client_id_present after insert or update of client_id on job for each row
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('client_id');
 
 create table task (
   like entity_columns including defaults,
@@ -218,6 +222,7 @@ create index task_status_desc_index on task (tenant_id, status desc, id);
 create index task_sequence_desc_index on task (tenant_id, sequence desc, id);
 create index task_name_desc_index on task (tenant_id, name desc, id);
 create index task_not_billable_index on task (tenant_id, id) where (NOT is_billable);
+create index task_search_index on task using gin (tenant_id, search_text(name) gin_trgm_ops);
 
 -- An assignment that ended remains, and a new one is another row: at most one active one has the same person, job and role.
 create table staff_job_assignment (

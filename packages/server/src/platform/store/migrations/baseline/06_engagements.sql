@@ -72,6 +72,10 @@ create index engagement_end_date_nulls_last_index on engagement (tenant_id, end_
 create index engagement_sent_at_nulls_last_index on engagement (tenant_id, sent_at desc nulls last, id);
 create index engagement_executed_at_nulls_last_index on engagement (tenant_id, executed_at desc nulls last, id);
 create index engagement_expires_at_nulls_last_index on engagement (tenant_id, expires_at desc nulls last, id);
+create index engagement_search_index on engagement using gin (tenant_id, search_text(name) gin_trgm_ops);
+create trigger engagement_client_id_present after insert or update of client_id on engagement for each row
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('client_id');
 
 alter table job add constraint job_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id) deferrable initially deferred;
 

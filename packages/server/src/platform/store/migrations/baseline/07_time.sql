@@ -115,6 +115,7 @@ create index time_entry_rejection_reason_index on time_entry (tenant_id, id) whe
 create index time_entry_work_date_index on time_entry (tenant_id, work_date, id);
 create index time_entry_amount_index on time_entry (tenant_id, amount, id);
 create index time_entry_notes_index on time_entry using gin (tenant_id, description gin_trgm_ops, lower((description collate fa_case)) collate "C" gin_trgm_ops, internal_note gin_trgm_ops, lower((internal_note collate fa_case)) collate "C" gin_trgm_ops);
+create index time_entry_search_index on time_entry using gin (tenant_id, search_text(description) gin_trgm_ops, search_text(internal_note) gin_trgm_ops);
 
 create table expense_entry (
   like entity_columns including defaults,
@@ -159,6 +160,7 @@ create index expense_entry_expense_date_index on expense_entry (tenant_id, expen
 create index expense_entry_billable_amount_index on expense_entry (tenant_id, billable_amount, id);
 create index expense_entry_receipt_file_id_index on expense_entry (tenant_id, receipt_file_id) where (receipt_file_id is not null);
 create index expense_entry_notes_index on expense_entry using gin (tenant_id, description gin_trgm_ops, lower((description collate fa_case)) collate "C" gin_trgm_ops);
+create index expense_entry_search_index on expense_entry using gin (tenant_id, search_text(description) gin_trgm_ops);
 
 create table wip_entry (
   like entity_columns including defaults,
@@ -234,6 +236,9 @@ create index wip_entry_active_desc_index on wip_entry (tenant_id, active desc, i
 create index wip_entry_time_entry_id_index on wip_entry (tenant_id, time_entry_id) where (time_entry_id is not null);
 create index wip_entry_billed_amount_index on wip_entry (tenant_id, billed_amount, id);
 create index wip_entry_write_off_amount_index on wip_entry (tenant_id, write_off_amount, id);
+create trigger wip_entry_client_id_present after insert or update of client_id on wip_entry for each row
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('client_id');
 
 -- A person has at most 24 hours on a day. A reversal of another day's entry does not reduce the hours of its own day.
 create function check_hours_of_day() returns trigger language plpgsql as $$

@@ -38,10 +38,15 @@ create table draft_invoice (
   prices_include_tax boolean not null default false,
   tax_rounding text collate "C" not null default 'LINE',
   tax_exempt_reason text collate "C",
+  service_period_start date,
+  service_period_end date,
+  order_reference text collate "C",
+  buyer_reference text collate "C",
   constraint draft_invoice_status_enum check (status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
   constraint draft_invoice_due_date_order check (due_date >= proposed_invoice_date),
   constraint draft_invoice_discount_total_range check (discount_total >= 0),
   constraint draft_invoice_interest_total_range check (interest_total >= 0),
+  constraint draft_invoice_service_period_order check (service_period_end >= service_period_start),
   constraint draft_invoice_tax_rounding_enum check (tax_rounding in ('LINE', 'DOCUMENT')),
   constraint draft_invoice_total_agrees check (total = document_total(subtotal, discount_total, tax_total, interest_total)),
   constraint draft_invoice_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
@@ -62,6 +67,9 @@ create index draft_invoice_client_id_index on draft_invoice (tenant_id, client_i
 create index draft_invoice_status_index on draft_invoice (tenant_id, status, id);
 create index draft_invoice_proposed_invoice_date_index on draft_invoice (tenant_id, proposed_invoice_date, id);
 create index draft_invoice_total_index on draft_invoice (tenant_id, total, id);
+create trigger draft_invoice_client_id_present after insert or update of client_id on draft_invoice for each row
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('client_id');
 
 alter table wip_entry add constraint wip_entry_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id) deferrable initially deferred;
 
@@ -84,7 +92,11 @@ create table draft_invoice_line (
   exceeds_fee boolean not null default false,
   taxes jsonb not null default '[]',
   tax_code_id uuid,
+  unit_code text collate "C" not null default 'C62',
   constraint draft_invoice_line_line_type_enum check (line_type in ('TIME', 'EXPENSE', 'FIXED_FEE', 'PROGRESS', 'DISCOUNT', 'INTEREST', 'OTHER')),
+  constraint draft_invoice_line_unit_code_enum check (
+    unit_code in ('C62', 'HUR', 'MIN', 'DAY', 'WEE', 'MON', 'QAN', 'ANN', 'LS', 'H87', 'E48',
+      'KMT', 'SMI', 'ZP', 'P1', 'KGM', 'LTR', 'MTR', 'MTK', 'KWH')),
   constraint draft_invoice_line_quantity_range check (abs(quantity) < 1e11 and scale(quantity) <= 4),
   constraint draft_invoice_line_unit_amount_range check (abs(unit_amount) < 1e11 and scale(unit_amount) <= 4),
   constraint draft_invoice_line_tax_rate_percent_range check (tax_rate_percent between 0 and 100 and scale(tax_rate_percent) <= 4),
@@ -136,6 +148,7 @@ create table draft_invoice_history (
   constraint draft_invoice_history_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id)
 );
 call protect_tenant_table('draft_invoice_history', 'select, insert');
+grant update (client_id) on draft_invoice_history to financial_automation_service;
 create index draft_invoice_history_updated_at_index on draft_invoice_history (tenant_id, updated_at, id);
 create index draft_invoice_history_changed_at_index on draft_invoice_history (tenant_id, changed_at, id);
 create index draft_invoice_history_client_id_index on draft_invoice_history (tenant_id, client_id, changed_at, id);
@@ -206,8 +219,13 @@ create table invoice (
   tax_as_stated boolean not null default false,
   is_disputed boolean not null default false,
   reminded_after_days integer,
+  service_period_start date,
+  service_period_end date,
+  order_reference text collate "C",
+  buyer_reference text collate "C",
   constraint invoice_status_enum check (status in ('PENDING', 'POSTED', 'PARTIALLY_PAID', 'PAID', 'VOIDED', 'WRITTEN_OFF')),
   constraint invoice_due_date_order check (due_date >= invoice_date),
+  constraint invoice_service_period_order check (service_period_end >= service_period_start),
   constraint invoice_tax_rounding_enum check (tax_rounding in ('LINE', 'DOCUMENT')),
   constraint invoice_total_agrees check (total = document_total(subtotal, discount_total, tax_total, interest_total)),
   constraint invoice_amount_paid_range check (amount_paid >= 0),
@@ -277,6 +295,9 @@ create index invoice_falling_due_index on invoice (tenant_id, due_date) where ((
 create unique index invoice_invoice_number_org_unique on invoice (tenant_id, invoice_number, org_id);
 -- The journal finds the invoices of 0.00, which have no entry of the ledger.
 create index invoice_without_amount_index on invoice (tenant_id, id) where total = 0 and posted_at is not null;
+create trigger invoice_client_id_present after insert or update of client_id on invoice for each row
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('client_id');
 
 alter table wip_entry add constraint wip_entry_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id) deferrable initially deferred;
 alter table draft_invoice add constraint draft_invoice_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id) deferrable initially deferred;
@@ -301,7 +322,11 @@ create table invoice_line (
   exceeds_fee boolean not null default false,
   taxes jsonb not null default '[]',
   tax_code_id uuid,
+  unit_code text collate "C" not null default 'C62',
   constraint invoice_line_line_type_enum check (line_type in ('TIME', 'EXPENSE', 'FIXED_FEE', 'PROGRESS', 'DISCOUNT', 'INTEREST', 'OTHER')),
+  constraint invoice_line_unit_code_enum check (
+    unit_code in ('C62', 'HUR', 'MIN', 'DAY', 'WEE', 'MON', 'QAN', 'ANN', 'LS', 'H87', 'E48',
+      'KMT', 'SMI', 'ZP', 'P1', 'KGM', 'LTR', 'MTR', 'MTK', 'KWH')),
   constraint invoice_line_quantity_range check (abs(quantity) < 1e11 and scale(quantity) <= 4),
   constraint invoice_line_unit_amount_range check (abs(unit_amount) < 1e11 and scale(unit_amount) <= 4),
   constraint invoice_line_tax_rate_percent_range check (tax_rate_percent between 0 and 100 and scale(tax_rate_percent) <= 4),
@@ -566,6 +591,7 @@ $$;
 
 -- An entry and the closing of its period exclude each other: entries share the lock, and closing needs it alone. Closing waits for
 -- entries that are not committed yet, and entries after it see the closed period.
+-- Entries of a payment that has no client are of the org that received it.
 create function check_open_period() returns trigger language plpgsql as $$
 declare
   closed record;
@@ -573,8 +599,9 @@ begin
   perform pg_advisory_xact_lock_shared(72304, (select e.tenant_id from new_rows e limit 1));
   select e.id, e.business_date, o.books_closed_through into closed
     from new_rows e
-    join client k on k.tenant_id = e.tenant_id and k.id = e.client_id
-    join org o on o.tenant_id = k.tenant_id and o.id = k.org_id
+    left join client k on k.tenant_id = e.tenant_id and k.id = e.client_id
+    left join payment p on p.tenant_id = e.tenant_id and p.id = e.payment_id and e.client_id is null
+    join org o on o.tenant_id = e.tenant_id and o.id = coalesce(k.org_id, p.org_id)
     where e.business_date <= o.books_closed_through
     limit 1;
   if found then
@@ -631,7 +658,7 @@ create trigger invoice_line_reported
 
 create trigger draft_invoice_history_immutable
   before delete or update on draft_invoice_history for each row
-  execute function refuse_change();
+  execute function refuse_change_but_merge();
 
 create trigger invoice_sum_inserted
   after insert on invoice referencing new table as new_rows for each statement

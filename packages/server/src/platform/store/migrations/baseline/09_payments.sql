@@ -25,6 +25,9 @@ call protect_entity_table('quick_payment_link');
 create index quick_payment_link_client_id_index on quick_payment_link (tenant_id, client_id, id);
 create index quick_payment_link_expires_at_index on quick_payment_link (tenant_id, expires_at) where (status = 'ACTIVE');
 create index quick_payment_link_status_index on quick_payment_link (tenant_id, status, id);
+create trigger quick_payment_link_client_id_present after insert or update of client_id on quick_payment_link for each row
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('client_id');
 
 create table quick_payment_link_invoice (
   tenant_id integer not null,
@@ -52,7 +55,9 @@ create table payment (
   like entity_columns including defaults,
   payment_number text collate "C" not null,
   pms_ref text collate "C",
-  client_id uuid not null,
+  -- Unknown until the payer is identified. Until then, the money is that of the org.
+  client_id uuid,
+  org_id uuid,
   payer_contact_id uuid,
   payer_name text collate "C",
   payer_email text collate "C",
@@ -95,6 +100,9 @@ create table payment (
   constraint payment_payment_number_unique unique (tenant_id, payment_number),
   constraint payment_pms_ref_unique unique (tenant_id, pms_ref),
   constraint payment_processor_ref_unique unique (tenant_id, processor_ref),
+  constraint payment_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
+  constraint payment_client_id_agrees check (
+    client_id is not null or (org_id is not null and method <> 'CREDIT' and quick_payment_link_id is null)),
   constraint payment_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint payment_payer_contact_id_reference foreign key (tenant_id, payer_contact_id) references contact (tenant_id, id),
   constraint payment_quick_payment_link_id_reference foreign key (tenant_id, quick_payment_link_id) references quick_payment_link (tenant_id, id),
@@ -118,6 +126,7 @@ create table payment (
 );
 call protect_entity_table('payment');
 create index payment_client_id_index on payment (tenant_id, client_id, id);
+create index payment_org_id_index on payment (tenant_id, org_id, id) where (org_id is not null);
 create index payment_payment_date_index on payment (tenant_id, payment_date, id);
 create index payment_amount_index on payment (tenant_id, amount, id);
 create index payment_status_index on payment (tenant_id, status, id);
@@ -129,6 +138,9 @@ create index payment_active_desc_index on payment (tenant_id, active desc, id);
 create index payment_refs_index on payment using gin (tenant_id, payment_number gin_trgm_ops, lower((payment_number collate fa_case)) collate "C" gin_trgm_ops, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops, processor_ref gin_trgm_ops, lower((processor_ref collate fa_case)) collate "C" gin_trgm_ops);
 create index payment_quick_payment_link_id_index on payment (tenant_id, quick_payment_link_id) where (quick_payment_link_id is not null);
 create index payment_batches_index on payment using gin (tenant_id, check_number gin_trgm_ops, (lower(check_number collate fa_case) collate "C") gin_trgm_ops, batch_ref gin_trgm_ops, (lower(batch_ref collate fa_case) collate "C") gin_trgm_ops);
+create trigger payment_client_id_present after insert or update of client_id on payment for each row
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('client_id');
 
 alter table quick_payment_link add constraint quick_payment_link_payment_id_reference foreign key (tenant_id, payment_id) references payment (tenant_id, id) deferrable initially deferred;
 
@@ -228,6 +240,10 @@ begin
     or not (allocated = 0 or counts(paid.status) or paid.status = 'PENDING') then
     raise exception 'payment % does not add up', paid.id
       using errcode = 'check_violation', constraint = 'payment_amount_agrees', table = 'payment';
+  end if;
+  if paid.client_id is null and allocated > 0 then
+    raise exception 'payment % of an unknown payer is allocated', paid.id
+      using errcode = 'check_violation', constraint = 'payment_allocations_client', table = 'payment';
   end if;
   -- Invoices whose amounts do not agree with their allocations.
   if exists (

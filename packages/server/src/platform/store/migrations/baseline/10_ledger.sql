@@ -10,7 +10,7 @@ create table ledger_entry (
   -- The day for which it counts, and the time at which it was recorded.
   business_date date not null,
   recorded_at timestamptz(3) not null,
-  client_id uuid not null,
+  client_id uuid,
   job_id uuid,
   -- What it belongs to has no foreign keys: the sums of an entry's rows are compared with these rows, which are never removed.
   invoice_id uuid,
@@ -25,22 +25,25 @@ create table ledger_entry (
   constraint ledger_entry_account_enum check (account in ('RECEIVABLE', 'CREDIT', 'WIP')),
   constraint ledger_entry_kind_enum check (kind in (
     'INVOICE', 'ALLOCATION', 'DEALLOCATION', 'WRITE_OFF', 'RECOVERY', 'VOID', 'PAYMENT', 'CREDIT_NOTE', 'REFUND', 'RETURN',
-    'PAYMENT_VOID', 'NOTE_VOID', 'WORK', 'WORK_REVERSED', 'WRITE_UP', 'WRITE_DOWN', 'BILLED', 'UNBILLED')),
+    'PAYMENT_VOID', 'NOTE_VOID', 'IDENTIFICATION', 'WORK', 'WORK_REVERSED', 'WRITE_UP', 'WRITE_DOWN', 'BILLED', 'UNBILLED')),
   constraint ledger_entry_kind_agrees check (
     case account
-      when 'RECEIVABLE' then invoice_id is not null and due_date is not null
+      when 'RECEIVABLE' then client_id is not null and invoice_id is not null and due_date is not null
         and kind in ('INVOICE', 'ALLOCATION', 'DEALLOCATION', 'WRITE_OFF', 'RECOVERY', 'VOID')
         and (kind in ('ALLOCATION', 'DEALLOCATION')) = (payment_id is not null)
       when 'CREDIT' then payment_id is not null
-        and kind in ('PAYMENT', 'CREDIT_NOTE', 'ALLOCATION', 'DEALLOCATION', 'REFUND', 'RETURN', 'PAYMENT_VOID', 'NOTE_VOID')
+        and kind in ('PAYMENT', 'CREDIT_NOTE', 'ALLOCATION', 'DEALLOCATION', 'REFUND', 'RETURN', 'PAYMENT_VOID', 'NOTE_VOID', 'IDENTIFICATION')
         and (kind not in ('ALLOCATION', 'DEALLOCATION') or invoice_id is not null)
-      when 'WIP' then wip_entry_id is not null and job_id is not null
+        and (client_id is not null or kind in ('PAYMENT', 'REFUND', 'RETURN', 'PAYMENT_VOID', 'IDENTIFICATION'))
+      when 'WIP' then client_id is not null and wip_entry_id is not null and job_id is not null
         and kind in ('WORK', 'WORK_REVERSED', 'WRITE_UP', 'WRITE_DOWN', 'BILLED', 'UNBILLED', 'WRITE_OFF', 'RECOVERY')
       else false
     end),
   constraint ledger_entry_amount_agrees check (
     amount <> 0 and case
       when account = 'WIP' then true
+      -- From nobody to a client. After a refund and a return, less than nothing is held.
+      when kind = 'IDENTIFICATION' then true
       when kind in ('INVOICE', 'PAYMENT', 'CREDIT_NOTE', 'DEALLOCATION', 'RECOVERY') then amount > 0
       else amount < 0
     end),
@@ -49,9 +52,11 @@ create table ledger_entry (
   constraint ledger_entry_work_date_agrees check ((account = 'WIP') = (work_date is not null))
 );
 call protect_tenant_table('ledger_entry', 'select, insert');
+grant update (client_id) on ledger_entry to financial_automation_service;
 create index ledger_entry_invoice_id_index on ledger_entry (tenant_id, invoice_id, account) include (amount) where (invoice_id is not null);
 create index ledger_entry_payment_id_index on ledger_entry (tenant_id, payment_id, account) include (amount) where (payment_id is not null);
 create index ledger_entry_wip_entry_id_index on ledger_entry (tenant_id, wip_entry_id) include (amount) where (wip_entry_id is not null);
+create index ledger_entry_unidentified_index on ledger_entry (tenant_id, business_date, id) where (client_id is null);
 create index ledger_entry_client_id_index on ledger_entry (tenant_id, client_id, business_date, id);
 create index ledger_entry_job_id_index on ledger_entry (tenant_id, job_id) where (job_id is not null);
 create index ledger_entry_business_date_index on ledger_entry (tenant_id, business_date, id);
@@ -103,13 +108,13 @@ create table gl_mapping (
   subject text collate "C" not null generated always as (
     coalesce(kind, payment_method, service_line_id::text, tax_name, '')) stored,
   constraint gl_mapping_purpose_enum check (
-    purpose in ('RECEIVABLE', 'CREDIT', 'WIP', 'REVENUE', 'TAX', 'PAYMENT', 'WRITE_OFF', 'WIP_CHANGE')),
+    purpose in ('RECEIVABLE', 'CREDIT', 'SUSPENSE', 'WIP', 'REVENUE', 'TAX', 'PAYMENT', 'WRITE_OFF', 'WIP_CHANGE')),
   constraint gl_mapping_kind_enum check (kind in (
     'INVOICE', 'ALLOCATION', 'DEALLOCATION', 'WRITE_OFF', 'RECOVERY', 'VOID', 'PAYMENT', 'CREDIT_NOTE', 'REFUND', 'RETURN',
-    'PAYMENT_VOID', 'NOTE_VOID', 'WORK', 'WORK_REVERSED', 'WRITE_UP', 'WRITE_DOWN', 'BILLED', 'UNBILLED')),
+    'PAYMENT_VOID', 'NOTE_VOID', 'IDENTIFICATION', 'WORK', 'WORK_REVERSED', 'WRITE_UP', 'WRITE_DOWN', 'BILLED', 'UNBILLED')),
   constraint gl_mapping_payment_method_enum check (payment_method in ('ACH', 'CARD', 'CHECK', 'WIRE', 'CASH', 'CREDIT', 'OTHER')),
   constraint gl_mapping_purpose_agrees check (
-    (kind is null or purpose in ('RECEIVABLE', 'CREDIT', 'WIP', 'WRITE_OFF', 'WIP_CHANGE'))
+    (kind is null or purpose in ('RECEIVABLE', 'CREDIT', 'SUSPENSE', 'WIP', 'WRITE_OFF', 'WIP_CHANGE'))
     and (payment_method is null or purpose = 'PAYMENT')
     and (service_line_id is null or purpose = 'REVENUE')
     and (tax_name is null or purpose = 'TAX')),
@@ -145,6 +150,7 @@ create function journal_row_id(posting uuid, number integer) returns uuid langua
 
 -- Each entry of the ledger is a posting, but for the half of an allocation that is a receivable, which belongs to the posting of the
 -- other half. Amounts are debits if they are positive. The rows of a posting add up to zero.
+-- The entries of an identification are one posting, like those of an allocation, in the org that received the money.
 create view journal_entry with (security_invoker = true) as
 select e.tenant_id, journal_row_id(e.id, r.number) as id, e.id as posting_id, e.kind, r.purpose,
   coalesce(narrow.account_code, case when r.purpose = 'REVENUE' then s.revenue_account_code end, wide.account_code) as account_code,
@@ -165,10 +171,15 @@ from (
 ) e
 cross join lateral (
   -- The movement itself. What the firm holds for a client is a liability.
-  select 0 as number, e.account as purpose, case e.account when 'CREDIT' then -e.amount else e.amount end as amount, e.client_id, e.job_id,
+  select 0 as number, case when e.account = 'CREDIT' and e.client_id is null then 'SUSPENSE' collate "C" else e.account end as purpose,
+    case e.account when 'CREDIT' then -e.amount else e.amount end as amount, e.client_id, e.job_id,
     null::uuid as invoice_line_id, null::text collate "C" as payment_method, null::text collate "C" as tax_name, null::text collate "C" as tax_category,
     null::uuid as tax_region_id, null::numeric as tax_rate_percent
   where e.amount <> 0 and not (e.account = 'RECEIVABLE' and e.kind in ('ALLOCATION', 'DEALLOCATION'))
+    and not (e.kind = 'IDENTIFICATION' and e.client_id is not null)
+  union all
+  select 1, 'CREDIT', e.amount, p.client_id, null, null, null, null, null, null, null
+  from payment p where p.tenant_id = e.tenant_id and p.id = e.payment_id and e.kind = 'IDENTIFICATION' and e.client_id is null
   union all
   select 1, 'RECEIVABLE', e.amount, i.client_id, null, null, null, null, null, null, null
   from invoice i where i.tenant_id = e.tenant_id and i.id = e.invoice_id
@@ -195,11 +206,13 @@ cross join lateral (
 ) r
 left join client c on c.tenant_id = e.tenant_id and c.id = r.client_id
 left join invoice d on d.tenant_id = e.tenant_id and d.id = e.invoice_id
+left join payment paid on paid.tenant_id = e.tenant_id and paid.id = e.payment_id and e.client_id is null
 left join job j on j.tenant_id = e.tenant_id and j.id = r.job_id
 left join service_line s on s.tenant_id = j.tenant_id and s.id = j.service_line_id
 -- A client can move to another org; its documents cannot.
 cross join lateral (
-  select case when r.purpose in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF') then coalesce(d.org_id, c.org_id) else c.org_id end as org_id
+  select case when e.client_id is null then paid.org_id
+    when r.purpose in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF') then coalesce(d.org_id, c.org_id) else c.org_id end as org_id
 ) o
 left join gl_mapping narrow on narrow.tenant_id = e.tenant_id and narrow.active and narrow.org_id = o.org_id and narrow.purpose = r.purpose
   and narrow.subject = case r.purpose when 'REVENUE' then j.service_line_id::text when 'TAX' then r.tax_name
@@ -209,13 +222,32 @@ left join gl_mapping wide on wide.tenant_id = e.tenant_id and wide.active and wi
 grant select on journal_entry to financial_automation_service;
 
 -- Whoever adds an entry has locked its client, whose balance also changes.
+-- Entries without a client are few, and have an index.
 create function sum_ledger() returns trigger language plpgsql as $$
 begin
   insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries)
   select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
-  from new_rows group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  from new_rows where client_id is not null group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict (tenant_id, account, client_id, currency, business_date)
     do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries;
+  return null;
+end
+$$;
+
+-- The sums of the months follow the entries of a client that is merged.
+create function move_ledger_sums() returns trigger language plpgsql as $$
+begin
+  insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries)
+  select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), sum(entries)
+  from (
+    select tenant_id, account, client_id, currency, business_date, amount, 1 as entries from new_rows
+    union all
+    select tenant_id, account, client_id, currency, business_date, -amount, -1 from old_rows) moved
+  group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict (tenant_id, account, client_id, currency, business_date)
+    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries;
+  delete from ledger_month m using (select distinct tenant_id, client_id from old_rows) moved
+  where m.tenant_id = moved.tenant_id and m.client_id = moved.client_id and m.entries = 0;
   return null;
 end
 $$;
@@ -266,6 +298,19 @@ begin
 end
 $$;
 
+-- The entries of a payment whose client is set move to that client.
+create function check_identified_payment() returns trigger language plpgsql as $$
+begin
+  if exists (select from ledger_entry e
+    where e.tenant_id = new.tenant_id and e.payment_id = new.id and e.account = 'CREDIT' and e.client_id is null
+    having sum(e.amount) <> 0) then
+    raise exception 'payment % has a client, but its money has none', new.id
+      using errcode = 'check_violation', constraint = 'ledger_entry_payment_identified', table = 'ledger_entry';
+  end if;
+  return null;
+end
+$$;
+
 create function check_ledger_of_invoice() returns trigger language plpgsql as $$
 begin
   perform check_balance_of_invoice(new.tenant_id, new.id);
@@ -304,7 +349,7 @@ create trigger book_change_immutable
 
 create trigger ledger_entry_immutable
   before delete or update on ledger_entry for each row
-  execute function refuse_change();
+  execute function refuse_change_but_merge();
 
 create trigger ledger_entry_period_open
   after insert on ledger_entry referencing new table as new_rows for each statement
@@ -315,6 +360,11 @@ create trigger ledger_entry_sum
   after insert on ledger_entry referencing new table as new_rows for each statement
   when (current_setting('app.copies_rows', true) is distinct from 'on')
   execute function sum_ledger();
+
+create trigger ledger_entry_moved
+  after update on ledger_entry referencing old table as old_rows new table as new_rows for each statement
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function move_ledger_sums();
 
 create constraint trigger invoice_ledger_inserted
   after insert on invoice deferrable initially deferred for each row
@@ -351,3 +401,8 @@ create constraint trigger wip_entry_ledger_updated
   after update on wip_entry deferrable initially deferred for each row
   when (((old.outstanding_amount is distinct from new.outstanding_amount) and (current_setting('app.copies_rows', true) is distinct from 'on')))
   execute function check_ledger_of_work();
+
+create constraint trigger payment_identified
+  after update on payment deferrable initially deferred for each row
+  when (old.client_id is null and new.client_id is not null and (current_setting('app.copies_rows', true) is distinct from 'on'))
+  execute function check_identified_payment();

@@ -36,6 +36,9 @@ create index file_status_index on file (tenant_id, status, id);
 create index file_source_index on file (tenant_id, source, id);
 create index file_created_at_index on file (tenant_id, created_at, id);
 create index file_names_index on file using gin (tenant_id, lower((file_name collate fa_case)) collate "C" gin_trgm_ops);
+create trigger file_client_id_present after insert or update of client_id on file for each row
+  when (new.client_id is not null and current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('client_id');
 
 alter table engagement_document add constraint engagement_document_file_id_reference foreign key (tenant_id, file_id) references file (tenant_id, id);
 alter table expense_entry add constraint expense_entry_receipt_file_id_reference foreign key (tenant_id, receipt_file_id) references file (tenant_id, id);

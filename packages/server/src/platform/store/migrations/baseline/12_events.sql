@@ -56,6 +56,8 @@ create table recorded_event (
   recorded_at timestamptz(3) not null default tenant_clock_timestamp(),
   -- The trace of the call that caused an event (W3C Trace Context), which deliveries pass on; null where it had none.
   traceparent text collate "C",
+  -- Whether it reports the history of another system.
+  is_import boolean not null default false,
   constraint recorded_event_operation_enum check ((operation = ANY (ARRAY['CREATE'::text, 'UPDATE'::text, 'DELETE'::text]))),
   primary key (tenant_id, id),
   constraint recorded_event_entity_type_entity_id_sequence_unique unique (tenant_id, entity_type, entity_id, sequence)

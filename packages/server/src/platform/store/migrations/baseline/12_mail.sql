@@ -61,3 +61,6 @@ create index mail_sent_at_index on mail (tenant_id, sent_at, id);
 create index mail_created_at_index on mail (tenant_id, created_at, id);
 create index mail_invoice_ids_index on mail using gin (tenant_id, invoice_ids);
 create index mail_addresses_index on mail using gin (tenant_id, addresses);
+create trigger mail_client_id_present after insert or update of client_id on mail for each row
+  when (current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function refuse_merged_client('client_id');

@@ -1,5 +1,4 @@
 -- Sums of the ledger and of the journal by day, from which figures as of a day are added up.
--- locks: share row exclusive on client, share row exclusive on job, share row exclusive on ledger_entry
 
 -- Writers only add rows, so they never wait for each other: the rows of a day add up to its sums. A task of the clock folds them.
 create table ledger_day (
