@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, test, vi } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
 import { portOf } from '../../test/free-port.ts';
+import { nightlyTest } from '../../test/nightly-test.ts';
 import { messages } from './messages.ts';
 
 const connections = 30;
@@ -58,7 +59,8 @@ async function sendMany(listener: RequestListener) {
 
 const later: RequestListener = (_, response) => void response.writeHead(429).end('Later.');
 
-test('large bodies of rejected requests are discarded in turns', async () => {
+// It takes 15 seconds: the bodies are large, and read slowly.
+nightlyTest?.('large bodies of rejected requests are discarded in turns', async () => {
   const { longTurns, responses } = await sendMany(later);
   expect(longTurns).toBeLessThanOrEqual(turnsToAccept);
   for (const response of responses) expect(response).toMatch(/^HTTP\/1.1 429/);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { invoiceDocument } from '../../../test/modules/invoice-document.ts';
+import { nightlyTest } from '../../../test/nightly-test.ts';
 import type { InvoiceDocument } from '../billing/document/invoice-document.ts';
 import { RenderThread } from './render-thread.ts';
 
@@ -14,7 +15,7 @@ function mixed(lines: number, length: number): InvoiceDocument {
 }
 
 describe('RenderThread', () => {
-  test('an invoice of 300 lines of mixed direction takes little memory', async () => {
+  nightlyTest?.('an invoice of 300 lines of mixed direction takes little memory', async () => {
     const bytes = await new RenderThread({ memory: 96 }).renderer(file)(mixed(300, 1000));
     expect(bytes.length).toBeGreaterThan(100_000);
   });
