@@ -1942,7 +1942,7 @@ export interface paths {
          *
          *     `format=csv` returns all movements as a file for spreadsheets (RFC 4180, UTF-8), between a row for each of the two balances; `pageSize` and `cursor` do not apply to it.
          *     Texts that a spreadsheet would calculate as a formula start with an apostrophe. `format=pdf` returns the same as a document for the client.
-         *     More than 50,000 movements return 400, and more than 20,000 of a PDF, too: choose a shorter period.
+         *     More than 50,000 movements, or more than 20,000 in a PDF, return 400: choose a shorter period.
          *
          *     **Access and limits**
          *
