@@ -43,8 +43,8 @@ export function readingTests(firm: ConsoleFirm): void {
     expect(rows.text).toMatch(/Client is <strong><a [^>]+>Pictured &lt;b&gt; &amp; Co<\/a>/);
     expect(rows.text).toContain('7,654,321.00');
     expect((await admin.get('?asOf=2020-01-31')).text).not.toContain('7,654,321.00');
-    expect((await admin.get(`?office=${id}`)).text).not.toContain('7,654,321.00');
-    for (const query of ['?asOf=soon', '?office=x', '/data/Invoice?where=x', '/data/Invoice?where=[]'])
+    expect((await admin.get(`?officeId=${id}`)).text).not.toContain('7,654,321.00');
+    for (const query of ['?asOf=soon', '?officeId=x', '/data/Invoice?where=x', '/data/Invoice?where=[]'])
       expect([query, (await admin.get(query)).text.includes('role="alert"')]).toEqual([query, true]);
   });
 
@@ -77,12 +77,16 @@ export function readingTests(firm: ConsoleFirm): void {
     const { id } = await newClient({ name: 'Stated & Co' });
     await invoiceOf(id, '321.00');
     const admin = await visitor();
-    expect((await admin.get(`/data/Client/${id}`)).text).toContain(`href="/console/statements/${id}"`);
-    const { text } = await admin.get(`/statements/${id}`);
-    expect(text).toContain('Statement of account: Stated &amp; Co');
-    expect(text).toMatch(/Balance at the end<\/h2><p class="figure"><span class="amount">321\.00/);
-    expect((await admin.get(`/statements/${id}.csv`)).text).toContain(',321.00');
-    expect(await admin.get('/statements/x')).toMatchObject({ status: 400 });
+    expect((await admin.get(`/data/Client/${id}`)).text).toContain(`href="/console/data/Client/${id}/statement"`);
+    const { text } = await admin.get(`/data/Client/${id}/statement`);
+    expect(text).toContain('Stated &amp; Co');
+    expect(text).toMatch(/Balance at the end<\/dt><dd class="figure"><span class="amount">321\.00/);
+    const [, file = ''] = /href="\/console([^"]+format=csv)">As CSV/.exec(text) ?? [];
+    expect((await admin.get(file.replaceAll('&amp;', '&'))).text).toContain(',321.00');
+    expect(
+      (await admin.get(file.replaceAll('&amp;', '&').replace('csv', 'pdf'))).text.replace(/^.*<main/s, ''),
+    ).toMatch(/^%PDF/);
+    expect(await admin.get('/data/Client/x/statement')).toMatchObject({ status: 400 });
   });
 
   test('show the document of an invoice beside it, and frame nothing else', async () => {
@@ -94,7 +98,7 @@ export function readingTests(firm: ConsoleFirm): void {
         sql`update invoice set pdf_file_id = ${documentId} where tenant_id = ${tenant.id} and id = ${invoiceId}`,
       ),
     );
-    const path = `/files/${documentId}/document`;
+    const path = `/files/${documentId}`;
     const admin = await visitor();
     const page = await admin.get(`/data/Invoice/${invoiceId}`);
     expect(page.text).toContain(`<iframe src="/console${path}"`);
@@ -110,7 +114,10 @@ export function readingTests(firm: ConsoleFirm): void {
     });
     expect(await stranger().get(path)).toMatchObject({ status: 401 });
     const upload = await filesOf(firm)({ fileName: 'page.html', mimeType: 'text/html' });
-    expect(await admin.get(`/files/${upload.id}/document`)).toMatchObject({ status: 409 });
+    expect(await admin.get(`/files/${upload.id}`)).toMatchObject({
+      status: 200,
+      headers: { 'content-disposition': expect.stringMatching(/^attachment;/), 'content-type': 'text/html' },
+    });
   });
 
   test('offer an invoice as a document in each format of the contract, or say what it lacks for it', async () => {
@@ -128,7 +135,6 @@ export function readingTests(firm: ConsoleFirm): void {
     }
     expect((await admin.get(`${path}/documents/pdf`)).text).toMatch(/^%PDF/);
     expect(text).toContain('The client has no electronic address.');
-    expect(await admin.get(`${path}/documents/json`)).toMatchObject({ status: 404 });
     expect(await admin.get(`/data/Client/${id}/documents/pdf`)).toMatchObject({ status: 404 });
     expect((await admin.get(`/data/Client/${id}`)).text).not.toContain('/documents/');
   });

@@ -72,10 +72,21 @@ function resourceOf({ type }: DataList): string {
   return `/${type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}s/{id}`;
 }
 
-/** Reads a row as a document, in the format that its path names; undefined if rows of the type have no documents. */
-export function documentOf(list: DataList): Operation | undefined {
-  const end = `${resourceOf(list)}/documents/{format}`;
-  return allOperations.find(({ method, path }) => method === 'GET' && path.endsWith(end));
+/** An operation that reads something about a row, by the end of its path. */
+export interface RowRead {
+  readonly operation: Operation;
+  readonly name: string;
+  /** The parameter that follows the name, if there is one. */
+  readonly parameter: string | undefined;
+}
+
+/** What is read about rows of a type, such as `GET /api/v1/clients/{id}/statement`. */
+export function readsOf(list: DataList): RowRead[] {
+  return allOperations.flatMap((operation) => {
+    const [, end = ''] = operation.path.split(`${resourceOf(list)}/`);
+    const [, name, parameter] = /^(\w+)(?:\/\{(\w+)\})?$/.exec(end) ?? [];
+    return name === undefined || operation.method !== 'GET' ? [] : [{ operation, name, parameter }];
+  });
 }
 
 /** Operations on two rows of one type, such as a merge, with the property that refers to the first one. */

@@ -27,12 +27,16 @@ export interface DataList {
   /** Fields by which the list can be sorted. */
   readonly sortable: ReadonlySet<string>;
   readonly filters: readonly FilterField[];
-  /** The types of related rows that conditions can be on, by the name of the relation. */
-  readonly relations: ReadonlyMap<string, string>;
   /** Reads one row; undefined if there is only the list. */
   readonly byId: Operation | undefined;
   /** Roles of which one is required to write rows. */
   readonly writeRoles: readonly string[];
+}
+
+export interface QueryParameter {
+  readonly name: string;
+  readonly required: boolean;
+  readonly schema: Schema;
 }
 
 /** The schemas of an operation: of its body, its successful response, and its query parameters. */
@@ -49,7 +53,13 @@ export function schemasOf(operation: Operation) {
     query: parts
       .flatMap(({ parameters = [] }) => parameters.map(referred))
       .filter((parameter) => parameter.in === 'query')
-      .map(({ name, required = false, schema }) => ({ name, required, schema: merged(schema) })),
+      .map(
+        ({ name, required = false, description, schema }): QueryParameter => ({
+          name,
+          required,
+          schema: { ...merged(schema), description: description ?? '' },
+        }),
+      ),
   };
 }
 
@@ -139,14 +149,6 @@ function conditionsOf({ body }: ReturnType<typeof schemasOf>): [name: string, co
   return where === undefined ? undefined : Object.entries(merged(where).properties ?? {});
 }
 
-function relationsOf(operation: Operation): Map<string, string> {
-  const found = (conditionsOf(schemasOf(operation)) ?? []).flatMap(([name, condition]): [string, string][] => {
-    const [, type] = /^(\w+)RelationWhere$/.exec(nameOf(condition) ?? '') ?? [];
-    return type === undefined ? [] : [[name, type]];
-  });
-  return new Map(found);
-}
-
 function filtersOf(operation: Operation): FilterField[] {
   const schemas = schemasOf(operation);
   const { query } = schemas;
@@ -195,7 +197,6 @@ function describeList(schema: string, operation: Operation, path: DataList['path
     label: labelOf(properties),
     sortable: sortableOf(operation),
     filters: filtersOf(operation),
-    relations: relationsOf(operation),
     byId,
     writeRoles: (interfaces['x-record'] ?? interfaces['x-entry-type'])?.writeRoles ?? [],
   };
@@ -226,9 +227,16 @@ function findLists(): Map<string, DataList> {
   return new Map([...found].sort(([, one], [, other]) => one.title.localeCompare(other.title)));
 }
 
+/** The list of a standard type. */
+export function listOf(type: string): DataList {
+  const list = dataLists.get(type);
+  if (list === undefined) throw new Error(`The contract has no list of ${type}.`);
+  return list;
+}
+
 /** The operation that aggregates the rows of a type. */
 export function aggregateOf(type: string): Operation {
-  const path = dataLists.get(type)?.operation.path.replace(/search$/, 'aggregate');
+  const path = listOf(type).operation.path.replace(/search$/, 'aggregate');
   const found = allOperations.find((one) => one.path === path && one.id.startsWith('aggregate'));
   if (found === undefined) throw new Error(`The contract has no aggregate of ${type}.`);
   return found;
@@ -262,7 +270,6 @@ export function customList(definition: Readonly<Record<string, unknown>>): DataL
     label: 'systemRef',
     sortable: new Set(),
     filters: [],
-    relations: new Map(),
     byId: undefined,
     writeRoles: [],
   };

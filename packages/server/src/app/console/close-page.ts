@@ -1,5 +1,6 @@
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { day } from './formats.ts';
+import { queryForm } from './forms.ts';
 import { card, framed, keyField } from './layout.ts';
 import { type CountedRows, countsOf } from './overview-page.ts';
 import { type ConsoleVisit, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
@@ -35,7 +36,7 @@ export async function closePage(visit: ConsoleVisit): Promise<string> {
     title: 'Close a month',
     part: '/close',
     lead: 'After it is closed, nothing gets a day of the period, and its figures never change.',
-    body: html`<form class="card scope" method="get" action="${frame.base}/close"><div><label for="through">Last day of the period</label><input type="date" id="through" name="through" value="${through}"></div><button>Check</button></form>
+    body: html`${await queryForm(visit, '/close', { through }, [{ path: 'through', schema: { format: 'date' } }], 'Check')}
 ${card(html`Still open through ${day(through)}`, checks.length === 0 ? html`<p>Nothing. The period is complete.</p>` : html`<ul class="links">${checks}</ul><p class="soft">What is done later counts for the first open day.</p>`)}
 ${orgs.map((org) => orgCard(visit, org, through))}`,
   });

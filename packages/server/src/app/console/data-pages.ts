@@ -8,10 +8,10 @@ import { type Action, bulkActions, writingOf } from './actions.ts';
 import { customList, type DataList, dataLists } from './catalog.ts';
 import { shownConditions } from './conditions.ts';
 import { type EnteredOrder, enteredOrder, listInput, type RowConditions, whereIn, withEntered } from './filter.ts';
-import { alert, card, framed, type Head, keyField, options, pageLinks, rejected, table } from './layout.ts';
+import { alert, card, framed, type Head, keyField, options, pageLinks, rejected, table, urlWith } from './layout.ts';
 import { namesIn } from './names.ts';
 import { csvFile } from './results.ts';
-import { flatRow, headOf, rowCells, type ShownRow } from './values.ts';
+import { flatRow, headOf, rowCells, type ShownRow, technical } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, operationOf, rowsIn } from './visit.ts';
 import { comparisons, fieldInWords, subjectInWords, typeInWords } from './words.ts';
 
@@ -95,19 +95,6 @@ ${pageLinks(page && url({}), next && url({ page: next }))}</section>`,
   });
 }
 
-/** Fields that only integrators read. */
-export const technical = new Set([
-  'id',
-  'systemRef',
-  'sysRefs',
-  'metadata',
-  'active',
-  'createdAt',
-  'updatedAt',
-  'version',
-  'type',
-]);
-
 /** The table of a list; with a form for what can be done with several rows at once. */
 async function selectable(visit: ConsoleVisit, list: DataList, rows: readonly ShownRow[], state: ListState) {
   const { frame, query, caller } = visit;
@@ -164,12 +151,11 @@ export async function rowTable(
 }
 
 export function listUrl(base: string, { type }: DataList, { where = {}, order, page }: ListState): string {
-  const query = new URLSearchParams({
-    ...(Object.keys(where).length > 0 && { where: JSON.stringify(where) }),
-    ...(order !== undefined && { sort: `${order.isDescending ? '-' : ''}${order.column}` }),
-    ...(page !== undefined && { page }),
+  return urlWith(`${base}/data/${type}`, {
+    where: Object.keys(where).length > 0 ? JSON.stringify(where) : undefined,
+    sort: order && `${order.isDescending ? '-' : ''}${order.column}`,
+    page,
   });
-  return `${base}/data/${type}${query.size === 0 ? '' : `?${query}`}`;
 }
 
 /** A form that adds a condition. The fields that people compare come first. */

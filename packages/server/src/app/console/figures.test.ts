@@ -4,21 +4,13 @@ import { testDatabase } from '../../../test/database.ts';
 import { testService } from '../../../test/service.ts';
 import { parseDecimal, sum } from '../../platform/decimal.ts';
 import { aggregateOf } from './catalog.ts';
-import {
-  type FigureRequest,
-  figures,
-  type Group,
-  type OverviewFigure,
-  type Scope,
-  seriesOf,
-  whereOfGroup,
-} from './figures.ts';
+import { figures, type Group, type OverviewFigure, requestOf, type Scope, seriesOf, whereOf } from './figures.ts';
 
 const database = await testDatabase();
 const { service, tenant, call } = await testService({ database });
 await loadProfile({ service, tenant }, 'sample');
 
-async function groupsOf(figure: OverviewFigure, body: Omit<FigureRequest, 'groupBy'>): Promise<readonly Group[]> {
+async function groupsOf(figure: OverviewFigure, body: object): Promise<readonly Group[]> {
   const result = await call<{ data: Group[] }>('POST', aggregateOf(figure.type).path, { pageSize: 1000, ...body });
   expect([figure.id, result.status, result.body]).toMatchObject([figure.id, 200, {}]);
   return result.body.data;
@@ -38,18 +30,15 @@ const scopes: readonly Scope[] = [
 test.each(figures)('the rows that $id links to add up to the figure', async (figure) => {
   let found = 0;
   for (const scope of scopes) {
-    const request = figure.request(scope);
-    const { groupBy, measures } = request;
-    const [measure = ''] = Object.keys(measures);
+    const request = requestOf(figure, scope);
     const groups = await groupsOf(figure, request);
     if (scope === scopes[0]) expect([figure.id, groups.length]).not.toEqual([figure.id, 0]);
     expect(seriesOf(figure, groups, scope).length).toBeLessThanOrEqual(12);
-    for (const [key, of] of Map.groupBy(groups, (group) => group.key[groupBy[0].column])) {
-      const [group] = of;
-      if (group === undefined) continue;
-      const [rows] = await groupsOf(figure, { where: whereOfGroup(request, group), measures });
+    for (const [key, of] of Map.groupBy(groups, (group) => group.key[figure.column] ?? null)) {
+      const where = whereOf(figure, scope, key === null ? null : String(key));
+      const [rows] = await groupsOf(figure, { where, measures: request.measures });
       const figureOf = (some: readonly (Group | undefined)[]) =>
-        sum(some.map((one) => parseDecimal(one?.values[measure] ?? '0'))).toFixed();
+        sum(some.map((one) => parseDecimal(one?.values.figure ?? '0'))).toFixed();
       expect([figure.id, key, figureOf([rows])]).toEqual([figure.id, key, figureOf(of)]);
       found++;
     }
@@ -62,7 +51,7 @@ test('utilization and realization are those that the rows have', async () => {
   const shown = async (id: string) => {
     const figure = figures.find((one) => one.id === id);
     if (figure === undefined || scope === undefined) throw new Error(id);
-    return seriesOf(figure, await groupsOf(figure, figure.request(scope)), scope);
+    return seriesOf(figure, await groupsOf(figure, requestOf(figure, scope)), scope);
   };
   interface Entry {
     readonly staffId: string;

@@ -12,31 +12,6 @@ export interface Scope {
   readonly serviceLineId: string | undefined;
 }
 
-export interface Group {
-  readonly key: Readonly<Record<string, string | boolean | number | null>>;
-  readonly values: Readonly<Record<string, string | null>>;
-}
-
-export interface FigureRequest {
-  readonly where: RowConditions;
-  readonly groupBy: readonly [GroupBy, ...GroupBy[]];
-  readonly measures: Readonly<Record<string, Measure>>;
-  readonly orderBy?: readonly object[];
-  readonly pageSize?: number;
-}
-
-/** One figure, with exact amounts of its groups. */
-export interface Point {
-  readonly value: Decimal;
-  readonly groups: readonly Group[];
-}
-
-/** The figures of one name: a key of the first column that is grouped by, or a month. */
-export interface Series {
-  readonly key: string | null;
-  readonly points: readonly (Point | undefined)[];
-}
-
 export interface OverviewFigure {
   readonly id: string;
   readonly title: string;
@@ -45,23 +20,46 @@ export interface OverviewFigure {
   /** Type of the rows that are aggregated. */
   readonly type: string;
   readonly unit: 'MONEY' | 'PERCENT' | 'DAYS';
-  readonly shape: 'COLUMNS' | 'ROWS';
-  /** Names of the points of a series, if there are several. */
-  readonly series?: readonly string[];
-  /** Words of keys that are neither months nor references. */
-  readonly keys?: Readonly<Record<string, string>>;
-  request(scope: Scope): FigureRequest;
-  /** By default, the first measure of each group. */
-  seriesOf?(groups: readonly Group[], scope: Scope): Series[];
+  /** What rows are grouped by: a reference, the months of their day, or a day whose ages are shown. */
+  readonly column: string;
+  /** Words of ages, by the first day of each. */
+  readonly ages?: Readonly<Record<string, string>>;
+  readonly where: RowConditions;
+  /** The day that a row counts for. */
+  readonly day: string;
+  /** How much before the end it can be; without it, any. */
+  readonly since?: { readonly months: number } | { readonly weeks: number };
+  readonly measure: Measure;
+  /** Whether what reduces the measure adds to the figure. */
+  readonly isCredit?: true;
+  /** Whether months have those of the year before beside them. */
+  readonly hasYearBefore?: true;
+  /** The groups that are shown in percent of all. */
+  readonly share?: { readonly column: string; readonly values: readonly (string | boolean)[] };
+  /** Related rows that have the office and the service line; without them, the row itself has both. */
+  readonly of?: readonly [office: string, serviceLine: string];
 }
 
-/** Weeks over which hours are added up. */
-const weeks = 13;
+export interface Group {
+  readonly key: Readonly<Record<string, string | boolean | null>>;
+  readonly values: Readonly<Record<string, string | null>>;
+}
+
+/** The exact amount of some groups, with their key. */
+export interface Point {
+  readonly value: Decimal;
+  readonly key: string | null;
+}
+
+/** The figures of one name: a reference, an age or a month. */
+export interface Series {
+  readonly key: string | null;
+  readonly points: readonly (Point | undefined)[];
+}
+
 /** Rows of a figure by name. */
 const maxNames = 10;
-
-const ages = { below: 'Not due', 1: '1–30 days', 31: '31–60 days', 61: '61–90 days', 91: 'Over 90' };
-const workAges = { below: 'Later', 0: '0–30 days', 31: '31–60 days', 61: '61–90 days', 91: 'Over 90' };
+const amount = { function: 'SUM', column: 'amount' } as const;
 
 export const figures: readonly OverviewFigure[] = [
   {
@@ -70,13 +68,12 @@ export const figures: readonly OverviewFigure[] = [
     lead: 'What clients owe, by days past due.',
     type: 'LedgerEntry',
     unit: 'MONEY',
-    shape: 'COLUMNS',
-    keys: ages,
-    request: (scope) => ({
-      where: { account: { _eq: 'RECEIVABLE' }, ...booked(scope), ...within(scope, 'client', 'client') },
-      groupBy: [{ column: 'dueDate', daysBefore: scope.asOf, boundaries: [1, 31, 61, 91] }],
-      measures: { open: { function: 'SUM', column: 'amount' } },
-    }),
+    column: 'dueDate',
+    ages: { below: 'Not due', 1: '1–30 days', 31: '31–60 days', 61: '61–90 days', 91: 'Over 90' },
+    where: { account: { _eq: 'RECEIVABLE' } },
+    day: 'businessDate',
+    measure: amount,
+    of: ['client', 'client'],
   },
   {
     id: 'work',
@@ -84,13 +81,12 @@ export const figures: readonly OverviewFigure[] = [
     lead: 'Work at standard rates that is not billed, by days since it was done.',
     type: 'LedgerEntry',
     unit: 'MONEY',
-    shape: 'COLUMNS',
-    keys: workAges,
-    request: (scope) => ({
-      where: { account: { _eq: 'WIP' }, ...booked(scope), ...within(scope, 'client', 'job') },
-      groupBy: [{ column: 'workDate', daysBefore: scope.asOf, boundaries: [0, 31, 61, 91] }],
-      measures: { unbilled: { function: 'SUM', column: 'amount' } },
-    }),
+    column: 'workDate',
+    ages: { below: 'Later', 0: '0–30 days', 31: '31–60 days', 61: '61–90 days', 91: 'Over 90' },
+    where: { account: { _eq: 'WIP' } },
+    day: 'businessDate',
+    measure: amount,
+    of: ['client', 'job'],
   },
   {
     id: 'revenue',
@@ -98,29 +94,13 @@ export const figures: readonly OverviewFigure[] = [
     lead: 'Invoices less credit notes and voids, without tax, by the day for which they count, beside the same months a year before.',
     type: 'JournalEntry',
     unit: 'MONEY',
-    shape: 'COLUMNS',
-    series: ['This year', 'A year before'],
-    request: (scope) => ({
-      where: {
-        purpose: { _eq: 'REVENUE' },
-        currency: { _eq: scope.currency },
-        businessDate: { _gte: monthsBefore(scope.asOf, 23), _lte: scope.asOf },
-        ...within(scope),
-      },
-      groupBy: [{ column: 'businessDate', by: 'MONTH' }],
-      measures: { credit: { function: 'SUM', column: 'credit' }, debit: { function: 'SUM', column: 'debit' } },
-    }),
-    seriesOf: (groups, { asOf }) => {
-      const pointAt = (months: number) => groups.filter(({ key }) => key.businessDate === monthsBefore(asOf, months));
-      const last = Array.from({ length: 12 }, (_unused, index) => 11 - index);
-      return last.map((months) => ({
-        key: monthsBefore(asOf, months),
-        points: [pointAt(months), pointAt(months + 12)].map((of) => ({
-          value: total(of, 'credit').minus(total(of, 'debit')),
-          groups: of,
-        })),
-      }));
-    },
+    column: 'businessDate',
+    where: { purpose: { _eq: 'REVENUE' } },
+    day: 'businessDate',
+    since: { months: 23 },
+    measure: amount,
+    isCredit: true,
+    hasYearBefore: true,
   },
   {
     id: 'days-to-pay',
@@ -128,17 +108,12 @@ export const figures: readonly OverviewFigure[] = [
     lead: 'Average days from the date of an invoice to its full payment, by the month of the payment.',
     type: 'Invoice',
     unit: 'DAYS',
-    shape: 'COLUMNS',
-    request: (scope) => ({
-      where: {
-        documentType: { _eq: 'INVOICE' },
-        currency: { _eq: scope.currency },
-        paidDate: { _gte: monthsBefore(scope.asOf, 11), _lte: scope.asOf },
-        ...within(scope, 'client', 'client'),
-      },
-      groupBy: [{ column: 'paidDate', by: 'MONTH' }],
-      measures: { days: { function: 'AVERAGE', column: 'daysToPay' } },
-    }),
+    column: 'paidDate',
+    where: { documentType: { _eq: 'INVOICE' } },
+    day: 'paidDate',
+    since: { months: 11 },
+    measure: { function: 'AVERAGE', column: 'daysToPay' },
+    of: ['client', 'client'],
   },
   {
     id: 'debtors',
@@ -146,41 +121,25 @@ export const figures: readonly OverviewFigure[] = [
     lead: 'The clients that owe most.',
     type: 'LedgerEntry',
     unit: 'MONEY',
-    shape: 'ROWS',
-    request: (scope) => ({
-      where: { account: { _eq: 'RECEIVABLE' }, ...booked(scope), ...within(scope, 'client', 'client') },
-      groupBy: [{ column: 'clientId' }],
-      measures: { open: { function: 'SUM', column: 'amount' } },
-      orderBy: [{ measure: 'open', direction: 'desc' }],
-      pageSize: maxNames,
-    }),
-    seriesOf: (groups) =>
-      oneEach(groups, 'clientId', (of) => total(of, 'open')).filter(({ points: [point] }) => point?.value.gt(zero)),
+    column: 'clientId',
+    where: { account: { _eq: 'RECEIVABLE' } },
+    day: 'businessDate',
+    measure: amount,
+    of: ['client', 'client'],
   },
   {
     id: 'utilization',
     title: 'Utilization by staff',
-    lead: `Billable hours of the last ${weeks} weeks in percent of all approved hours, of those with most hours.`,
+    lead: 'Billable hours of the last 13 weeks in percent of all approved hours, of those with most hours.',
     type: 'TimeEntry',
     unit: 'PERCENT',
-    shape: 'ROWS',
-    request: (scope) => ({
-      where: {
-        status: { _eq: 'APPROVED' },
-        active: { _eq: true },
-        workDate: { _gt: Temporal.PlainDate.from(scope.asOf).subtract({ weeks }).toString(), _lte: scope.asOf },
-        ...within(scope, 'staff', 'job'),
-      },
-      groupBy: [{ column: 'staffId' }, { column: 'isBillable' }],
-      measures: { hours: { function: 'SUM', column: 'hours' } },
-      orderBy: [{ measure: 'hours', direction: 'desc' }],
-      pageSize: 1000,
-    }),
-    seriesOf: (groups) =>
-      oneEach(groups, 'staffId', (of) => {
-        const billable = of.filter(({ key }) => key.isBillable === true);
-        return percent(total(billable, 'hours'), total(of, 'hours'));
-      }).slice(0, maxNames),
+    column: 'staffId',
+    where: { status: { _eq: 'APPROVED' }, active: { _eq: true } },
+    day: 'workDate',
+    since: { weeks: 13 },
+    measure: { function: 'SUM', column: 'hours' },
+    share: { column: 'isBillable', values: [true] },
+    of: ['staff', 'job'],
   },
   {
     id: 'realization',
@@ -188,98 +147,114 @@ export const figures: readonly OverviewFigure[] = [
     lead: 'What was billed in the last 12 months, in percent of its value at standard rates and of what was written off.',
     type: 'JournalEntry',
     unit: 'PERCENT',
-    shape: 'ROWS',
-    request: (scope) => ({
-      where: {
-        purpose: { _eq: 'WIP' },
-        kind: { _in: ['BILLED', 'UNBILLED', 'WRITE_UP', 'WRITE_DOWN', 'WRITE_OFF', 'RECOVERY'] },
-        currency: { _eq: scope.currency },
-        businessDate: { _gte: monthsBefore(scope.asOf, 11), _lte: scope.asOf },
-        ...within(scope),
-      },
-      groupBy: [{ column: 'serviceLineId' }, { column: 'kind' }],
-      measures: { amount: { function: 'SUM', column: 'amount' } },
-    }),
+    column: 'serviceLineId',
+    where: {
+      purpose: { _eq: 'WIP' },
+      kind: { _in: ['BILLED', 'UNBILLED', 'WRITE_UP', 'WRITE_DOWN', 'WRITE_OFF', 'RECOVERY'] },
+    },
+    day: 'businessDate',
+    since: { months: 11 },
+    measure: amount,
     // Billing reduces the work in progress by its standard value: what is billed, less write-ups, and with write-downs.
-    seriesOf: (groups) =>
-      oneEach(groups, 'serviceLineId', (of) => {
-        const billed = of.filter(({ key }) => key.kind === 'BILLED' || key.kind === 'UNBILLED');
-        return percent(total(billed, 'amount'), total(of, 'amount'));
-      }),
+    share: { column: 'kind', values: ['BILLED', 'UNBILLED'] },
   },
 ];
 
-function total(groups: readonly Group[], measure: string): Decimal {
-  return sum(groups.map(({ values }) => parseDecimal(values[measure] ?? '0')));
+/** Whether a figure is about rows that have names, such as clients. */
+export function isNamed({ column, day, ages }: OverviewFigure): boolean {
+  return column !== day && ages === undefined;
 }
 
-/** With one place, as people compare it; 0 of nothing. */
-function percent(part: Decimal, whole: Decimal): Decimal {
-  return whole.eq(zero) ? zero : parseDecimal(formatDecimal(part.times('100').div(whole), 1));
+export function isByMonth({ column, day }: OverviewFigure): boolean {
+  return column === day;
 }
 
-function oneEach(groups: readonly Group[], column: string, value: (groups: readonly Group[]) => Decimal): Series[] {
-  return [...Map.groupBy(groups, ({ key }) => key[column] ?? null)].map(([key, of]) => ({
-    key: key === null ? null : String(key),
-    points: [{ value: value(of), groups: of }],
-  }));
+/** The request of the aggregate. */
+export function requestOf(figure: OverviewFigure, scope: Scope) {
+  const { column, ages, where, day, since, measure, share } = figure;
+  const { asOf, currency } = scope;
+  const first: GroupBy = {
+    column,
+    ...(ages !== undefined && { daysBefore: asOf, boundaries: startsOf(ages).map(Number) }),
+    ...(isByMonth(figure) && { by: 'MONTH' }),
+  };
+  const period = { ...(since !== undefined && { _gte: startOf(since, asOf) }), _lte: asOf };
+  // Hours have no currency.
+  const inCurrency = measure.column !== 'hours' && { currency: { _eq: currency } };
+  return {
+    where: { ...where, ...inCurrency, [day]: period, ...within(figure, scope) },
+    groupBy: [first, ...(share === undefined ? [] : [{ column: share.column }])],
+    measures: { figure: measure },
+    ...(isNamed(figure) && { orderBy: [{ measure: 'figure', direction: 'desc' }] }),
+    pageSize: isNamed(figure) && share === undefined ? maxNames : 1000,
+  };
 }
 
-export function seriesOf({ seriesOf: own, request }: OverviewFigure, groups: readonly Group[], scope: Scope): Series[] {
-  if (own !== undefined) return own(groups, scope);
-  const { groupBy, measures } = request(scope);
-  const [measure = ''] = Object.keys(measures);
-  return oneEach(groups, groupBy[0].column, (of) => total(of, measure));
+function startsOf(ages: Readonly<Record<string, string>>): string[] {
+  return Object.keys(ages).filter((start) => start !== 'below');
 }
 
-/** The first day of a month: that of the day, or so many before it. */
-function monthsBefore(asOf: string, months: number): string {
-  return Temporal.PlainDate.from(asOf).with({ day: 1 }).subtract({ months }).toString();
+/** The first day of the month so many before a day, or the day after so many weeks before it. */
+function startOf(since: { readonly months: number } | { readonly weeks: number }, asOf: string): string {
+  const end = Temporal.PlainDate.from(asOf);
+  return ('months' in since ? end.with({ day: 1 }).subtract(since) : end.subtract(since).add({ days: 1 })).toString();
 }
 
-function booked({ asOf, currency }: Scope): RowConditions {
-  return { currency: { _eq: currency }, businessDate: { _lte: asOf } };
-}
-
-/** Conditions on the office and the service line of a scope: those of a row, or of a related one. */
-function within({ officeId, serviceLineId }: Scope, office = '', line = ''): RowConditions {
+function within({ of: [office, serviceLine] = ['', ''] }: OverviewFigure, scope: Scope): RowConditions {
   const found: Record<string, object> = {};
-  const add = (relation: string, condition: object) =>
+  for (const [relation, name] of [[office, 'officeId'] as const, [serviceLine, 'serviceLineId'] as const]) {
+    const condition = { [name]: { _eq: scope[name] } };
+    if (scope[name] === undefined) continue;
     Object.assign(found, relation === '' ? condition : { [relation]: { ...found[relation], ...condition } });
-  if (officeId !== undefined) add(office, { officeId: { _eq: officeId } });
-  if (serviceLineId !== undefined) add(line, { serviceLineId: { _eq: serviceLineId } });
+  }
   return found;
 }
 
-/** The conditions of the rows in a group. Of a row that is grouped by, its own columns add nothing. */
-export function whereOfGroup({ where, groupBy: [first] }: FigureRequest, { key }: Group): RowConditions {
-  const condition = conditionOf(first, key[first.column] ?? null);
-  const [relation = '', name] = first.column.split('.');
-  if (name === undefined) return { ...where, [first.column]: narrowed(Object(where[first.column]), condition) };
-  return { ...where, [relation]: { ...Object(where[relation]), [name]: condition } };
+/** What is shown of the groups. */
+export function seriesOf(figure: OverviewFigure, groups: readonly Group[], { asOf }: Scope): Series[] {
+  const byKey = Map.groupBy(groups, ({ key }) => String(key[figure.column] ?? ''));
+  const pointAt = (key: string): Point | undefined => {
+    const of = byKey.get(key);
+    return of && { value: figureOf(figure, of), key: key === '' ? null : key };
+  };
+  if (isByMonth(figure)) {
+    const monthAt = (months: number) => startOf({ months }, asOf);
+    return Array.from({ length: 12 }, (_unused, index) => 11 - index).map((months) => ({
+      key: monthAt(months),
+      points: [months, ...(figure.hasYearBefore ? [months + 12] : [])].map(monthAt).map(pointAt),
+    }));
+  }
+  const all = [...byKey.keys()].map((key) => ({ key: key === '' ? null : key, points: [pointAt(key)] }));
+  if (!isNamed(figure)) return all;
+  return all.filter(({ points: [point] }) => figure.unit !== 'MONEY' || point?.value.gt(zero)).slice(0, maxNames);
 }
 
-function conditionOf(
-  { by, boundaries = [], daysBefore }: GroupBy,
-  key: string | boolean | number | null,
-): RowConditions {
-  if (key === null) return { _is_null: true };
-  if (by === 'MONTH') {
-    const start = Temporal.PlainDate.from(String(key));
-    return { _gte: start.toString(), _lte: start.add({ months: 1 }).subtract({ days: 1 }).toString() };
+function figureOf({ share, isCredit }: OverviewFigure, groups: readonly Group[]): Decimal {
+  const total = (of: readonly Group[]) => sum(of.map(({ values }) => parseDecimal(values.figure ?? '0')));
+  const whole = total(groups);
+  if (share === undefined) return isCredit ? zero.minus(whole) : whole;
+  const part = total(groups.filter(({ key }) => share.values.includes(key[share.column] ?? '')));
+  // With one place, as people compare it; 0 of nothing.
+  return whole.eq(zero) ? zero : parseDecimal(formatDecimal(part.times('100').div(whole), 1));
+}
+
+/** The conditions of the rows with a key. */
+export function whereOf(figure: OverviewFigure, scope: Scope, key: string | null): RowConditions {
+  const { column, ages = {} } = figure;
+  const { where } = requestOf(figure, scope);
+  if (key === null) return { ...where, [column]: { _is_null: true } };
+  if (isNamed(figure)) return { ...where, [column]: { _eq: key } };
+  if (isByMonth(figure)) {
+    const end = Temporal.PlainDate.from(key).add({ months: 1 }).subtract({ days: 1 }).toString();
+    return { ...where, [column]: { _gte: key, _lte: [end, scope.asOf].toSorted()[0] } };
   }
-  if (daysBefore === undefined) return { _eq: key };
-  const dayAt = (days: string | number = 0) =>
-    Temporal.PlainDate.from(daysBefore)
+  const dayAt = (days = '0') =>
+    Temporal.PlainDate.from(scope.asOf)
       .subtract({ days: Number(days) })
       .toString();
-  const index = boundaries.findIndex((boundary) => String(boundary) === key);
-  const next = boundaries[index + 1];
-  return { ...(index >= 0 && { _lte: dayAt(boundaries[index]) }), ...(next !== undefined && { _gt: dayAt(next) }) };
-}
-
-/** Both conditions on a day: the later start and the earlier end. */
-function narrowed(one: Readonly<Record<string, string>>, other: RowConditions): RowConditions {
-  const { _lte: end } = one;
-  return { ...one, ...other, ...(end !== undefined && String(other._lte ?? end) > end && { _lte: end }) };
+  const starts = startsOf(ages);
+  const index = starts.indexOf(key);
+  const next = starts[index + 1];
+  const from = next !== undefined && { _gt: dayAt(next) };
+  return { ...where, [column]: { ...(index >= 0 && { _lte: dayAt(starts[index]) }), ...from } };
 }

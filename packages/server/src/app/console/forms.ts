@@ -21,7 +21,7 @@ const ofChanges = /^(change|rejection)[A-Z]|Reason$/;
 export interface FormInput {
   readonly path: string;
   readonly schema: Schema;
-  readonly isRequired: boolean;
+  readonly isRequired?: boolean;
 }
 
 function isLeaf(schema: Schema): boolean {
@@ -93,14 +93,28 @@ export async function inputFor(
   const words =
     part === '' ? fieldInWords(field) : `${fieldInWords(field)} ${position}${fieldInWords(part).toLowerCase()}`;
   const label = html`<label for="${id}">${words}${isRequired && html` <span class="hint">required</span>`}</label>`;
-  const hint = html`<p class="hint" id="hint-${id}">${sentenceInWords(sentence.replace(/,? or null\b/, ''))}</p>`;
-  const attributes = html` id="${id}" name="${path}" aria-describedby="hint-${id}"${isRequired && html` required`}`;
+  const hint =
+    sentence !== '' &&
+    html`<p class="hint" id="hint-${id}">${sentenceInWords(sentence.replace(/,? or null\b/, ''))}</p>`;
+  const attributes = html` id="${id}" name="${path}"${sentence !== '' && html` aria-describedby="hint-${id}"`}${isRequired && html` required`}`;
   const choices = await choicesFor(visit, schema);
   if (choices !== undefined)
-    return html`<div>${label}<select${attributes}>${[['', ''] as const, ...choices].map(([value, name]) => html`<option value="${value}"${(value === text || name === text) && html` selected`}>${name}</option>`)}</select>${hint}</div>`;
+    return html`<div>${label}<select${attributes}>${(isRequired && text !== '' ? choices : [['', ''] as const, ...choices]).map(([value, name]) => html`<option value="${value}"${(value === text || name === text) && html` selected`}>${name}</option>`)}</select>${hint}</div>`;
   if ((schema.maxLength ?? 0) >= 1000) return html`<div>${label}<textarea${attributes}>${text}</textarea>${hint}</div>`;
   const kind = schema.format === 'date' ? html` type="date"` : isNumber(schema) && html` inputmode="decimal"`;
   return html`<div>${label}<input${attributes} value="${text}" autocomplete="off"${kind}>${hint}</div>`;
+}
+
+/** A form that shows a page again with what is entered in it. */
+export async function queryForm(
+  visit: ConsoleVisit,
+  url: string,
+  values: ShownRow,
+  inputs: readonly FormInput[],
+  button = 'Show',
+) {
+  const shown = inputs.map((input) => inputFor(visit, input, currentText(input, values, new Map())));
+  return html`<form class="card scope" method="get" action="${visit.frame.base}${url}">${await Promise.all(shown)}<button>${button}</button></form>`;
 }
 
 /** What a field can be, if it is not much; undefined if it is entered as text. */

@@ -108,6 +108,13 @@ export function options(choices: Choices, chosen: string | null | undefined): Ht
   );
 }
 
+/** An address with those of its parameters that have a value. */
+export function urlWith(url: string, values: Readonly<Record<string, unknown>>): string {
+  const filled = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const query = new URLSearchParams(filled.map(([name, value]) => [name, String(value)]));
+  return query.size === 0 ? url : `${url}?${query}`;
+}
+
 /** Links to the pages before and after one of a list. */
 export function pageLinks(first: string | undefined, next: string | undefined): HtmlContent {
   const link = (url: string | undefined, text: string) =>

@@ -2,23 +2,27 @@ import { sql } from 'kysely';
 import { Rejection } from '../../contract/rejection.ts';
 import { formatDecimal } from '../../platform/decimal.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { aggregateOf, type DataList, dataLists } from './catalog.ts';
+import { aggregateOf, listOf } from './catalog.ts';
 import { type Bar, columnChart, rowChart } from './charts.ts';
 import { listUrl } from './data-pages.ts';
 import {
   figures,
   type Group,
+  isByMonth,
+  isNamed,
   type OverviewFigure,
   type Point,
+  requestOf,
   type Scope,
   type Series,
   seriesOf,
-  whereOfGroup,
+  whereOf,
 } from './figures.ts';
 import type { RowConditions } from './filter.ts';
 import { count, decimal, monthOf, when } from './formats.ts';
-import { type Choices, card, framed, options, table } from './layout.ts';
-import { type Names, namesIn } from './names.ts';
+import { queryForm } from './forms.ts';
+import { card, framed, table } from './layout.ts';
+import { namesIn } from './names.ts';
 import { type ConsoleVisit, call, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
 import { typeInWords } from './words.ts';
 
@@ -46,7 +50,7 @@ async function scopeOf(visit: ConsoleVisit): Promise<Scope> {
   const asOf = entered('asOf') ?? (await todayOf(visit));
   if (!isDay(asOf)) throw new Rejection('VALIDATION_ERROR', `“${asOf}” is not a day, such as 2026-09-30.`);
   const currency = entered('currency') ?? tenant.currency;
-  return { asOf, currency, officeId: entered('office'), serviceLineId: entered('serviceLine') };
+  return { asOf, currency, officeId: entered('officeId'), serviceLineId: entered('serviceLineId') };
 }
 
 function isDay(text: string): boolean {
@@ -57,26 +61,16 @@ function isDay(text: string): boolean {
   }
 }
 
-async function scopeForm(
-  visit: ConsoleVisit,
-  { asOf, currency, officeId, serviceLineId }: Scope,
-): Promise<HtmlContent> {
+async function scopeForm(visit: ConsoleVisit, scope: Scope): Promise<HtmlContent> {
   const body = { measures: { clients: { function: 'COUNT' } }, groupBy: [{ column: 'currency' }] };
   const used = rowsIn(await callOperation(visit, operationOf('aggregateClients'), { body }));
-  const currencies = used.map(({ key }) => [String(Object(key).currency), String(Object(key).currency)] as const);
-  const all = async (type: string, words: string): Promise<Choices> => {
-    const list = dataLists.get(type);
-    const rows =
-      list && rowsIn(await callOperation(visit, list.operation, { path: list.path, body: { pageSize: 1000 } }));
-    return [['', words], ...(rows ?? []).map((row) => [String(row.id), String(row.name)] as const)];
-  };
-  const select = (name: string, label: string, chosen: string | undefined, choices: Choices) =>
-    choices.length > 1 &&
-    html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${options(choices, chosen)}</select></div>`;
-  return html`<form class="card scope" method="get" action="${visit.frame.base}">
-<div><label for="asOf">As of</label><input type="date" id="asOf" name="asOf" value="${asOf}"></div>
-${select('office', 'Office', officeId, await all('Office', 'All offices'))}${select('serviceLine', 'Service line', serviceLineId, await all('ServiceLine', 'All service lines'))}${select('currency', 'Currency', currency, currencies)}
-<button>Show</button></form>`;
+  const currencies = used.map(({ key }) => String(Object(key).currency));
+  return queryForm(visit, '', { ...scope }, [
+    { path: 'asOf', schema: { format: 'date' } },
+    { path: 'officeId', schema: { 'x-references': 'Office', description: 'All, if you choose none.' } },
+    { path: 'serviceLineId', schema: { 'x-references': 'ServiceLine', description: 'All, if you choose none.' } },
+    ...(currencies.length > 1 ? [{ path: 'currency', schema: { enum: currencies }, isRequired: true }] : []),
+  ]);
 }
 
 /** Rows that meet conditions, by what they are called. */
@@ -107,8 +101,7 @@ async function needsPerson(visit: ConsoleVisit): Promise<HtmlContent> {
 /** How many there are of each, with a link to them, but for those that there are none of. */
 export async function countsOf(visit: ConsoleVisit, counted: readonly CountedRows[]): Promise<HtmlContent[]> {
   const items = counted.map(async ([type, text, where]) => {
-    const list = dataLists.get(type);
-    if (list === undefined) return [];
+    const list = listOf(type);
     const body = { pageSize: 1, includeTotal: true, where };
     const { total } = await ifAllowed(callOperation(visit, list.operation, { body }));
     const url = listUrl(visit.frame.base, list, { where });
@@ -153,63 +146,42 @@ async function failedJobs({ service: { store }, tenant, frame }: ConsoleVisit): 
 
 async function figureCard(visit: ConsoleVisit, figure: OverviewFigure, scope: Scope): Promise<HtmlContent> {
   const { id, title, lead, type } = figure;
-  const body = { pageSize: 1000, ...figure.request(scope) };
-  const { data } = await ifAllowed(callOperation(visit, aggregateOf(type), { body }));
+  const { data } = await ifAllowed(callOperation(visit, aggregateOf(type), { body: requestOf(figure, scope) }));
   const groups = rowsIn({ data }).map((row): Group => ({ key: Object(row.key), values: Object(row.values) }));
-  const series = seriesOf(figure, groups, scope);
-  const isEmpty = series.every(({ points }) => points.every((point) => (point?.groups.length ?? 0) === 0));
   const nothing = data === undefined ? 'Your API user does not have the roles to read this.' : 'Nothing to show.';
-  return html`<section class="card" id="${id}"><h2>${title}</h2><p class="soft">${lead}</p>${isEmpty ? html`<p>${nothing}</p>` : await drawn(visit, figure, scope, series)}</section>`;
+  const content =
+    groups.length === 0 ? html`<p>${nothing}</p>` : await drawn(visit, figure, scope, seriesOf(figure, groups, scope));
+  return html`<section class="card" id="${id}"><h2>${title}</h2><p class="soft">${lead}</p>${content}</section>`;
 }
 
 /** The chart, with the table behind it. */
 async function drawn(visit: ConsoleVisit, figure: OverviewFigure, scope: Scope, series: readonly Series[]) {
-  const { title, shape, series: names = [title], type } = figure;
-  const request = figure.request(scope);
-  const { column, by } = request.groupBy[0];
-  const list = dataLists.get(type);
-  const references = await keyNames(visit, column, list, series);
+  const { title, unit, type, column, ages, hasYearBefore } = figure;
+  const list = listOf(type);
+  const names = await namesIn(visit, [{ [column]: series.map(({ key }) => key) }], list.properties);
   const nameOf = (key: string | null): string => {
     if (key === null) return 'None';
-    return by === 'MONTH' ? monthOf(key) : (figure.keys?.[key] ?? references.get(key) ?? typeInWords(type));
+    return isByMonth(figure) ? monthOf(key) : (ages?.[key] ?? names.get(key) ?? typeInWords(type));
   };
+  const text = ({ value }: Point): string =>
+    unit === 'MONEY' ? decimal(formatDecimal(value, 2)) : `${formatDecimal(value, 1)}${unit === 'PERCENT' ? ' %' : ''}`;
   const bars = series.flatMap(({ key, points }) =>
-    points.flatMap((point, index): Bar[] => {
-      if (point === undefined) return [];
-      const name = by === 'MONTH' ? nameOf(key).slice(0, 3) : nameOf(key);
-      const value = Number(formatDecimal(point.value, 2));
-      return [{ name, value, text: textOf(figure, point), isSecond: index === 1 }];
+    points.map((point, index): Bar => {
+      const name = isByMonth(figure) ? nameOf(key).slice(0, 3) : nameOf(key);
+      const value = point === undefined ? 0 : Number(formatDecimal(point.value, 2));
+      return { name, value, text: point === undefined ? '–' : text(point), isSecond: index === 1 };
     }),
   );
   const linked = (point: Point | undefined): HtmlContent => {
-    const group = point?.groups[0];
-    if (point === undefined || group === undefined || list === undefined) return '–';
-    return html`<a href="${listUrl(visit.frame.base, list, { where: whereOfGroup(request, group) })}">${textOf(figure, point)}</a>`;
+    if (point === undefined) return '–';
+    const url = listUrl(visit.frame.base, list, { where: whereOf(figure, scope, point.key) });
+    return html`<a href="${url}">${text(point)}</a>`;
   };
-  const legend = names.map((name, index) => html`<span class="key${index === 1 && ' second'}">${name}</span>`);
-  const heads = [
-    shape === 'ROWS' ? 'Name' : by === 'MONTH' ? 'Month' : 'Age',
-    ...names.map((text) => ({ text, isNumber: true })),
-  ];
+  const titles = hasYearBefore ? ['This year', 'A year before'] : [title];
+  const legend = titles.map((name, index) => html`<span class="key${index === 1 && ' second'}">${name}</span>`);
+  const first = isByMonth(figure) ? 'Month' : isNamed(figure) ? 'Name' : 'Age';
+  const heads = [first, ...titles.map((name) => ({ text: name, isNumber: true }))];
   const rows = series.map(({ key, points }) => [nameOf(key), ...points.map(linked)]);
-  return html`${names.length > 1 && html`<p class="legend">${legend}</p>`}${await (shape === 'ROWS' ? rowChart : columnChart)(title, bars)}
+  return html`${titles.length > 1 && html`<p class="legend">${legend}</p>`}${await (isNamed(figure) ? rowChart : columnChart)(title, bars)}
 <details><summary>Figures and their rows</summary>${table(title, heads, rows)}</details>`;
-}
-
-/** The names of the rows that a column refers to. */
-function keyNames(
-  visit: ConsoleVisit,
-  column: string,
-  list: DataList | undefined,
-  series: readonly Series[],
-): Promise<Names> {
-  const [relation = '', name] = column.split('.');
-  const of = name === undefined ? list : dataLists.get(list?.relations.get(relation) ?? '');
-  const schema = of?.properties.get(name ?? column) ?? {};
-  return namesIn(visit, [{ keys: series.map(({ key }) => key) }], new Map([['keys', schema]]));
-}
-
-function textOf({ unit }: OverviewFigure, { value }: Point): string {
-  if (unit === 'MONEY') return decimal(formatDecimal(value, 2));
-  return unit === 'PERCENT' ? `${formatDecimal(value, 1)} %` : formatDecimal(value, 1);
 }

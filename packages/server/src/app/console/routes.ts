@@ -13,12 +13,12 @@ import { toRejection } from '../failure.ts';
 import { closePage } from './close-page.ts';
 import { dataPage, listFile, listPage } from './data-pages.ts';
 import { retry, sentEventPage } from './delivery-pages.ts';
-import { fileContent, fileDocument, rowDocument } from './file-pages.ts';
+import { fileContent } from './file-pages.ts';
 import { createdKeyPage, keysPage, revoke } from './key-pages.ts';
 import type { Frame } from './layout.ts';
-import { changeByOperation, operationPage } from './operation-pages.ts';
 import { overviewPage } from './overview-page.ts';
 import { finishPersonSignIn, providerSignOut, startPersonSignIn } from './person-sign-in.ts';
+import { changeFirm, firmPage, readPage } from './read-page.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
 import { ConsoleResults, shown } from './results.ts';
 import { actOnRow, actOnRows, formPage, rowPage } from './row-page.ts';
@@ -26,7 +26,6 @@ import { searchPage } from './search-page.ts';
 import { callerOf, consoleRole, endSession } from './session.ts';
 import { changeSetting, settingsPage } from './settings-page.ts';
 import { signIn } from './sign-in.ts';
-import { statementFile, statementPage } from './statement-page.ts';
 import { contentPolicy } from './style.ts';
 import { type ConsoleVisit, operationOf } from './visit.ts';
 
@@ -46,16 +45,13 @@ const pages: Patterns = [
   [/^\/data\/([^/]+)\/new$/, (visit, type = '') => formPage(visit, type)],
   [/^\/data\/([^/]+)\/([^/]+)\/edit$/, formPage],
   [/^\/data\/EventSubscription\/([^/]+)\/events\/([^/]+)$/, sentEventPage],
-  [/^\/data\/([^/]+)\/([^/]+)\/documents\/(\w+)$/, rowDocument],
+  [/^\/data\/([^/]+)\/([^/]+)\/(\w+)(?:\/(\w+))?$/, readPage],
   [/^\/data\/([^/]+)\/([^/]+)$/, rowPage],
-  [/^\/statements\/([^/]+)\.csv$/, statementFile],
-  [/^\/statements\/([^/]+)$/, statementPage],
   [/^\/files\/([^/]+)$/, fileContent],
-  [/^\/files\/([^/]+)\/document$/, fileDocument],
   [/^\/close$/, closePage],
   [/^\/keys$/, keysPage],
   [/^\/settings$/, settingsPage],
-  [/^\/(\w+)$/, operationPage],
+  [/^\/(\w+)$/, firmPage],
 ];
 
 /** Forms. They return where the browser goes next, below the console, or a page that asks for more; undefined if there is no such form. */
@@ -67,7 +63,7 @@ const forms: Patterns = [
   [/^\/keys$/, async (visit) => ({ page: await createdKeyPage(visit) })],
   [/^\/keys\/([^/]+)\/revoke$/, revoke],
   [/^\/settings\/(\w+)$/, changeSetting],
-  [/^\/(\w+)\/(\w+)$/, changeByOperation],
+  [/^\/(\w+)\/(\w+)$/, changeFirm],
 ];
 
 /** Pages on which a firm's administrator sees what happens in its tenant, with the rights that the API gives to the same key. */

@@ -1,37 +1,24 @@
 import { hasRole } from '@financial-automation/spec/roles';
-import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { eventsOfRow } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import type { PageResult } from '../../wire/result.ts';
 import { act, actionForms, actOnSelected, editPage } from './action-pages.ts';
-import { commandsOn, transitionsOn, type VersionedRow, writingOf, writtenBy } from './actions.ts';
-import { columnsOf, type DataList, dataLists, referencesTo } from './catalog.ts';
-import { listNamed, listUrl, rowTable, technical } from './data-pages.ts';
+import { commandsOn, readsOf, transitionsOn, type VersionedRow, writingOf, writtenBy } from './actions.ts';
+import { type DataList, dataLists, referencesTo } from './catalog.ts';
+import { listNamed, listUrl, rowTable } from './data-pages.ts';
 import { deliveriesCard } from './delivery-pages.ts';
 import { documentsCard } from './file-pages.ts';
 import { listInput } from './filter.ts';
-import { badge, money, when } from './formats.ts';
+import { badge, when } from './formats.ts';
 import { alert, card, framed, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { shown, withHeaders } from './results.ts';
 import { framingPolicy } from './style.ts';
-import {
-  currencyOf,
-  embeddedLists,
-  embeddedTable,
-  fields,
-  flatRow,
-  isMoney,
-  type ShownRow,
-  titleOf,
-  urlOf,
-} from './values.ts';
+import { balances, fieldCards, flatRow, type ShownRow, titleOf, urlOf } from './values.ts';
 import { type ConsoleVisit, callOperation, contextIn, nextPage, operationOf, rowsIn } from './visit.ts';
-import { fieldInWords, newInWords, typeInWords, valueInWords } from './words.ts';
+import { actionInWords, fieldInWords, newInWords, typeInWords, valueInWords } from './words.ts';
 
-/** A list without a filter is read up to here to find one row. */
-const maxScanned = 1_000;
 const maxEvents = 20;
 const maxEntries = 50;
 /** Rows of each other list on the page of a row. */
@@ -48,14 +35,6 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
   const actions = [...transitionsOn(list, row, caller), ...commandsOn(list, row, caller)];
   const forms = await actionForms(visit, urlOf(list, row), actions, row);
   const view = { frame, names: await namesIn(visit, [row], properties) };
-  const embedded = embeddedLists(row, properties);
-  const isOwn = (name: string) =>
-    !technical.has(name) &&
-    !embedded.includes(name.replace(/Count$/, '')) &&
-    !isMoney(properties.get(name)) &&
-    name !== documentField;
-  const shownFields = (keep: (name: string) => boolean) =>
-    fields(view, Object.fromEntries(Object.entries(row).filter(([name]) => keep(name))), properties, currencyOf(row));
   const one = typeInWords(type);
   const pdf = row[documentField];
   const hasDocument = typeof pdf === 'string';
@@ -64,26 +43,11 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
     part: type === 'EventSubscription' ? `/data/${type}` : '/data',
     lead: html`<a href="${frame.base}/data/${type}">${list.title}</a>`,
     notice: query.get('done') === 'yes' && alert('good', 'Done.'),
-    body: html`${balances(row, properties)}${links(visit, list, row)}${forms.length > 0 && card('What you can do now', html`<div class="row">${forms}</div>`)}<div${hasDocument && html` class="beside"`}><div>${card([one, row.active === false && [' ', badge('inactive')]], html`${shownFields(isOwn)}<details><summary>For integrators</summary>${shownFields((name) => technical.has(name))}</details>`)}
-${embedded.map((name) => card(fieldInWords(name), embeddedTable(view, row, name, properties.get(name))))}</div>${hasDocument && html`<iframe src="${frame.base}/files/${pdf}/document" title="Document" loading="lazy"></iframe>`}</div>
+    body: html`${balances(row, properties)}${links(visit, list, row)}${forms.length > 0 && card('What you can do now', html`<div class="row">${forms}</div>`)}<div${hasDocument && html` class="beside"`}><div>${fieldCards(view, [one, row.active === false && [' ', badge('inactive')]], row, properties)}</div>${hasDocument && html`<iframe src="${frame.base}/files/${pdf}" title="Document" loading="lazy"></iframe>`}</div>
 ${await documentsCard(visit, list, id)}${type === 'EventSubscription' && (await deliveriesCard(visit, id))}${await relatedLists(visit, type, id)}
 <section class="card"><details><summary>Events</summary>${await eventsTable(visit, type, id)}</details></section>`,
   });
   return hasDocument ? withHeaders(shown(text), { 'Content-Security-Policy': framingPolicy }) : shown(text);
-}
-
-/** The amounts of a row that are not zero, and those that people compare. */
-function balances(row: ShownRow, properties: ReadonlyMap<string, Schema>): HtmlContent {
-  const compared = columnsOf(properties);
-  const figures = [...properties].flatMap(([name, schema]) => {
-    const amount = row[name];
-    const isShown = isMoney(schema) && typeof amount === 'string' && (/[1-9]/.test(amount) || compared.includes(name));
-    if (!isShown) return [];
-    return [
-      html`<div class="card"><dt>${fieldInWords(name)}</dt><dd class="figure">${money(amount, currencyOf(row))}</dd></div>`,
-    ];
-  });
-  return figures.length > 0 && html`<dl class="cards balances">${figures}</dl>`;
 }
 
 /** Where a row is changed and others that refer to it are created; its documents, and of a client its statement. */
@@ -96,7 +60,9 @@ function links({ frame, caller }: ConsoleVisit, list: DataList, row: ShownRow): 
       : [],
   );
   if (type === 'File' && row.status === 'AVAILABLE') found.push([`/files/${id}`, 'Open the document']);
-  if (type === 'Client') found.push([`/statements/${id}`, 'Statement of account']);
+  for (const { operation, name, parameter } of readsOf(list))
+    if (parameter === undefined && /^get/.test(operation.id))
+      found.push([`${urlOf(list, row)}/${name}`, actionInWords(operation.id)]);
   if (writingOf(list, row, caller) !== undefined) found.push([`${urlOf(list, row)}/edit`, 'Change fields']);
   for (const { list: other, field } of referencesTo(type)) {
     const written = other.properties.has('status') ? writtenBy(other, ['upsert'], caller) : undefined;
@@ -188,22 +154,15 @@ async function versionedRow(visit: ConsoleVisit, list: DataList, id: string): Pr
 
 /** @throws Rejection `NOT_FOUND` */
 async function readRow(visit: ConsoleVisit, list: DataList, id: string): Promise<ShownRow> {
-  const { byId, operation, filters } = list;
+  const { byId, operation, path } = list;
   if (byId !== undefined) {
     const [, parameter = 'id'] = /\{(\w+)\}$/.exec(byId.path) ?? [];
     return callOperation(visit, byId, { path: { [parameter]: id } });
   }
-  const canFilter = filters.find(({ name }) => name === 'id')?.operators.has('_eq') === true;
-  const where = canFilter ? { id: { _eq: id } } : {};
-  let scanned = 0;
-  let cursor: string | undefined;
-  do {
-    const body = await callOperation(visit, operation, { path: list.path, ...listInput(list, where, cursor, 100) });
-    const rows = rowsIn(body).map(flatRow);
-    const row = rows.find((one) => one.id === id);
-    if (row !== undefined) return row;
-    scanned += rows.length;
-    cursor = nextPage(body);
-  } while (cursor !== undefined && scanned < maxScanned);
-  throw new Rejection('NOT_FOUND', `There is no ${list.type} with this ID among the first ${scanned} rows.`);
+  const [row] = rowsIn(
+    await callOperation(visit, operation, { path, ...listInput(list, { id: { _eq: id } }, undefined, 1) }),
+  );
+  if (row === undefined)
+    throw new Rejection('NOT_FOUND', `There is no ${typeInWords(list.type).toLowerCase()} with this ID.`);
+  return flatRow(row);
 }

@@ -81,7 +81,7 @@ h1+*{margin-top:1rem}
 .alert.good{background:var(--good-bg);border-color:var(--good)}
 .alert p{margin:0}
 .alert ul{margin:.25rem 0 0;padding-left:1.25rem}
-.scope{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(10rem,100%),1fr));gap:.75rem;align-items:end}
+.scope{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(10rem,100%),1fr));gap:.75rem;align-items:start}.scope button{margin-top:1.75rem}
 .chips{list-style:none;display:flex;flex-wrap:wrap;gap:.5rem;margin:0 0 1rem;padding:0}
 .chips li{background:var(--info-bg);border-radius:1rem;padding:.25rem .25rem .25rem .75rem;overflow-wrap:anywhere}
 .chips li>a:last-child{display:inline-block;padding:0 .5rem;text-decoration:none;font-weight:700}

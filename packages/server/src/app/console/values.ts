@@ -3,12 +3,12 @@ import { type HtmlContent, html } from '../../wire/html.ts';
 import { columnsOf, type DataList, dataLists, isNumber, merged, plain, propertiesOf } from './catalog.ts';
 import { isId } from './filter.ts';
 import { badge, day, decimal, money, none, when } from './formats.ts';
-import { type Frame, type Head, table } from './layout.ts';
+import { card, type Frame, type Head, table } from './layout.ts';
 import type { Names } from './names.ts';
 import { fieldInWords, textInWords, typeInWords, valueInWords } from './words.ts';
 
 /** Embedded lists end here; their own lists have all rows. */
-const maxItems = 50;
+const maxItems = 100;
 
 export type ShownRow = Readonly<Record<string, unknown>>;
 
@@ -108,21 +108,57 @@ export function fields(
   )}</dl>`;
 }
 
-/** The lists of objects in a row, such as the lines of an invoice. */
-export function embeddedLists(row: ShownRow, properties: ReadonlyMap<string, Schema>): string[] {
-  return Object.entries(row).flatMap(([name, value]) => {
+/** Fields that only integrators read. */
+export const technical = new Set([
+  'id',
+  'systemRef',
+  'sysRefs',
+  'metadata',
+  'active',
+  'createdAt',
+  'updatedAt',
+  'version',
+  'type',
+  'hasMore',
+  'nextCursor',
+  'total',
+]);
+
+/** The amounts of a row that are not zero, and those that people compare. */
+export function balances(row: ShownRow, properties: ReadonlyMap<string, Schema>): HtmlContent {
+  const compared = columnsOf(properties);
+  const figures = [...properties].flatMap(([name, schema]) => {
+    const amount = row[name];
+    const isShown = isMoney(schema) && typeof amount === 'string' && (/[1-9]/.test(amount) || compared.includes(name));
+    const figure = isShown && money(amount, currencyOf(row));
+    return figure
+      ? [html`<div class="card"><dt>${fieldInWords(name)}</dt><dd class="figure">${figure}</dd></div>`]
+      : [];
+  });
+  return figures.length > 0 && html`<dl class="cards balances">${figures}</dl>`;
+}
+
+/** The other fields of a row, and each list of objects in it, such as the lines of an invoice. */
+export function fieldCards(view: View, title: HtmlContent, row: ShownRow, properties: ReadonlyMap<string, Schema>) {
+  const lists = Object.entries(row).flatMap(([name, value]) => {
     const item = itemSchema(properties.get(name));
     return Array.isArray(value) && item?.properties !== undefined && name !== 'sysRefs' ? [name] : [];
   });
+  const shownFields = (keep: (name: string) => boolean) =>
+    fields(view, Object.fromEntries(Object.entries(row).filter(([name]) => keep(name))), properties, currencyOf(row));
+  const isOwn = (name: string) =>
+    !technical.has(name) && !lists.includes(name.replace(/Count$/, '')) && !isMoney(properties.get(name));
+  const own = html`${shownFields(isOwn)}<details><summary>For integrators</summary>${shownFields((name) => technical.has(name))}</details>`;
+  const tables = lists.map((name) => card(fieldInWords(name), embeddedTable(view, row, name, properties.get(name))));
+  return [card(title, own), ...tables];
 }
 
-/** One of these lists, as a table. */
-export function embeddedTable(view: View, row: ShownRow, name: string, schema: Schema | undefined): HtmlContent {
-  const item = itemSchema(schema) ?? {};
-  const properties = propertiesOf(item);
+function embeddedTable(view: View, row: ShownRow, name: string, schema: Schema | undefined): HtmlContent {
+  const properties = propertiesOf(itemSchema(schema) ?? {});
   const listed = row[name];
   const rows: readonly ShownRow[] = Array.isArray(listed) ? listed : [];
-  const columns = columnsOf(properties);
+  // What no row has is no column.
+  const columns = columnsOf(properties).filter((column) => rows.some((one) => (one[column] ?? '') !== ''));
   if (rows.length === 0) return html`<p>${none()}</p>`;
   return table(
     fieldInWords(name),

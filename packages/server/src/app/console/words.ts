@@ -44,6 +44,9 @@ const fieldNames: Readonly<Record<string, string>> = {
   sizeBytes: 'Size in bytes',
   vatId: 'VAT ID',
   taxId: 'Tax ID',
+  openingBalance: 'Balance before',
+  closingBalance: 'Balance at the end',
+  data: 'Entries',
 };
 
 /** How a filter compares. */
@@ -159,6 +162,9 @@ const actions: Readonly<Record<string, string>> = {
   reactivateEventSubscription: 'Reactivate',
   advanceSandboxClock: 'Advance the clock',
   rotateWebhookSecret: 'Rotate the secret',
+  getWebhookSecret: 'Secret of deliveries',
+  getSandboxClock: 'Clock',
+  getClientStatement: 'Statement of account',
 };
 
 export function actionInWords(operation: string): string {
@@ -175,6 +181,7 @@ const values: Readonly<Record<string, string>> = {
   S_CORP: 'S corporation',
   CAS: 'Client accounting',
   FORM_1120S: 'Form 1120-S',
+  csv: 'CSV',
   pdf: 'PDF',
   ubl: 'UBL (Peppol)',
   xrechnung: 'XRechnung',

@@ -1,0 +1,118 @@
+/** Pages of operations that read something else than the rows of a list: about the firm, or about one row. */
+import type { Operation } from '../../contract/contract.ts';
+import { CsvFile } from '../../contract/csv.ts';
+import type { OperationId } from '../../contract/handler.ts';
+import { ResponseFile } from '../../contract/response-file.ts';
+import { type HtmlContent, html } from '../../wire/html.ts';
+import { fileResult } from '../../wire/result.ts';
+import { actionForms, perform } from './action-pages.ts';
+import { commandInputs, type RowRead, readsOf } from './actions.ts';
+import { dataLists, type QueryParameter, responseProperties, schemasOf } from './catalog.ts';
+import { enteredValues, queryForm } from './forms.ts';
+import { card, framed, pageLinks, urlWith } from './layout.ts';
+import { namesIn } from './names.ts';
+import { csvFile } from './results.ts';
+import { balances, fieldCards, type ShownRow } from './values.ts';
+import { type ConsoleVisit, callOperation, nextPage, operationOf, todayOf } from './visit.ts';
+import { actionInWords, typeInWords, valueInWords } from './words.ts';
+
+/** About the firm: what an operation returns, and what another one changes. */
+const firmPages: Readonly<Record<string, readonly [shows: OperationId, changes: OperationId, lead: string]>> = {
+  clock: [
+    'getSandboxClock',
+    'advanceSandboxClock',
+    'This tenant is a sandbox with a clock of its own. It only moves forward, and runs everything that is due on the way.',
+  ],
+  secret: [
+    'getWebhookSecret',
+    'rotateWebhookSecret',
+    'Receivers of events verify signatures with it. After a rotation, the one before is valid for some time.',
+  ],
+};
+
+function actionOf(id: OperationId) {
+  const operation = operationOf(id);
+  return { name: id, label: actionInWords(id), operation, inputs: commandInputs(operation), fixed: {} };
+}
+
+/** @returns undefined if there is no such page */
+export async function firmPage(visit: ConsoleVisit, name: string) {
+  const [shows, changes, lead] = firmPages[name] ?? [];
+  if (shows === undefined || changes === undefined) return undefined;
+  const body = await callOperation(visit, operationOf(shows));
+  const forms = await actionForms(visit, `/${name}`, [actionOf(changes)]);
+  return framed(visit.frame, {
+    title: actionInWords(shows),
+    part: `/${name}`,
+    lead,
+    body: html`${await responseDetails(visit, operationOf(shows), body)}${card('What you can do now', forms)}`,
+  });
+}
+
+/** Handles its form. @returns undefined if there is no such form */
+export async function changeFirm(visit: ConsoleVisit, name: string, id: string) {
+  const [, changes] = firmPages[name] ?? [];
+  if (changes === undefined || changes !== id) return undefined;
+  const action = actionOf(changes);
+  const body = await enteredValues(visit, action.inputs, undefined, new Map());
+  const title = action.label;
+  const result = await perform(visit, action, { input: { body }, title, from: `/${name}`, names: [title] });
+  return 'page' in result ? result : `/${name}`;
+}
+
+/** What an operation reads about a row, such as the statement of a client: a page, or a file if its format is one. */
+export async function readPage(visit: ConsoleVisit, type: string, id: string, name: string, part?: string) {
+  const { frame } = visit;
+  const list = dataLists.get(type);
+  const isIt = (one: RowRead) => one.name === name && (one.parameter === undefined) === (part === undefined);
+  const read = list && readsOf(list).find(isIt);
+  if (read === undefined) return undefined;
+  const { operation, parameter = '' } = read;
+  const parameters = schemasOf(operation).query.filter((one) => !/^page(Size)?$/.test(one.name));
+  const entered = await Promise.all(parameters.map(async (one) => [one.name, await enteredIn(visit, one)] as const));
+  const query = Object.fromEntries(entered);
+  const body: unknown = await callOperation(visit, operation, { path: { id, [parameter]: part ?? '' }, query });
+  const file = `${part ?? name}-${id}`;
+  if (body instanceof CsvFile) return csvFile(file, body);
+  if (body instanceof ResponseFile)
+    return fileResult(body, 200, {
+      'Content-Disposition': `attachment; filename="${file}.${body.type.split('/').at(-1)}"`,
+    });
+  const row: ShownRow = Object(body);
+  const used = Object.fromEntries(entered.map(([key, value]) => [key, value ?? row[key]]));
+  const path = `/data/${type}/${id}/${name}`;
+  const url = (changed: object) => urlWith(`${frame.base}${path}`, { ...used, cursor: undefined, ...changed });
+  const next = nextPage(row);
+  const formats = parameters.find((one) => one.name === 'format')?.schema.enum?.slice(1) ?? [];
+  const inputs = parameters.filter(
+    (one) => one.name !== 'format' && one.name !== 'cursor' && one.name !== 'includeTotal',
+  );
+  return framed(frame, {
+    title: actionInWords(operation.id),
+    part: '/data',
+    lead: html`<a href="${frame.base}/data/${type}/${id}">Back to the ${typeInWords(type).toLowerCase()}</a>`,
+    body: html`${await queryForm(
+      visit,
+      path,
+      used,
+      inputs.map(({ name: one, schema }) => ({ path: one, schema })),
+    )}${await responseDetails(visit, operation, row)}
+<div class="row">${formats.map((format) => html`<a class="button plain" href="${url({ format })}">As ${valueInWords(String(format))}</a>`)}</div>${pageLinks(query.cursor && url({}), next && url({ cursor: next }))}`,
+  });
+}
+
+/** What is entered for a parameter; a period begins three months ago by default. */
+async function enteredIn(visit: ConsoleVisit, { name, required, schema }: QueryParameter) {
+  const text = visit.query.get(name)?.trim() || undefined;
+  if (text !== undefined || !required || schema.format !== 'date') return text;
+  return Temporal.PlainDate.from(await todayOf(visit))
+    .with({ day: 1 })
+    .subtract({ months: 2 })
+    .toString();
+}
+
+async function responseDetails(visit: ConsoleVisit, operation: Operation, body: ShownRow): Promise<HtmlContent> {
+  const properties = responseProperties(operation);
+  const view = { frame: visit.frame, names: await namesIn(visit, [body], properties) };
+  return [balances(body, properties), fieldCards(view, 'Now', body, properties)];
+}
