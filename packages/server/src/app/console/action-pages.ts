@@ -4,10 +4,11 @@ import { Rejection } from '../../contract/rejection.ts';
 import { newId } from '../../platform/store/new-id.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type Action, bulkActions, failuresIn, requestOf, type VersionedRow, writingOf } from './actions.ts';
+import { type Action, actionsOn, bulkActions, failuresIn, requestOf, writingOf } from './actions.ts';
 import { type DataList, responseProperties } from './catalog.ts';
 import { type Change, changeTable, recordedSince } from './changes.ts';
-import { currentText, enteredValues, type FormInput, inputFor } from './forms.ts';
+import { listNamed, readRow } from './data-pages.ts';
+import { currentText, enteredValues, inputFor } from './forms.ts';
 import { alert, card, framed, keyField, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
@@ -15,59 +16,51 @@ import { type CallInput, type ConsoleVisit, callIn, contextIn } from './visit.ts
 import { fieldInWords, typeInWords } from './words.ts';
 
 /** The forms of what can be done now. A form with fields opens; one without is a button. */
-export async function actionForms(visit: ConsoleVisit, url: string, actions: readonly Action[], row: ShownRow = {}) {
-  const forms: HtmlContent[] = [];
-  for (const { name, label, inputs, operation } of actions) {
+export function actionForms(visit: ConsoleVisit, url: string, actions: readonly Action[], row: ShownRow = {}) {
+  const forms = actions.map(async ({ name, label, inputs, operation }) => {
     const start = html`<form method="post" action="${visit.frame.base}${url}/${name}">${keyField(visit.frame)}${versionField(row)}`;
-    const isRehearsed = takes(operation, 'Dry-Run');
-    if (inputs.length === 0) {
-      forms.push(html`${start}<button class="plain">${label}</button></form>`);
-      continue;
-    }
-    const shown: HtmlContent[] = [];
-    for (const input of inputs)
-      shown.push(await inputFor(visit, input, currentText(input, row, new Map()), `${name}-`));
-    forms.push(
-      html`<details><summary>${label}</summary>${start}<div class="form">${shown}</div><div class="row"><button class="plain">${isRehearsed ? 'Show what would change' : label}</button></div></form></details>`,
-    );
-  }
-  return forms;
+    if (inputs.length === 0) return html`${start}<button class="plain">${label}</button></form>`;
+    const shown = inputs.map((input) => inputFor(visit, input, currentText(input, row, new Map()), `${name}-`));
+    const button = takes(operation, 'Dry-Run') ? 'Show what would change' : label;
+    return html`<details><summary>${label}</summary>${start}<div class="form">${await Promise.all(shown)}</div><div class="row"><button class="plain">${button}</button></div></form></details>`;
+  });
+  return Promise.all(forms);
 }
 
 function versionField(row: ShownRow | undefined): HtmlContent {
   return html`<input type="hidden" name="version" value="${String(row?.version ?? 0)}">`;
 }
 
-/** The form of a row, or of a new one with what the address presets. @throws Rejection `FORBIDDEN` */
-export async function editPage(visit: ConsoleVisit, list: DataList, row: VersionedRow | undefined): Promise<string> {
+/** The form that changes a row, or creates one with what the address presets. @throws Rejection `FORBIDDEN` */
+export async function formPage(visit: ConsoleVisit, type: string, id?: string): Promise<string> {
   const { frame, query, caller } = visit;
+  const list = await listNamed(visit, type);
+  const row = id === undefined ? undefined : await readRow(visit, list, id);
   const action = writingOf(list, row, caller);
   if (action === undefined) throw cannotWrite(list);
   const presets = row === undefined ? Object.fromEntries(query) : {};
   const names = await namesIn(visit, [row ?? presets], list.properties);
-  const first: HtmlContent[] = [];
-  const more: HtmlContent[] = [];
-  for (const input of action.inputs) {
+  const shown = action.inputs.map(async (input) => {
     const { path, isRequired } = input;
     const preset = presets[path];
     const isFirst = row !== undefined || isRequired || preset !== undefined || /^\w+\.0\./.test(path);
-    (isFirst ? first : more).push(
+    const content =
       preset === undefined
         ? await inputFor(visit, input, currentText(input, row, names))
-        : presetField(input, preset, names),
-    );
-  }
+        : html`<div>${fieldInWords(path)}: <strong>${names.get(preset) ?? preset}</strong><input type="hidden" name="${path}" value="${preset}"></div>`;
+    return { isFirst, content };
+  });
+  const { first = [], more = [] } = Object.groupBy(await Promise.all(shown), ({ isFirst }) =>
+    isFirst ? 'first' : 'more',
+  );
+  const contents = (of: typeof first) => html`<div class="form">${of.map(({ content }) => content)}</div>`;
   const from = `${frame.base}${urlOf(list, row)}`;
   return framed(frame, {
     title: titleOf(list, action, row),
     part: '/data',
     lead: html`<a href="${from}">Back without changes</a>`,
-    body: html`<form class="card" method="post" action="${from}/${action.name}">${keyField(frame)}${versionField(row)}<input type="hidden" name="newRef" value="console-${newId()}"><div class="form">${first}</div>${more.length > 0 && html`<details><summary>More fields</summary><div class="form">${more}</div></details>`}<div class="row"><button>Show what would change</button><a class="button plain" href="${from}">Cancel</a></div></form>`,
+    body: html`<form class="card" method="post" action="${from}/${action.name}">${keyField(frame)}${versionField(row)}<input type="hidden" name="newRef" value="console-${newId()}">${contents(first)}${more.length > 0 && html`<details><summary>More fields</summary>${contents(more)}</details>`}<div class="row"><button>Show what would change</button><a class="button plain" href="${from}">Cancel</a></div></form>`,
   });
-}
-
-function presetField({ path }: FormInput, value: string, names: ReadonlyMap<string, string>): HtmlContent {
-  return html`<div>${fieldInWords(path)}: <strong>${names.get(value) ?? value}</strong><input type="hidden" name="${path}" value="${value}"></div>`;
 }
 
 function cannotWrite({ title }: DataList): Rejection {
@@ -78,63 +71,59 @@ function titleOf(list: DataList, { label }: Action, row: ShownRow | undefined): 
   return row === undefined ? `New ${typeInWords(list.type).toLowerCase()}` : `${label}: ${nameOf(list, row)}`;
 }
 
-/** What came of a form: a page to show, or the response of the operation. */
-export type ActionOutcome = { readonly page: string } | { readonly body: Readonly<Record<string, unknown>> };
-
 /**
- * Handles the form of an action on a row, or of a new one.
+ * Handles the form of what can be done with a row, of its fields or of a new row.
  *
  * @throws Rejection also `PRECONDITION_FAILED` if the row has changed since the page was shown
  */
-export async function act(
-  visit: ConsoleVisit,
-  list: DataList,
-  row: VersionedRow | undefined,
-  action: Action | undefined,
-) {
-  const { fields: entered } = visit;
+export async function actOnRow(visit: ConsoleVisit, type: string, id: string | undefined, name: string) {
+  const { fields: entered, caller } = visit;
+  const list = await listNamed(visit, type);
+  const row = id === undefined ? undefined : await readRow(visit, list, id);
+  const writing = writingOf(list, row, caller);
+  const action = [...(row === undefined ? [] : actionsOn(list, row, caller)), writing].find(
+    (one) => one?.name === name,
+  );
   if (action === undefined && row === undefined) throw cannotWrite(list);
-  if (action === undefined || (row !== undefined && entered.get('version') !== String(row.version)))
+  if (action === undefined || (row !== undefined && entered.get('version') !== String(row.version ?? 0)))
     throw new Rejection(
       'PRECONDITION_FAILED',
       'Somebody else has changed it since you opened the page. Open it again.',
     );
-  const isEdit = action.name === 'edit';
-  const names = isEdit ? await namesIn(visit, [row], list.properties) : new Map<string, string>();
-  const values = await enteredValues(visit, action.inputs, isEdit ? row : undefined, names);
-  if ((isEdit || row === undefined) && Object.keys(values).length === 0)
+  const changed = action === writing ? row : undefined;
+  const names = await namesIn(visit, [changed], list.properties);
+  const values = await enteredValues(visit, action.inputs, changed, names);
+  if (action === writing && Object.keys(values).length === 0)
     throw new Rejection('INVALID_STATE', 'Nothing was changed.');
-  const written = row ?? { systemRef: entered.get('newRef') ?? '', version: 0 };
+  const written = row ?? { systemRef: entered.get('newRef') ?? '' };
   return perform(visit, action, {
-    input: requestOf(list, [written], action, { ...action.fixed, ...values }),
-    ifMatch: row && takes(action.operation, 'If-Match') ? entityTag(row) : undefined,
+    input: requestOf(type, [written], action, values),
+    ifMatch:
+      row && takes(action.operation, 'If-Match') ? entityTag({ ...row, version: Number(row.version) }) : undefined,
     title: titleOf(list, action, row),
     from: urlOf(list, row),
     names: [nameOf(list, written)],
+    next: ({ records }) => `${urlOf(list, { id, ...(row === undefined && Object([records].flat()[0])) })}?done=yes`,
   });
 }
 
 /** Handles the form of a list: does one thing with the rows that were selected, in the versions that the page showed. */
-export function actOnSelected(visit: ConsoleVisit, list: DataList, name: string): Promise<ActionOutcome> {
-  const rows = visit.fields.getAll('row').flatMap((text): VersionedRow[] => {
+export async function actOnRows(visit: ConsoleVisit, type: string, name: string) {
+  const list = await listNamed(visit, type);
+  const rows = visit.fields.getAll('row').flatMap((text): ShownRow[] => {
     const [status = '', version = '', systemRef = '', ...label] = text.split(' ');
-    const row = { status, version: Number(version), systemRef: decodeURIComponent(systemRef) };
+    const row = { status, version, systemRef: decodeURIComponent(systemRef) };
     return /^\d+$/.test(version) ? [{ ...row, [list.label ?? 'name']: label.join(' ') }] : [];
   });
   const action = bulkActions(list, rows, visit.caller).find((one) => one.name === name);
   if (action === undefined) throw new Rejection('INVALID_STATE', 'Select rows for which this is possible.');
   return perform(visit, action, {
-    input: requestOf(list, rows, action, action.fixed),
+    input: requestOf(type, rows, action, {}),
     title: `${action.label}: ${list.title.toLowerCase()}`,
     from: urlOf(list, undefined),
     names: rows.map((row) => nameOf(list, row)),
+    next: () => `${urlOf(list, undefined)}?done=yes`,
   });
-}
-
-/** What a row of a list sends if it is selected. */
-export function selection(list: DataList, row: ShownRow): string {
-  const { status, version, systemRef } = row;
-  return `${String(status)} ${String(version)} ${encodeURIComponent(String(systemRef))} ${String(row[list.label ?? ''] ?? '')}`;
 }
 
 export interface ActionRequest {
@@ -145,18 +134,23 @@ export interface ActionRequest {
   readonly from: string;
   /** Names of the rows that are written, in their order. */
   readonly names: readonly string[];
+  /** Where the browser goes after it is done. */
+  next(body: Readonly<Record<string, unknown>>): string;
 }
 
 /**
  * Rehearses an action, and returns the page that shows what would change; or does it, once that is confirmed. What cannot be
  * rehearsed is done at once, and its response shown.
  *
+ * @returns a page, or where the browser goes next
  * @throws Rejection what the operation rejects; a rejection of all rows is one of the form
  */
-export async function perform(visit: ConsoleVisit, action: Action, request: ActionRequest): Promise<ActionOutcome> {
-  const { operation } = action;
-  const { input, ifMatch, names } = request;
-  const isRehearsal = takes(operation, 'Dry-Run') && visit.fields.get('confirmed') !== 'yes';
+export async function perform(visit: ConsoleVisit, action: Action, request: ActionRequest) {
+  const { frame } = visit;
+  const { operation, label } = action;
+  const { input, ifMatch, names, from } = request;
+  const canRehearse = takes(operation, 'Dry-Run');
+  const isRehearsal = canRehearse && visit.fields.get('confirmed') !== 'yes';
   const context = contextIn(visit, operation, { isRehearsal, ...(ifMatch !== undefined && { ifMatch }) });
   const start = newId();
   const changes: Change[] = [];
@@ -172,7 +166,10 @@ export async function perform(visit: ConsoleVisit, action: Action, request: Acti
   const [first] = failures.values();
   if (first !== undefined && failures.size >= names.length) throw new Rejection('INVALID_STATE', first);
   if (isRehearsal) return { page: rehearsalPage(visit, action, request, changes, failures) };
-  return takes(operation, 'Dry-Run') ? { body } : { page: responsePage(visit, action, request, body) };
+  if (canRehearse) return request.next(body);
+  const shown = fields({ frame, names: new Map() }, body, responseProperties(operation));
+  const lead = html`<a href="${frame.base}${from}">Back</a>`;
+  return { page: framed(frame, { title: label, part: from, lead, body: card('Done', shown) }) };
 }
 
 function rehearsalPage(
@@ -198,19 +195,5 @@ function rehearsalPage(
       html`${changeTable(visit, changes)}
 <form method="post" action="${target}">${keyField(frame)}${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button><a class="button plain" href="${url}">Cancel</a></div></form>`,
     )}`,
-  });
-}
-
-function responsePage(
-  { frame }: ConsoleVisit,
-  { label, operation }: Action,
-  { from }: ActionRequest,
-  body: ShownRow,
-): string {
-  return framed(frame, {
-    title: label,
-    part: from,
-    lead: html`<a href="${frame.base}${from}">Back</a>`,
-    body: card('Done', fields({ frame, names: new Map() }, body, responseProperties(operation))),
   });
 }

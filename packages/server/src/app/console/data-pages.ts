@@ -1,17 +1,25 @@
+import { hasRole } from '@financial-automation/spec/roles';
 import type { Schema } from '../../contract/contract.ts';
 import { CsvFile } from '../../contract/csv.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import type { PageResult } from '../../wire/result.ts';
-import { selection } from './action-pages.ts';
 import { type Action, bulkActions, writingOf } from './actions.ts';
 import { customList, type DataList, dataLists } from './catalog.ts';
-import { shownConditions } from './conditions.ts';
-import { type EnteredOrder, enteredOrder, listInput, type RowConditions, whereIn, withEntered } from './filter.ts';
+import {
+  containing,
+  type EnteredOrder,
+  enteredOrder,
+  type RowConditions,
+  readList,
+  shownConditions,
+  whereIn,
+  withEntered,
+} from './filter.ts';
 import { alert, card, framed, type Head, keyField, options, pageLinks, rejected, table, urlWith } from './layout.ts';
 import { namesIn } from './names.ts';
 import { csvFile } from './results.ts';
-import { flatRow, headOf, rowCells, type ShownRow, technical } from './values.ts';
+import { headOf, rowCells, type ShownRow, technical } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, operationOf, rowsIn } from './visit.ts';
 import { comparisons, fieldInWords, subjectInWords, typeInWords } from './words.ts';
 
@@ -20,6 +28,14 @@ const pageSize = 25;
 const maxUnfiltered = 100;
 /** Rows of a file for spreadsheets. */
 const maxExported = 10_000;
+
+/** Rows of each list that is searched. */
+const maxFound = 5;
+/** Shorter texts match too many rows, and no index helps to find them. */
+const minLength = 3;
+
+/** The fields by which people know rows: names, numbers, references, addresses. */
+const known = /^(name|legalName|displayName|email|fileName|batchRef)$|Number$|^(client|job|staff|engagement|pms)Ref$/;
 
 /** All lists: those of the contract, and those of the tenant's own types. */
 export async function dataPage(visit: ConsoleVisit): Promise<string> {
@@ -53,6 +69,19 @@ export async function listNamed(visit: ConsoleVisit, type: string): Promise<Data
   }
 }
 
+/** @throws Rejection `NOT_FOUND` */
+export async function readRow(visit: ConsoleVisit, list: DataList, id: string): Promise<ShownRow> {
+  const { byId } = list;
+  if (byId !== undefined) {
+    const [, parameter = 'id'] = /\{(\w+)\}$/.exec(byId.path) ?? [];
+    return callOperation(visit, byId, { path: { [parameter]: id } });
+  }
+  const [row] = (await readList(visit, list, { where: { id: { _eq: id } }, pageSize: 1 })).rows;
+  if (row === undefined)
+    throw new Rejection('NOT_FOUND', `There is no ${typeInWords(list.type).toLowerCase()} with this ID.`);
+  return row;
+}
+
 /** One list, with its filter. What the operation rejects is shown above the filter. */
 export async function listPage(visit: ConsoleVisit, type: string): Promise<string> {
   const list = await listNamed(visit, type);
@@ -61,20 +90,19 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<strin
   const page = query.get('page') ?? undefined;
   const isFiltered = list.filters.length > 0;
   let where: RowConditions = {};
-  let body: Record<string, unknown> = {};
+  let all: readonly ShownRow[] = [];
+  let next: string | undefined;
   let rejection: Rejection | undefined;
   try {
     where = await withEntered(visit, list, whereIn(query));
-    const input = listInput(list, where, page, isFiltered ? pageSize : maxUnfiltered, order);
-    body = await callOperation(visit, list.operation, { path: list.path, ...input });
+    const limit = isFiltered ? pageSize : maxUnfiltered;
+    ({ rows: all, next } = await readList(visit, list, { where, order, cursor: page, pageSize: limit }));
   } catch (error) {
     if (!(error instanceof Rejection) || error.status !== 400) throw error;
     rejection = error;
   }
-  const all = rowsIn(body).map(flatRow);
   const rows = isFiltered || query.has('inactive') ? all : all.filter(({ active }) => active !== false);
   const hidden = all.length - rows.length;
-  const next = nextPage(body);
   const url = (state: ListState) => listUrl(frame.base, list, { where, order, ...state });
   const file = url({}).replace(`/data/${type}`, `/data/${type}.csv`);
   return framed(frame, {
@@ -93,6 +121,11 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<strin
 ${hidden > 0 && html`<p><a href="${frame.base}/data/${type}?inactive=on">Show ${hidden} inactive ones</a></p>`}
 ${pageLinks(page && url({}), next && url({ page: next }))}</section>`,
   });
+}
+
+/** What a row of a list sends if it is selected. */
+function selection(list: DataList, { status, version, systemRef, ...row }: ShownRow): string {
+  return [status, version, encodeURIComponent(String(systemRef)), row[list.label ?? ''] ?? ''].map(String).join(' ');
 }
 
 /** The table of a list; with a form for what can be done with several rows at once. */
@@ -179,10 +212,9 @@ export async function listFile(visit: ConsoleVisit, type: string): Promise<PageR
   const rows: ShownRow[] = [];
   let cursor: string | undefined;
   do {
-    const input = { path: list.path, ...listInput(list, where, cursor, most, order) };
-    const body = await callOperation(visit, list.operation, input);
-    rows.push(...rowsIn(body).map(flatRow));
-    cursor = nextPage(body);
+    const page = await readList(visit, list, { where, order, cursor, pageSize: most });
+    rows.push(...page.rows);
+    cursor = page.next;
     if (cursor !== undefined && rows.length >= maxExported)
       throw new Rejection('VALIDATION_ERROR', `A file has at most ${maxExported} rows. Filter the list first.`);
   } while (cursor !== undefined);
@@ -195,4 +227,33 @@ export async function listFile(visit: ConsoleVisit, type: string): Promise<PageR
     value === null || value === undefined ? null : (names.get(String(value)) ?? String(value));
   const lines = rows.map((row) => columns.map((column) => cellOf(row[column])));
   return csvFile(list.type, new CsvFile([columns.map(fieldInWords), ...lines]));
+}
+
+/** The conditions that find rows by a part of their name, number or reference; undefined if the list has none of these. */
+function findIn({ filters, label = '', byId }: DataList, text: string): RowConditions | undefined {
+  const names = filters.filter(({ name, operators }) => known.test(name) && operators.has('_ilike'));
+  if (byId === undefined) return undefined;
+  if (filters.some(({ name, operators }) => name === label && operators.has('='))) return { [label]: { '=': text } };
+  return names.length === 0 ? undefined : { _or: names.map(({ name }) => ({ [name]: containing(text) })) };
+}
+
+/** What has a name, number or reference with the text, of every list that the caller may search. */
+export async function searchPage(visit: ConsoleVisit): Promise<string> {
+  const text = visit.query.get('q')?.trim() ?? '';
+  const found = [...(text.length < minLength ? [] : dataLists.values())].map(async (list): Promise<HtmlContent> => {
+    const where = findIn(list, text);
+    if (where === undefined || !hasRole(visit.caller.roles, list.operation.roles)) return false;
+    const { rows, next } = await readList(visit, list, { where, pageSize: maxFound });
+    const more = next !== undefined && html`<p class="soft">There are more. Enter more of the name.</p>`;
+    return rows.length > 0 && card(list.title, [await rowTable(visit, list, rows), more]);
+  });
+  const cards = (await Promise.all(found)).filter((one) => one !== false);
+  const nothing =
+    text.length < minLength ? `Enter at least ${minLength} characters.` : 'Nothing has this name or number.';
+  return framed(visit.frame, {
+    title: text === '' ? 'Search' : `Search: ${text}`,
+    part: 'none',
+    search: text,
+    body: cards.length > 0 ? cards : html`<section class="card"><p>${nothing}</p></section>`,
+  });
 }

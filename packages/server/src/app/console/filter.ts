@@ -1,8 +1,11 @@
 import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { type HtmlContent, html } from '../../wire/html.ts';
 import { type DataList, dataLists, type FilterField } from './catalog.ts';
-import { type ConsoleVisit, callOperation, rowsIn } from './visit.ts';
-import { type FilterWord, fieldInWords, valueInWords } from './words.ts';
+import { isId, namesIn } from './names.ts';
+import { flatRow, shownValue } from './values.ts';
+import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
+import { type FilterWord, fieldInWords, operatorInWords, valueInWords } from './words.ts';
 
 /** Conditions in the grammar of searches. Where a list has parameters instead, their operator is `=`. */
 export type RowConditions = Readonly<Record<string, unknown>>;
@@ -79,20 +82,16 @@ export function containing(text: string): { readonly _ilike: string } {
   return { _ilike: `%${text.replaceAll(/[\\%_]/g, '\\$&')}%` };
 }
 
-export function isId(text: string): boolean {
-  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
-}
-
 /** How many rows with the name are looked up. */
 const maxNamed = 100;
 
 /** The rows of a list whose name has the text. */
 export async function idsNamed(visit: ConsoleVisit, list: DataList, text: string) {
-  const { label = '', operation, path } = list;
+  const { label = '' } = list;
   const canSearch = list.filters.some(({ name, operators }) => name === label && operators.has('_ilike'));
   const where = canSearch ? { [label]: containing(text) } : {};
-  const body = await callOperation(visit, operation, { path, ...listInput(list, where, undefined, maxNamed) });
-  const named = rowsIn(body).map((row) => ({ id: String(row.id), name: String(row[label] ?? '') }));
+  const { rows } = await readList(visit, list, { where, pageSize: maxNamed });
+  const named = rows.map((row) => ({ id: String(row.id), name: String(row[label] ?? '') }));
   return named.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
 }
 
@@ -116,25 +115,37 @@ export function newestFirst({ properties, sortable }: DataList): EnteredOrder | 
   return column === undefined ? undefined : { column, isDescending: true };
 }
 
-/**
- * The input of a list with conditions. Nothing is checked here: the operation does that, and its rejection says what is wrong.
- *
- * @param cursor `nextCursor` of the page before, or undefined for the first page
- */
-export function listInput(
+interface ListRead {
+  readonly where?: RowConditions;
+  readonly order?: EnteredOrder | undefined;
+  /** `nextCursor` of the page before; undefined for the first page. */
+  readonly cursor?: string | undefined;
+  readonly pageSize: number;
+}
+
+/** A page of a list. Nothing is checked here: the operation does that, and its rejection says what is wrong. @throws Rejection */
+export async function readList(
+  visit: ConsoleVisit,
   list: DataList,
-  where: RowConditions,
-  cursor: string | undefined,
-  pageSize: number,
-  order = newestFirst(list),
+  { where = {}, order = newestFirst(list), cursor, pageSize }: ListRead,
 ) {
-  const sorted = order && { orderBy: [{ [order.column]: order.isDescending ? 'desc' : 'asc' }] };
-  const paged = { pageSize, ...(cursor === undefined ? {} : { cursor }), ...sorted };
-  if (list.operation.method !== 'GET')
-    return { query: {}, body: Object.keys(where).length === 0 ? paged : { ...paged, where } };
+  const { operation, path } = list;
+  const paged = {
+    pageSize,
+    ...(cursor !== undefined && { cursor }),
+    ...(order !== undefined && { orderBy: [{ [order.column]: order.isDescending ? 'desc' : 'asc' }] }),
+  };
   const parameters = Object.entries(where).map(([name, condition]) => [name, Object(condition)['=']]);
-  const all = [...Object.entries(paged), ...parameters].map(([name, value]) => [name, String(value)]);
-  return { query: Object.fromEntries(all), body: undefined };
+  const input =
+    operation.method === 'GET'
+      ? {
+          query: Object.fromEntries(
+            [...Object.entries(paged), ...parameters].map(([name, value]) => [name, String(value)]),
+          ),
+        }
+      : { body: Object.keys(where).length === 0 ? paged : { ...paged, where } };
+  const body = await callOperation(visit, operation, { path, ...input });
+  return { rows: rowsIn(body).map(flatRow), next: nextPage(body) };
 }
 
 /** The text as a value of the schema; a text that is none stays one. */
@@ -145,4 +156,56 @@ export function typedValue(schema: Schema, text: string): unknown {
   if ((types.includes('integer') || types.includes('number')) && /^-?\d+$/.test(text)) return Number(text);
   if (/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return text.replaceAll(',', '');
   return schema.enum?.find((value) => valueInWords(String(value)).toLowerCase() === text.toLowerCase()) ?? text;
+}
+
+interface Comparison {
+  /** The field or relation of the row that the condition is on. */
+  readonly name: string;
+  readonly words: string;
+  readonly operands: readonly unknown[];
+  readonly schema: Schema;
+}
+
+/** The conditions of a list in words, each with a link that removes it. */
+export async function shownConditions(
+  visit: ConsoleVisit,
+  list: DataList,
+  where: RowConditions,
+  urlOf: (where: RowConditions) => string,
+): Promise<HtmlContent> {
+  const all = comparisonsIn(list, where);
+  const operands = Object.fromEntries(all.map((one, index) => [String(index), one.operands]));
+  const schemas = new Map(all.map(({ schema }, index) => [String(index), schema]));
+  const view = { frame: visit.frame, names: await namesIn(visit, [operands], schemas) };
+  const items = [...Map.groupBy(all, ({ name }) => name)].map(([name, comparisons]) => {
+    const { [name]: _removed, ...others } = where;
+    const shown = comparisons.map(({ words, operands, schema }, index) => {
+      const values = operands.map((one, position) => [position > 0 && ', ', shownValue(view, one, schema, undefined)]);
+      return html`${index > 0 && ', '}${words} <strong>${values}</strong>`;
+    });
+    return html`<li>${shown} <a href="${urlOf(others)}" aria-label="Remove the condition on ${fieldInWords(name)}">×</a></li>`;
+  });
+  return items.length > 0 && html`<ul class="chips" aria-label="Conditions">${items}</ul>`;
+}
+
+/** The comparisons of a row, and those of related rows, whose conditions are on the name of their reference without its `Id`. */
+function comparisonsIn(list: DataList, where: RowConditions): Comparison[] {
+  return Object.entries(where).flatMap(([name, condition]): Comparison[] => {
+    const related = dataLists.get(list.properties.get(`${name}Id`)?.['x-references'] ?? '');
+    if (related !== undefined)
+      return comparisonsIn(related, Object(condition)).map((one) => ({
+        ...one,
+        name,
+        words: `${fieldInWords(name)}: ${one.words}`,
+      }));
+    return Object.entries(Object(condition)).map(([operator, operand]) => ({
+      name,
+      words: `${fieldInWords(name)} ${operatorInWords(operator)}`,
+      // Of a part of a text, without the wildcards.
+      operands: [operand]
+        .flat()
+        .map((one) => (operator === '_ilike' ? String(one).replaceAll(/(?<!\\)%|\\(?=.)/g, '') : one)),
+      schema: list.properties.get(name) ?? {},
+    }));
+  });
 }

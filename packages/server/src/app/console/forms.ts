@@ -3,10 +3,10 @@ import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { dataLists, isNumber, merged, plain } from './catalog.ts';
-import { idsNamed, isId, listInput, typedValue } from './filter.ts';
-import type { Names } from './names.ts';
-import { flatRow, type ShownRow } from './values.ts';
-import { type ConsoleVisit, callOperation, rowsIn } from './visit.ts';
+import { idsNamed, readList, typedValue } from './filter.ts';
+import { isId, type Names } from './names.ts';
+import type { ShownRow } from './values.ts';
+import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords, sentenceInWords, valueInWords } from './words.ts';
 
 /** Lists with more rows than this are searched by name instead of being offered as a choice. */
@@ -128,8 +128,7 @@ async function choicesFor(
   const list = dataLists.get(schema['x-references'] ?? '');
   const { label } = list ?? {};
   if (list === undefined || label === undefined || list.filters.some(({ name }) => name === label)) return undefined;
-  const input = { path: list.path, ...listInput(list, {}, undefined, maxChoices) };
-  const rows = rowsIn(await callOperation(visit, list.operation, input)).map(flatRow);
+  const { rows } = await readList(visit, list, { pageSize: maxChoices });
   return rows.map((row) => [String(row.id), String(row[label] ?? row.systemRef)] as const);
 }
 

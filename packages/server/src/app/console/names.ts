@@ -39,7 +39,9 @@ export async function namesIn(
   return new Map(rows.flatMap(({ id, name }) => (name === null ? [] : [[id, name]])));
 }
 
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+export function isId(text: string): boolean {
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
+}
 
 /** Collects the IDs in a value, by the type that they refer to. */
 function collect(value: unknown, unmerged: Schema, found: Map<string, Set<string>>): void {
@@ -54,7 +56,7 @@ function collect(value: unknown, unmerged: Schema, found: Map<string, Set<string
       const property = schema.properties?.[name];
       if (property !== undefined) collect(part, property, found);
     }
-  } else if (type !== undefined && uuid.test(String(value))) {
+  } else if (type !== undefined && isId(String(value))) {
     const ids = found.get(type) ?? new Set();
     found.set(type, ids.add(String(value)));
   }

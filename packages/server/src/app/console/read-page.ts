@@ -6,7 +6,7 @@ import { ResponseFile } from '../../contract/response-file.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { fileResult } from '../../wire/result.ts';
 import { actionForms, perform } from './action-pages.ts';
-import { commandInputs, type RowRead, readsOf } from './actions.ts';
+import { commandOf, type RowRead, readsOf } from './actions.ts';
 import { dataLists, type QueryParameter, responseProperties, schemasOf } from './catalog.ts';
 import { enteredValues, queryForm } from './forms.ts';
 import { card, framed, pageLinks, urlWith } from './layout.ts';
@@ -30,17 +30,12 @@ const firmPages: Readonly<Record<string, readonly [shows: OperationId, changes: 
   ],
 };
 
-function actionOf(id: OperationId) {
-  const operation = operationOf(id);
-  return { name: id, label: actionInWords(id), operation, inputs: commandInputs(operation), fixed: {} };
-}
-
 /** @returns undefined if there is no such page */
 export async function firmPage(visit: ConsoleVisit, name: string) {
   const [shows, changes, lead] = firmPages[name] ?? [];
   if (shows === undefined || changes === undefined) return undefined;
   const body = await callOperation(visit, operationOf(shows));
-  const forms = await actionForms(visit, `/${name}`, [actionOf(changes)]);
+  const forms = await actionForms(visit, `/${name}`, [commandOf(operationOf(changes))]);
   return framed(visit.frame, {
     title: actionInWords(shows),
     part: `/${name}`,
@@ -53,11 +48,11 @@ export async function firmPage(visit: ConsoleVisit, name: string) {
 export async function changeFirm(visit: ConsoleVisit, name: string, id: string) {
   const [, changes] = firmPages[name] ?? [];
   if (changes === undefined || changes !== id) return undefined;
-  const action = actionOf(changes);
+  const action = commandOf(operationOf(changes));
   const body = await enteredValues(visit, action.inputs, undefined, new Map());
   const title = action.label;
-  const result = await perform(visit, action, { input: { body }, title, from: `/${name}`, names: [title] });
-  return 'page' in result ? result : `/${name}`;
+  const from = `/${name}`;
+  return perform(visit, action, { input: { body }, title, from, names: [title], next: () => from });
 }
 
 /** What an operation reads about a row, such as the statement of a client: a page, or a file if its format is one. */

@@ -1,22 +1,21 @@
 import { hasRole } from '@financial-automation/spec/roles';
-import { Rejection } from '../../contract/rejection.ts';
 import { eventsOfRow } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import type { PageResult } from '../../wire/result.ts';
-import { act, actionForms, actOnSelected, editPage } from './action-pages.ts';
-import { commandsOn, readsOf, transitionsOn, type VersionedRow, writingOf, writtenBy } from './actions.ts';
+import { actionForms } from './action-pages.ts';
+import { actionsOn, readsOf, writingOf } from './actions.ts';
 import { type DataList, dataLists, referencesTo } from './catalog.ts';
-import { listNamed, listUrl, rowTable } from './data-pages.ts';
+import { listNamed, listUrl, readRow, rowTable } from './data-pages.ts';
 import { deliveriesCard } from './delivery-pages.ts';
 import { documentsCard } from './file-pages.ts';
-import { listInput } from './filter.ts';
+import { readList } from './filter.ts';
 import { badge, when } from './formats.ts';
 import { alert, card, framed, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { shown, withHeaders } from './results.ts';
 import { framingPolicy } from './style.ts';
-import { balances, fieldCards, flatRow, type ShownRow, titleOf, urlOf } from './values.ts';
-import { type ConsoleVisit, callOperation, contextIn, nextPage, operationOf, rowsIn } from './visit.ts';
+import { balances, fieldCards, type ShownRow, titleOf, urlOf } from './values.ts';
+import { type ConsoleVisit, contextIn, operationOf } from './visit.ts';
 import { actionInWords, fieldInWords, newInWords, typeInWords, valueInWords } from './words.ts';
 
 const maxEvents = 20;
@@ -32,8 +31,7 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
   const row = await readRow(visit, list, id);
   const { frame, caller, query } = visit;
   const { properties } = list;
-  const actions = [...transitionsOn(list, row, caller), ...commandsOn(list, row, caller)];
-  const forms = await actionForms(visit, urlOf(list, row), actions, row);
+  const forms = await actionForms(visit, urlOf(list, row), actionsOn(list, row, caller), row);
   const view = { frame, names: await namesIn(visit, [row], properties) };
   const one = typeInWords(type);
   const pdf = row[documentField];
@@ -65,11 +63,11 @@ function links({ frame, caller }: ConsoleVisit, list: DataList, row: ShownRow): 
       found.push([`${urlOf(list, row)}/${name}`, actionInWords(operation.id)]);
   if (writingOf(list, row, caller) !== undefined) found.push([`${urlOf(list, row)}/edit`, 'Change fields']);
   for (const { list: other, field } of referencesTo(type)) {
-    const written = other.properties.has('status') ? writtenBy(other, ['upsert'], caller) : undefined;
     const isCredit = field === 'creditedInvoiceId';
     // Not its parent, or who manages it.
     const belongs = isCredit || field.toLowerCase() === `${type.toLowerCase()}id`;
-    if (!belongs || written?.attributes.properties?.[field] === undefined) continue;
+    if (!belongs || !other.properties.has('status')) continue;
+    if (writingOf(other, undefined, caller)?.inputs.every(({ path }) => path !== field) !== false) continue;
     const presets = new URLSearchParams({ [field]: id, ...(isCredit && { clientId: String(row.clientId) }) });
     found.push([`/data/${other.type}/new?${presets.toString()}`, newInWords(other.type, field)]);
   }
@@ -95,11 +93,10 @@ async function relatedLists(visit: ConsoleVisit, type: string, id: string): Prom
       others.push(html`<li>${link}${list.title}${!isOwn && `, by ${fieldInWords(field).toLowerCase()}`}</a></li>`);
       continue;
     }
-    const limit = list.type === 'LedgerEntry' ? maxEntries : maxRelated;
-    const body = await callOperation(visit, list.operation, listInput(list, where, undefined, limit));
-    const rows = rowsIn(body).map(flatRow);
+    const pageSize = list.type === 'LedgerEntry' ? maxEntries : maxRelated;
+    const { rows, next } = await readList(visit, list, { where, pageSize });
     if (rows.length === 0) continue;
-    const more = nextPage(body) !== undefined && html`<p>${link}All ${list.title.toLowerCase()}</a></p>`;
+    const more = next !== undefined && html`<p>${link}All ${list.title.toLowerCase()}</a></p>`;
     related.push(card(list.title, [await rowTable(visit, list, rows, { without: field }), more]));
   }
   return [related, others.length > 0 && card('Other lists', html`<ul class="links">${others}</ul>`)];
@@ -116,53 +113,4 @@ async function eventsTable(visit: ConsoleVisit, type: string, id: string): Promi
     html`<code>${event.id}</code>`,
   ]);
   return table('Events', ['Time', 'Event', 'Changed', 'Event ID'], rows);
-}
-
-/** The form that creates a row, or changes one. */
-export async function formPage(visit: ConsoleVisit, type: string, id?: string): Promise<string> {
-  const list = await listNamed(visit, type);
-  return editPage(visit, list, id === undefined ? undefined : await versionedRow(visit, list, id));
-}
-
-/**
- * Handles the form of what can be done with a row, of its fields or of a new row.
- *
- * @returns the page of its rehearsal or response, or where the browser goes next
- */
-export async function actOnRow(visit: ConsoleVisit, type: string, id: string | undefined, name: string) {
-  const list = await listNamed(visit, type);
-  const { caller } = visit;
-  const row = id === undefined ? undefined : await versionedRow(visit, list, id);
-  const others = row === undefined ? [] : [...transitionsOn(list, row, caller), ...commandsOn(list, row, caller)];
-  const action = [...others, writingOf(list, row, caller)].find((one) => one?.name === name);
-  const result = await act(visit, list, row, action);
-  if ('page' in result) return result;
-  const [written]: { id?: string }[] = Array.isArray(result.body.records) ? result.body.records : [];
-  return `/data/${type}/${encodeURIComponent(id ?? written?.id ?? '')}?done=yes`;
-}
-
-/** Handles the form of what is done with several rows of a list. */
-export async function actOnRows(visit: ConsoleVisit, type: string, name: string) {
-  const result = await actOnSelected(visit, await listNamed(visit, type), name);
-  return 'page' in result ? result : `/data/${type}?done=yes`;
-}
-
-async function versionedRow(visit: ConsoleVisit, list: DataList, id: string): Promise<VersionedRow> {
-  const row = await readRow(visit, list, id);
-  return { ...row, version: Number(row.version ?? 0) };
-}
-
-/** @throws Rejection `NOT_FOUND` */
-async function readRow(visit: ConsoleVisit, list: DataList, id: string): Promise<ShownRow> {
-  const { byId, operation, path } = list;
-  if (byId !== undefined) {
-    const [, parameter = 'id'] = /\{(\w+)\}$/.exec(byId.path) ?? [];
-    return callOperation(visit, byId, { path: { [parameter]: id } });
-  }
-  const [row] = rowsIn(
-    await callOperation(visit, operation, { path, ...listInput(list, { id: { _eq: id } }, undefined, 1) }),
-  );
-  if (row === undefined)
-    throw new Rejection('NOT_FOUND', `There is no ${typeInWords(list.type).toLowerCase()} with this ID.`);
-  return flatRow(row);
 }

@@ -1,10 +1,9 @@
 import type { Schema } from '../../contract/contract.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { columnsOf, type DataList, dataLists, isNumber, merged, plain, propertiesOf } from './catalog.ts';
-import { isId } from './filter.ts';
 import { badge, day, decimal, money, none, when } from './formats.ts';
 import { card, type Frame, type Head, table } from './layout.ts';
-import type { Names } from './names.ts';
+import { isId, type Names } from './names.ts';
 import { fieldInWords, textInWords, typeInWords, valueInWords } from './words.ts';
 
 /** Embedded lists end here; their own lists have all rows. */
