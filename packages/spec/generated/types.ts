@@ -16172,6 +16172,24 @@ export interface components {
             with?: components["schemas"]["DraftInvoiceRelation"][];
         };
         /**
+         * Early payment
+         * @description Discount that a client may deduct if it pays an invoice early.
+         */
+        EarlyPayment: {
+            /**
+             * Format: decimal
+             * @description Percentage of the total, after credit notes that refer to the invoice, from 0.01 to 100, with up to two decimal places.
+             * @example 2
+             */
+            percent: DecimalString;
+            /**
+             * Format: int32
+             * @description Number of days after `invoiceDate` in which the payment must be dated.
+             * @example 14
+             */
+            withinDays: number;
+        };
+        /**
          * Line tax input
          * @description Tax of a line to write.
          */
@@ -16404,6 +16422,14 @@ export interface components {
              */
             note?: string | null;
             /**
+             * @description Discount for early payment that the resulting invoice offers, or null. Default on creation: `null`.
+             * @example {
+             *       "percent": "2",
+             *       "withinDays": 14
+             *     }
+             */
+            earlyPayment?: components["schemas"]["EarlyPaymentInput"] | null;
+            /**
              * @description Client's purchase order number, copied to the invoice, or null.
              * @example PO-7731
              */
@@ -16570,6 +16596,14 @@ export interface components {
             rejectionReason: string | null;
             /** @description Internal note, or null. It does not appear on the invoice. */
             note: string | null;
+            /**
+             * @description Discount for early payment that the resulting invoice offers, or null. Default on creation: `null`.
+             * @example {
+             *       "percent": "2",
+             *       "withinDays": 14
+             *     }
+             */
+            earlyPayment: components["schemas"]["EarlyPayment"] | null;
             /** @description Client's purchase order number, copied to the invoice, or null. */
             purchaseOrder: string | null;
             /**
@@ -16756,7 +16790,7 @@ export interface components {
         /**
          * Invoice fields
          * @description Fields of an invoice that a caller can write. An import writes the whole invoice; afterwards, only `status`, `voidReason`,
-         *     `writeOffReason`, `writeOffAmount` and `settleRest` can change, with `changeDate` and `changeReason`, and `purchaseOrder`, `orderReference`, `buyerReference`, `memo`, `isDisputed` and `sentAt`. Other invoices are
+         *     `writeOffReason`, `writeOffAmount`, `settleRest` and `settleEarlyPayment` can change, with `changeDate` and `changeReason`, and `purchaseOrder`, `orderReference`, `buyerReference`, `memo`, `isDisputed` and `sentAt`. Other invoices are
          *     created from approved drafts. A new record requires `clientId`, `invoiceDate`, `dueDate`.
          */
         InvoiceFields: {
@@ -16896,6 +16930,14 @@ export interface components {
             /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
             billingAddress?: components["schemas"]["AddressInput"];
             /**
+             * @description Discount for early payment that the document offers, or null. Default on creation: `null`.
+             * @example {
+             *       "percent": "2",
+             *       "withinDays": 14
+             *     }
+             */
+            earlyPayment?: components["schemas"]["EarlyPaymentInput"] | null;
+            /**
              * @description Client's purchase order number, or null.
              * @example HP-7731
              */
@@ -16955,6 +16997,13 @@ export interface components {
              * @example true
              */
             settleRest?: boolean | null;
+            /**
+             * @description Send true when the client has deducted the discount of `earlyPayment`: the amount due of the open invoice is at most the discount, no payment is pending, and all
+             *     payments are dated within the period. A credit note over the amount due is created and applied to the invoice, with the tax of each line in proportion, and the invoice
+             *     is `PAID`. `earlyPaymentNoteId` returns the credit note; while it is not voided, true changes nothing.
+             * @example true
+             */
+            settleEarlyPayment?: boolean | null;
             /**
              * Signed money
              * Format: decimal
@@ -17188,6 +17237,14 @@ export interface components {
             billingContactId: string | null;
             /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
             billingAddress: components["schemas"]["Address"];
+            /**
+             * @description Discount for early payment that the document offers, or null. Default on creation: `null`.
+             * @example {
+             *       "percent": "2",
+             *       "withinDays": 14
+             *     }
+             */
+            earlyPayment: components["schemas"]["EarlyPayment"] | null;
             /** @description Client's purchase order number, or null. */
             purchaseOrder: string | null;
             /**
@@ -17235,7 +17292,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Draft that the invoice was created from; null for an imported invoice.
+             * @description Draft that the invoice was created from; null for an imported invoice, and for the credit note of an early payment.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             draftInvoiceId: string | null;
@@ -17246,6 +17303,13 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             creditedInvoiceId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Credit note over the discount for early payment that the client has deducted, or null.
+             * @example null
+             */
+            earlyPaymentNoteId: string | null;
             /**
              * Nullable instant
              * Format: date-time
@@ -17408,6 +17472,7 @@ export interface components {
                 org?: components["schemas"]["RelatedRow"] | null;
                 draftInvoice?: components["schemas"]["RelatedRow"] | null;
                 creditedInvoice?: components["schemas"]["RelatedRow"] | null;
+                earlyPaymentNote?: components["schemas"]["RelatedRow"] | null;
             };
         };
         /**
@@ -28704,6 +28769,14 @@ export interface components {
             rejectionReason: string | null;
             /** @description Internal note, or null. It does not appear on the invoice. */
             note: string | null;
+            /**
+             * @description Discount for early payment that the resulting invoice offers, or null. Default on creation: `null`.
+             * @example {
+             *       "percent": "2",
+             *       "withinDays": 14
+             *     }
+             */
+            earlyPayment: components["schemas"]["EarlyPayment"] | null;
             /** @description Client's purchase order number, copied to the invoice, or null. */
             purchaseOrder: string | null;
             /**
@@ -28951,6 +29024,14 @@ export interface components {
             billingContactId: string | null;
             /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
             billingAddress: components["schemas"]["Address"];
+            /**
+             * @description Discount for early payment that the document offers, or null. Default on creation: `null`.
+             * @example {
+             *       "percent": "2",
+             *       "withinDays": 14
+             *     }
+             */
+            earlyPayment: components["schemas"]["EarlyPayment"] | null;
             /** @description Client's purchase order number, or null. */
             purchaseOrder: string | null;
             /**
@@ -28998,7 +29079,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Draft that the invoice was created from; null for an imported invoice.
+             * @description Draft that the invoice was created from; null for an imported invoice, and for the credit note of an early payment.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             draftInvoiceId: string | null;
@@ -29009,6 +29090,13 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             creditedInvoiceId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Credit note over the discount for early payment that the client has deducted, or null.
+             * @example null
+             */
+            earlyPaymentNoteId: string | null;
             /**
              * Nullable instant
              * Format: date-time
@@ -41867,7 +41955,7 @@ export interface components {
          * @description Name of a property of `DraftInvoice`.
          * @enum {string}
          */
-        DraftInvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "clientId" | "jobIds" | "billingContactId" | "creditedInvoiceId" | "status" | "billThroughDate" | "proposedInvoiceDate" | "dueDate" | "servicePeriodStart" | "servicePeriodEnd" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "preparedById" | "reviewerId" | "rejectionReason" | "note" | "purchaseOrder" | "orderReference" | "buyerReference" | "memo" | "lines" | "draftNumber" | "standardAmount" | "adjustmentAmount" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "approvedById" | "submittedAt" | "approvedAt" | "rejectedAt" | "invoiceId";
+        DraftInvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "clientId" | "jobIds" | "billingContactId" | "creditedInvoiceId" | "status" | "billThroughDate" | "proposedInvoiceDate" | "dueDate" | "servicePeriodStart" | "servicePeriodEnd" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "preparedById" | "reviewerId" | "rejectionReason" | "note" | "earlyPayment" | "purchaseOrder" | "orderReference" | "buyerReference" | "memo" | "lines" | "draftNumber" | "standardAmount" | "adjustmentAmount" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "approvedById" | "submittedAt" | "approvedAt" | "rejectedAt" | "invoiceId";
         /**
          * Draft invoice relation
          * @description Row that a `DraftInvoice` refers to: `client` requires `CLNT_R`, `billingContact` requires `CNTCT_R`, `creditedInvoice` requires `INVC_R`, `preparedBy` requires `STAFF_R`, `reviewer` requires `STAFF_R`, `approvedBy` requires `STAFF_R`, `invoice` requires `INVC_R`.
@@ -41879,13 +41967,13 @@ export interface components {
          * @description Name of a property of `Invoice`.
          * @enum {string}
          */
-        InvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceNumber" | "pmsRef" | "clientId" | "jobIds" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "servicePeriodStart" | "servicePeriodEnd" | "voidReason" | "writeOffReason" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "taxAsStated" | "taxRegionId" | "billingContactId" | "billingAddress" | "purchaseOrder" | "orderReference" | "buyerReference" | "memo" | "isDisputed" | "sentAt" | "lines" | "documentType" | "orgId" | "clientRef" | "clientName" | "draftInvoiceId" | "creditedInvoiceId" | "postedAt" | "paidAt" | "paidDate" | "daysToPay" | "voidedAt" | "overdueAt" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "amountDue" | "isOverdue" | "daysPastDue" | "allocations" | "allocationsCount" | "remindedAfterDays" | "pdfFileId" | "pdfFailedAt";
+        InvoiceField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "invoiceNumber" | "pmsRef" | "clientId" | "jobIds" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "servicePeriodStart" | "servicePeriodEnd" | "voidReason" | "writeOffReason" | "currency" | "taxExemptReason" | "pricesIncludeTax" | "taxAsStated" | "taxRegionId" | "billingContactId" | "billingAddress" | "earlyPayment" | "purchaseOrder" | "orderReference" | "buyerReference" | "memo" | "isDisputed" | "sentAt" | "lines" | "documentType" | "orgId" | "clientRef" | "clientName" | "draftInvoiceId" | "creditedInvoiceId" | "earlyPaymentNoteId" | "postedAt" | "paidAt" | "paidDate" | "daysToPay" | "voidedAt" | "overdueAt" | "taxRounding" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "amountDue" | "isOverdue" | "daysPastDue" | "allocations" | "allocationsCount" | "remindedAfterDays" | "pdfFileId" | "pdfFailedAt";
         /**
          * Invoice relation
-         * @description Row that a `Invoice` refers to: `client` requires `CLNT_R`, `engagement` requires `ENGMT_R`, `taxRegion` requires `REF_R`, `billingContact` requires `CNTCT_R`, `org` requires `REF_R`, `draftInvoice` requires `DINVC_R`, `creditedInvoice` requires `INVC_R`.
+         * @description Row that a `Invoice` refers to: `client` requires `CLNT_R`, `engagement` requires `ENGMT_R`, `taxRegion` requires `REF_R`, `billingContact` requires `CNTCT_R`, `org` requires `REF_R`, `draftInvoice` requires `DINVC_R`, `creditedInvoice` requires `INVC_R`, `earlyPaymentNote` requires `INVC_R`.
          * @enum {string}
          */
-        InvoiceRelation: "client" | "engagement" | "taxRegion" | "billingContact" | "org" | "draftInvoice" | "creditedInvoice";
+        InvoiceRelation: "client" | "engagement" | "taxRegion" | "billingContact" | "org" | "draftInvoice" | "creditedInvoice" | "earlyPaymentNote";
         /**
          * Invoice list request
          * @description Page of a list.
@@ -42436,6 +42524,24 @@ export interface components {
          * @enum {string}
          */
         FileRelation: "client" | "job" | "engagement";
+        /**
+         * Early payment input
+         * @description Discount that a client may deduct if it pays an invoice early.
+         */
+        EarlyPaymentInput: {
+            /**
+             * Format: decimal
+             * @description Percentage of the total, after credit notes that refer to the invoice, from 0.01 to 100, with up to two decimal places.
+             * @example 2
+             */
+            percent: DecimalString;
+            /**
+             * Format: int32
+             * @description Number of days after `invoiceDate` in which the payment must be dated.
+             * @example 14
+             */
+            withinDays: number;
+        };
         /**
          * Address input
          * @description Postal address.

@@ -55,6 +55,7 @@ export const invoiceDocument: InvoiceDocument = {
     purchaseOrder: 'PO-7731',
     orderReference: null,
     buyerReference: null,
+    earlyPayment: null,
     taxExemptReason: null,
     memo: 'Thank you.\nPlease quote the number.',
     taxes: [{ name: 'Services tax', category: null, ratePercent: '8.2500', amount: '150.13', tax: '12.39' }],

@@ -39,6 +39,9 @@ export interface DocumentTexts {
   readonly amountDue: string;
   readonly amountCredited: string;
   readonly memo: string;
+  readonly earlyPayment: string;
+  /** With the percentage, the last day and what is to be paid then in place of the names in braces. */
+  readonly earlyPaymentTerms: string;
   readonly bankDetails: string;
   readonly accountHolder: string;
   /** Why no tax is charged, by the category of a tax. The reason of an exemption (E) is the document's own. */
@@ -89,6 +92,8 @@ const en: DocumentTexts = {
   amountDue: 'Amount due',
   amountCredited: 'Amount credited',
   memo: 'Memo',
+  earlyPayment: 'Discount for early payment',
+  earlyPaymentTerms: '{percent}% discount if paid by {day}: pay {amount}',
   bankDetails: 'Bank details',
   accountHolder: 'Account holder',
   reasons: {
@@ -146,6 +151,8 @@ const de: DocumentTexts = {
   amountDue: 'Zu zahlen',
   amountCredited: 'Gutgeschriebener Betrag',
   memo: 'Hinweis',
+  earlyPayment: 'Skonto',
+  earlyPaymentTerms: '{percent} % Skonto bei Zahlung bis {day}: {amount} zu zahlen',
   bankDetails: 'Bankverbindung',
   accountHolder: 'Kontoinhaber',
   reasons: {
@@ -203,6 +210,8 @@ const fr: DocumentTexts = {
   amountDue: 'Net à payer',
   amountCredited: 'Montant crédité',
   memo: 'Remarque',
+  earlyPayment: 'Escompte pour paiement anticipé',
+  earlyPaymentTerms: 'Escompte de {percent} % pour un paiement jusqu’au {day} : {amount} à payer',
   bankDetails: 'Coordonnées bancaires',
   accountHolder: 'Titulaire du compte',
   reasons: {
@@ -260,6 +269,8 @@ const es: DocumentTexts = {
   amountDue: 'Importe a pagar',
   amountCredited: 'Importe abonado',
   memo: 'Nota',
+  earlyPayment: 'Descuento por pronto pago',
+  earlyPaymentTerms: '{percent} % de descuento por pago hasta el {day}: {amount} a pagar',
   bankDetails: 'Datos bancarios',
   accountHolder: 'Titular de la cuenta',
   reasons: {

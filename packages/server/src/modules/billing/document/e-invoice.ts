@@ -4,8 +4,9 @@ import type { StoredAddress } from '../../documents/index.ts';
 import { documentTexts } from './document-texts.ts';
 import type { EInvoiceDocument, EInvoiceFormat, ElectronicAddress } from './e-invoice-gaps.ts';
 import { type LineVat, lineVats, vatTotals } from './e-invoice-taxes.ts';
-import type { DocumentLine } from './invoice-document.ts';
-import { render as renderPdf } from './invoice-pdf.ts';
+import { earlyPaymentTerms } from './early-payment-terms.ts';
+import type { DocumentLine, InvoiceFace } from './invoice-document.ts';
+import { render as renderPdf, styleOf } from './invoice-pdf.ts';
 
 /** The name of each format in the library. */
 const names: Readonly<Record<EInvoiceFormat, string>> = {
@@ -72,6 +73,7 @@ function contentOf(document: EInvoiceDocument, format: EInvoiceFormat) {
   const total = amountOf(signed(face.total));
   const period = present({ 'cbc:StartDate': face.servicePeriodStart, 'cbc:EndDate': face.servicePeriodEnd });
   const order = present({ 'cbc:ID': face.purchaseOrder, 'cbc:SalesOrderID': face.orderReference });
+  const terms = isCredit ? texts.amountCredited : termsOf(face, format);
   // The schema of CII requires an element of the delivery, which the library omits without content.
   const hasDelivery = format === 'facturx' || vats.some((vat) => vat?.category === 'K');
   return {
@@ -127,7 +129,7 @@ function contentOf(document: EInvoiceDocument, format: EInvoiceFormat) {
         },
       })),
     }),
-    ...(isCredit && { 'cac:PaymentTerms': { 'cbc:Note': texts.amountCredited } }),
+    ...(terms !== undefined && { 'cac:PaymentTerms': { 'cbc:Note': terms } }),
     ...(allowances.length > 0 && {
       'cac:AllowanceCharge': allowances.map(({ line, vat, amount }) => ({
         'cbc:ChargeIndicator': 'false',
@@ -170,6 +172,15 @@ function contentOf(document: EInvoiceDocument, format: EInvoiceFormat) {
     },
     'cac:InvoiceLine': [first, ...rest],
   };
+}
+
+/** The discount for early payment. XRechnung requires it in the form of its rule BR-DE-18. */
+function termsOf(face: InvoiceFace, format: EInvoiceFormat): string | undefined {
+  const { earlyPayment } = face;
+  if (earlyPayment === null) return undefined;
+  if (format !== 'xrechnung') return earlyPaymentTerms(face, styleOf(face));
+  const percent = parseDecimal(earlyPayment.percent).toFixed(2);
+  return `#SKONTO#TAGE=${earlyPayment.withinDays}#PROZENT=${percent}#\n`;
 }
 
 interface BilledLine {

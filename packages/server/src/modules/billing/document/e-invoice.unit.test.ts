@@ -6,8 +6,8 @@ import { type Decimal, parseDecimal, sum, zero } from '../../../platform/decimal
 import { render } from './e-invoice.ts';
 import { type EInvoiceDocument, gapsOf } from './e-invoice-gaps.ts';
 
-async function read(document: EInvoiceDocument) {
-  const bytes = await render({ format: 'ubl', document });
+async function read(document: EInvoiceDocument, format: 'ubl' | 'xrechnung' = 'ubl') {
+  const bytes = await render({ format, document });
   const root = new DOMParser().parseFromString(new TextDecoder().decode(bytes), 'text/xml').documentElement;
   if (root === null) throw new Error('The electronic invoice is empty.');
   const all = (name: string, within = root) => Array.from(within.getElementsByTagName(name));
@@ -56,6 +56,16 @@ test('an electronic invoice contains characters that XML reserves, and none that
   const vat = [{ name: 'VAT', ratePercent: '19', category: 'S' as const, amount: '100.00', tax: '19.00' }];
   const { all } = await read(documentOf({ ...sums, taxes: vat }, [one]));
   expect(all('cbc:Name').map(({ textContent }) => textContent)).toContain('Audit <2026> & "co" ');
+});
+
+test('an electronic invoice has the discount for early payment, in XRechnung as its rule BR-DE-18 has it', async () => {
+  const document = documentOf({ earlyPayment: { percent: '2.50', withinDays: 14 }, total: '119.00' }, [line]);
+  const termsIn = async (format: 'ubl' | 'xrechnung') => {
+    const [terms] = (await read(document, format)).all('cac:PaymentTerms');
+    return terms?.getElementsByTagName('cbc:Note')[0]?.textContent?.replaceAll(/[\u00a0\u202f]/g, ' ');
+  };
+  expect(await termsIn('ubl')).toBe('2,5 % Skonto bei Zahlung bis 14. Oktober 2026: EUR 116,02 zu zahlen');
+  expect(await termsIn('xrechnung')).toBe('#SKONTO#TAGE=14#PROZENT=2.50#\n');
 });
 
 test.each([

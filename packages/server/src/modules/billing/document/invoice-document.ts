@@ -70,6 +70,7 @@ export interface InvoiceFace {
   /** Reason for taxes of the category E. */
   readonly taxExemptReason: string | null;
   readonly memo: string | null;
+  readonly earlyPayment: { readonly percent: string; readonly withinDays: number } | null;
   /** The taxed amount and the tax for each tax. */
   readonly taxes: readonly TaxTotal[];
   readonly subtotal: string;
@@ -124,7 +125,7 @@ export async function readInvoice(
 /** Reads the current content of the document of an invoice, and what its file shows; undefined if it is not posted. */
 export async function readDocument(session: Session, tenantId: number, invoiceId: string) {
   const row = await session.first<StoredInvoice>(sql`
-    select i.draft_invoice_id is null as "isImported", o.vat_id as "firmVatId", nullif(o.bank_accounts, '[]') as "bankAccounts", c.vat_id as "clientVatId", c.document_language as language,
+    select coalesce(i.draft_invoice_id, i.credited_invoice_id) is null as "isImported", o.vat_id as "firmVatId", nullif(o.bank_accounts, '[]') as "bankAccounts", c.vat_id as "clientVatId", c.document_language as language,
       i.service_period_start as "servicePeriodStart", i.service_period_end as "servicePeriodEnd", i.order_reference as "orderReference",
       i.buyer_reference as "buyerReference", i.tax_exempt_reason as "taxExemptReason", i.client_id as "clientId", i.engagement_id as "engagementId", i.job_ids as "jobIds",
       i.document as written, o.legal_name as "firmName", ${storedAddress('f')} as "firmAddress",
@@ -132,7 +133,7 @@ export async function readDocument(session: Session, tenantId: number, invoiceId
       i.document_type as "documentType", credited.invoice_number as "creditedNumber",
       i.invoice_number as "invoiceNumber", i.invoice_date as "invoiceDate", i.due_date as "dueDate",
       i.posted_at as "createdAt", tenant_day(i.voided_at) as "voidedOn", i.currency, ${storedAddress('i')} as "billingAddress", ${storedAddress('a')} as "clientAddress",
-      i.purchase_order as "purchaseOrder", i.memo,
+      i.purchase_order as "purchaseOrder", i.memo, i.early_payment as "earlyPayment",
       (select coalesce(json_agg(json_build_object('name', name, 'ratePercent', rate::text, 'category', category, 'amount', amount::text,
           'tax', tax::text) order by first, rate, name, category), '[]')
         from (select t.name, t.rate_percent as rate, t.category, min(t.position) as first, sum(t.taxable_amount) as amount,

@@ -2,6 +2,7 @@ import { placesOf } from '../../../contract/currency.ts';
 import { type Column, heightOf, type Pages, renderPages, type Style } from '../../../platform/pdf/pages.ts';
 import { formatAmount, formatDay, formatNumber, formatPeriod, pageTexts, paperIn } from '../../documents/index.ts';
 import { type DocumentStyle, documentTexts } from './document-texts.ts';
+import { earlyPaymentTerms } from './early-payment-terms.ts';
 import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace } from './invoice-document.ts';
 import { setTaxes } from './tax-table.ts';
 
@@ -37,14 +38,18 @@ export function render({ face, lines }: InvoiceDocument): Promise<Buffer> {
 }
 
 /** Numbers and days are written as in the country of the client. */
-function styleOf({ parties: { language, firmAddress }, billingAddress }: InvoiceFace): DocumentStyle {
+export function styleOf({ parties: { language, firmAddress }, billingAddress }: InvoiceFace): DocumentStyle {
   const country = billingAddress.country ?? firmAddress?.country ?? 'US';
   return { texts: documentTexts[language], locale: `${language}-${country}` };
 }
 
-/** Sets the bank accounts and the memo. */
-function setNotes(page: Pages, { memo, parties, voidedOn, documentType }: InvoiceFace, { texts }: DocumentStyle): void {
+/** Sets the discount for early payment, the bank accounts and the memo. */
+function setNotes(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
+  const { memo, parties, voidedOn, documentType } = face;
+  const { texts } = style;
   const isPayable = voidedOn === null && documentType === 'INVOICE';
+  const terms = isPayable ? earlyPaymentTerms(face, style) : undefined;
+  setNote(page, texts.earlyPayment, terms === undefined ? [] : [terms]);
   const accounts = isPayable ? (parties.bankAccounts ?? []) : [];
   const details = accounts.map(({ iban, bic, accountHolder }) => {
     const groups = iban.replaceAll(/(.{4})(?=.)/g, '$1 ');

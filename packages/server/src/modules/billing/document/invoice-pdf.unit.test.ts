@@ -53,6 +53,14 @@ test('the PDF of an invoice omits what the invoice does not have', async () => {
   expect(text).not.toMatch(/Tax|Discounts|Interest|Memo|Purchase/);
 });
 
+test('the PDF of an invoice has the discount for early payment, and that of a credit note has none', async () => {
+  const earlyPayment = { percent: '2.00', withinDays: 14 };
+  const textOf = async (face: Partial<InvoiceDocument['face']>) =>
+    (await pagesOf(withFace({ earlyPayment, ...face }))).join('\n').replaceAll(/\s+/g, ' ');
+  expect(await textOf({})).toContain('2% discount if paid by October 14, 2026: pay USD 3,192.37');
+  expect(await textOf({ documentType: 'CREDIT_NOTE' })).not.toContain('discount if');
+});
+
 test('the PDF of an invoice says that its rates include tax', async () => {
   const lines = [{ ...line, includesTax: true }];
   expect((await pagesOf({ ...invoice, lines })).join('\n')).toContain('Rate with tax');

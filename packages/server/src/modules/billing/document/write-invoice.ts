@@ -60,7 +60,7 @@ function describe(file: DocumentFile) {
 }
 
 /** Plans that the document of an invoice is written once the transaction has committed. */
-export function planDocument(plan: Plan, { id, draftInvoiceId }: Row<'Invoice'>): void {
+export function planDocument(plan: Plan, { id, draftInvoiceId, creditedInvoiceId }: Row<'Invoice'>): void {
   // An imported invoice was issued elsewhere, and has its document there.
-  if (draftInvoiceId !== null) planJob(plan, invoice, writeInvoice, { invoiceId: id });
+  if (draftInvoiceId !== null || creditedInvoiceId !== null) planJob(plan, invoice, writeInvoice, { invoiceId: id });
 }

@@ -42,10 +42,10 @@ function lockWork(plan: Plan, { lines, clientId }: Draft): WipRows {
 function createDocument(plan: Plan, draft: Draft, work: WipRows): Row<'Invoice'> {
   const { clientId, billingContactId, creditedInvoiceId, dueDate, memo } = draft;
   const { purchaseOrder, orderReference, buyerReference } = draft;
-  const { currency, pricesIncludeTax, taxRounding, taxExemptReason } = draft;
+  const { earlyPayment, currency, pricesIncludeTax, taxRounding, taxExemptReason } = draft;
   const copied = { clientId, billingContactId, creditedInvoiceId, dueDate, memo };
   const references = { purchaseOrder, orderReference, buyerReference };
-  const priced = { currency, pricesIncludeTax, taxRounding, taxExemptReason };
+  const priced = { earlyPayment, currency, pricesIncludeTax, taxRounding, taxExemptReason };
   const lines = draft.lines.map((line) => ({ ...line, id: plan.newId() }));
   const own = { draftInvoiceId: draft.id, invoiceDate: draft.proposedInvoiceDate, jobIds: [...draft.jobIds], lines };
   return plan.insert(invoice, {

@@ -16,6 +16,7 @@ import { enterRecovery } from '../ledger/invoice-entries.ts';
 import { dueOf, isCreditNote, isOpen, owed } from '../rules/balances.ts';
 import { totalsOf } from '../rules/document.ts';
 import { checkCreditUnapplied, notCredited } from './credit-note.ts';
+import { earlyPaymentNoteOf, settleEarlyPayment } from './early-payment.ts';
 import { invoice } from './invoice.ts';
 import { checkSigns, completeLines, invalidLine, taxExemptReasonOf, taxRoundingOf } from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
@@ -38,6 +39,7 @@ const writableLater: ReadonlySet<string> = new Set([
   ...shownLater,
   'isDisputed',
   'sentAt',
+  'earlyPaymentNoteId',
 ]);
 
 addRules(invoice, {
@@ -49,7 +51,9 @@ addRules(invoice, {
   afterWrite(change, plan) {
     const { values, previous } = change;
     if (previous === undefined) return;
-    if (change.by === 'caller' && values.status === previous.status) writeOffInvoice(plan, change);
+    if (change.by === 'caller' && values.earlyPaymentNoteId !== previous.earlyPaymentNoteId)
+      settleEarlyPayment(plan, change);
+    else if (change.by === 'caller' && values.status === previous.status) writeOffInvoice(plan, change);
     if (shownLater.some((name) => values[name] !== previous[name])) planDocument(plan, values);
     if (owedOn(previous).eq(zero) && owedOn(values).gt(zero)) reopenClient(plan, values.clientId);
   },
@@ -168,7 +172,8 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
   values.engagementId ??= onlyEngagement(plan, values.jobIds);
   Object.assign(values, totalsOf(values.lines));
   values.documentType = values.total.lt(zero) ? 'CREDIT_NOTE' : 'INVOICE';
-  if (values.draftInvoiceId === null && isCreditNote(values)) checkImportedNote(plan, values);
+  if (values.draftInvoiceId === null && values.creditedInvoiceId === null && isCreditNote(values))
+    checkImportedNote(plan, values);
   else if (plan.isImport) checkSigns(values.lines);
   const { billingAddress = addressOf(plan, owner) } = values;
   const own = input.billingAddress === undefined ? billingAddress : undefined;
@@ -197,6 +202,7 @@ function checkImport({
   writeOffReason,
   writeOffAmount,
   settleRest,
+  settleEarlyPayment: isTaken,
 }: InvoiceChange['input']): void {
   if (typeof pmsRef !== 'string')
     throw invalidField('pmsRef', 'pmsRef is required to import an invoice. Other invoices come from approved drafts.');
@@ -207,6 +213,7 @@ function checkImport({
   checkWriteOffReason(writeOffReason, false);
   if (writeOffAmount != null || settleRest === true)
     throw invalidField('writeOffAmount', 'Import the invoice first. Then write off a part of it.');
+  if (isTaken === true) throw invalidField('settleEarlyPayment', 'Import the invoice first. Then settle it.');
 }
 
 function completeChange(change: InvoiceChange, plan: Plan): void {
@@ -222,6 +229,7 @@ function completeChange(change: InvoiceChange, plan: Plan): void {
       completeAddress(values.billingAddress, previous.billingAddress),
     );
   if (input.settleRest === true && isOpen(previous)) values.status = 'PAID';
+  if (input.settleEarlyPayment === true) values.earlyPaymentNoteId = earlyPaymentNoteOf(plan, change, previous);
   const amountWrittenOff = partWrittenOff(change, plan);
   if (amountWrittenOff === undefined && !isChanged(entity, previous, values)) return;
   const changed = changedFields(entity, previous, values).find(
