@@ -1,5 +1,5 @@
 -- Discounts for early payment, and the credit notes over those that were taken.
--- locks: access exclusive on draft_invoice, access exclusive on invoice
+-- locks: access exclusive on draft_invoice, access exclusive on invoice, share row exclusive on invoice
 
 alter table draft_invoice add column early_payment jsonb;
 alter table invoice add column early_payment jsonb, add column early_payment_note_id uuid;
