@@ -1,6 +1,7 @@
 /**
  * Generates all files that are derived from `openapi/`: the bundle (JSON and YAML), the types and the index of
- * operations, all in `packages/spec/generated`. With `--check` it writes nothing, and fails if a file is not up to date.
+ * operations, all in `packages/spec/generated`, and the mark by which `pnpm start` knows that they are up to date. With
+ * `--check` it writes nothing, and fails if a file is not up to date.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
@@ -11,6 +12,7 @@ import ts from 'typescript';
 import { stringify } from 'yaml';
 import { splitSchemas } from '../openapi/rules/published.ts';
 import { releaseNow, releasesOf } from './breaking/changelog.ts';
+import { generatedMark, markFile } from './generated-mark.ts';
 import { type Contract, callIndex, mirrorIndex, operationIndex } from './operation-index.ts';
 import { readOptions } from './options.ts';
 
@@ -79,6 +81,7 @@ if (check) {
   for (const [name, text] of Object.entries(files)) {
     if ((await readFile(new URL(name, target), 'utf8').catch(() => '')) !== text) stale.push(name);
   }
+  if ((await readFile(markFile, 'utf8').catch(() => '')) !== `${await generatedMark()}\n`) stale.push('sources.sha256');
   if (stale.length > 0)
     fail(`Stale: packages/spec/generated/{${stale.join(',')}}. Run "pnpm generate" and commit the result.`);
   console.log('The generated files are up to date.');
@@ -90,6 +93,7 @@ if (check) {
     await writeFile(unfinished, text);
     await rename(unfinished, new URL(name, target));
   }
+  await writeFile(markFile, `${await generatedMark()}\n`);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(
     `Generated ${Object.keys(files).join(', ')} of ${Object.keys(operations).length} operations in ${seconds} s.`,

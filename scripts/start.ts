@@ -2,23 +2,17 @@
  * `pnpm start`: brings what is generated and bundled up to date, and serves with a demo tenant. The port and the data directory
  * are checked first, so that nothing is created or generated if they cannot be used.
  */
-import { statSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { hashFiles } from '../packages/server/scripts/hash-files.ts';
 import { listen } from '../packages/server/src/main/listen.ts';
 import { checkDataDir } from '../packages/server/src/operator/socket-path.ts';
+import { generatedMark, markFile } from './generated-mark.ts';
 import { readOptions } from './options.ts';
 import { run } from './test/run.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const generated = ['openapi.json', 'openapi.yaml', 'types.ts', 'operations.ts', 'calls.ts'].map((name) =>
-  join(root, 'packages/spec/generated', name),
-);
-const markFile = join(root, 'node_modules/.cache/generated.sha256');
-
 readOptions({}, 'Settings are environment variables, such as PORT=4000: see packages/server/docs/settings.md.');
 try {
   if (process.env.DATABASE_URL === undefined) checkDataDir(process.env.DATA_DIR ?? 'data');
@@ -50,18 +44,8 @@ async function checkPort(): Promise<void> {
 
 /** Generates what is derived from the contract, unless nothing has changed since the last time. */
 async function generate(): Promise<void> {
-  const mark = await markOfSources();
-  const isPresent = generated.every((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
-  if (isPresent && (await readFile(markFile, 'utf8').catch(() => '')) === mark) return;
-  await script('scripts/generate.ts');
-  await mkdir(dirname(markFile), { recursive: true });
-  // The generated files are part of the mark.
-  await writeFile(markFile, await markOfSources());
-}
-
-function markOfSources(): Promise<string> {
-  const sources = ['openapi/**/*.{yaml,ts}', 'redocly.yaml', 'scripts/{generate,operation-index}.ts', 'pnpm-lock.yaml'];
-  return hashFiles(root, [...sources, 'packages/spec/generated/*']);
+  const mark = await readFile(markFile, 'utf8').catch(() => '');
+  if (mark.trim() !== (await generatedMark())) await script('scripts/generate.ts');
 }
 
 async function script(...words: readonly string[]): Promise<void> {
