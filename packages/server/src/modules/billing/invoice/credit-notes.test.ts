@@ -292,6 +292,9 @@ describe('creditedInvoiceId of a DraftInvoice', () => {
     expect(note).toMatchObject({ documentType: 'CREDIT_NOTE', creditedInvoiceId: credited.id, total: '-10.00' });
     // The credit is applied only if the firm applies it.
     expect(await invoice(credited.id)).toMatchObject({ status: 'POSTED', amountDue: '100.00' });
+    expect(await change('Invoice', credited.systemRef, voided)).toMatchObject(rejected('INVALID_STATE', 'status'));
+    for (const { systemRef } of [note, credited])
+      expect(await change('Invoice', systemRef, voided)).toMatchObject({ error: null });
   });
 
   test('is rejected for an invoice that is unknown, of another client, or a credit note', async () => {

@@ -75,6 +75,10 @@ addRules(invoice, {
       );
     },
     creditUnapplied: ({ values }, plan) => checkCreditUnapplied(plan, values),
+    noCreditNotes({ id, values: { total } }, plan) {
+      if (!notCredited(plan, { id, total }).eq(total))
+        throw new Rejection('INVALID_STATE', 'Credit notes refer to the invoice. Void them first.', '/status');
+    },
     notCreditNote({ values }) {
       if (isCreditNote(values))
         throw new Rejection('INVALID_STATE', 'Nothing is due on a credit note. Void it instead.', '/status');
