@@ -21029,7 +21029,7 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began.
+             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began, unless you send `splitAtMidnight`.
              * @example 2026-09-29T14:00:00.000Z
              */
             startedAt?: string | null;
@@ -21092,6 +21092,12 @@ export interface components {
              * @example ts-2026-09-29-027-1
              */
             reversesSystemRef?: string | null;
+            /**
+             * @description Send true to split work over midnight, in the time zone of the tenant, into an entry for each day. The entry ends at midnight, with its part of `hours` in
+             *     whole steps. The other one has the same fields, and its `systemRef` is that of the entry with `+1` at the end. If you send the entry again, both are updated.
+             * @example true
+             */
+            splitAtMidnight?: boolean | null;
         };
         /**
          * Time entry
@@ -21168,7 +21174,7 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began.
+             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began, unless you send `splitAtMidnight`.
              * @example 2026-09-29T14:00:00.000Z
              */
             startedAt: string | null;
@@ -26681,7 +26687,7 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began.
+             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began, unless you send `splitAtMidnight`.
              * @example 2026-09-29T14:00:00.000Z
              */
             startedAt: string | null;
@@ -29565,7 +29571,7 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began.
+             * @description When the work began, or null. It is on `workDate`, in the time zone of the tenant; an entry over midnight belongs to the day on which it began, unless you send `splitAtMidnight`.
              * @example 2026-09-29T14:00:00.000Z
              */
             startedAt: string | null;

@@ -30,6 +30,7 @@ import {
 } from './entries.ts';
 import { billingRateOf } from './entry-rate.ts';
 import { checkNotReversed, completeReversal, reversedEntry } from './reversal.ts';
+import { splitAtMidnight } from './split-at-midnight.ts';
 import { workAmount } from './work-amounts.ts';
 
 type TimeChange = PendingChange<'TimeEntry'>;
@@ -87,6 +88,7 @@ announceWork(timeEntry, 'timeEntryId');
 
 function complete(change: TimeChange, plan: Plan): void {
   const { values, previous } = change;
+  splitAtMidnight(plan, timeEntry, change, { step: stepOf(values, plan), hoursBetween });
   if (!beginChange(change, plan, 'timeEntryId')) return;
   plan.together(
     // The database sums up the hours of a day, and of an entry's reversals, so concurrent writes wait for this lock.
@@ -182,6 +184,10 @@ function stepOf({ jobId }: Row<'TimeEntry'>, plan: Plan): Decimal {
 
 const hour = parseDecimal('3600000');
 
+function hoursBetween(from: string, to: string): Decimal {
+  return parseDecimal(String(Date.parse(to) - Date.parse(from))).div(hour);
+}
+
 /** Checks that the work began on its day, and that the hours are the time that it took. A reversal can be of a part of that. */
 function checkTimes({ values, previous }: TimeChange, plan: Plan): void {
   const { startedAt, endedAt, workDate, hours } = values;
@@ -192,23 +198,12 @@ function checkTimes({ values, previous }: TimeChange, plan: Plan): void {
   if (startedAt === null && endedAt === null) return;
   if (startedAt === null || endedAt === null)
     throw invalidField(startedAt === null ? 'startedAt' : 'endedAt', 'startedAt and endedAt are written together.');
-  const taken = parseDecimal(String(Date.parse(endedAt) - Date.parse(startedAt)));
+  const taken = hoursBetween(startedAt, endedAt);
   if (!taken.gt(zero)) throw invalidField('endedAt', 'endedAt must be after startedAt.');
   if (plan.dayOf(startedAt) !== workDate)
     throw invalidField('workDate', `workDate must be ${plan.dayOf(startedAt)}, the day on which the work began.`);
-  if (
-    values.reversesSystemRef !== null ||
-    hours
-      .times(hour)
-      .minus(taken)
-      .abs()
-      .lt(hour.times(stepOf(values, plan)))
-  )
-    return;
-  throw invalidField(
-    'hours',
-    `hours must be the ${taken.div(hour).toFixed(2)} from startedAt to endedAt, within one step.`,
-  );
+  if (values.reversesSystemRef !== null || hours.minus(taken).abs().lt(stepOf(values, plan))) return;
+  throw invalidField('hours', `hours must be the ${taken.toFixed(2)} from startedAt to endedAt, within one step.`);
 }
 
 /** A reversal has the rate of the reversed entry, so that both add up to zero. */

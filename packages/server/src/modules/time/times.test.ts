@@ -52,3 +52,61 @@ test.each<[object, string]>([
 ])('TimeEntry › rejects %j', async (attributes, field) => {
   expect(await write(attributes)).toMatchObject({ error: { pointer: `/records/0/attributes/${field}` } });
 });
+
+test('splitAtMidnight writes an entry for each day, and the same entry again changes nothing', async () => {
+  // From 22:20 to 01:05, of which 1.67 hours are on the first day.
+  const night = { ...over('2026-01-08T03:20:00.000Z', '2026-01-08T06:05:00.000Z', '2.80'), splitAtMidnight: true };
+  const midnight = '2026-01-08T05:00:00.000Z';
+  const both = async () => {
+    const where = { systemRef: { _in: ['split', 'split+1'] } };
+    const request = { where, orderBy: [{ workDate: 'asc' }] };
+    const { body } = await service.call<{ data: object[] }>('POST', '/gql/v1/time_entries/search', request);
+    return body.data;
+  };
+  expect(await write({ ...night, description: 'Closing' }, 'split')).toMatchObject({
+    status: 'CREATED',
+    attributes: { endedAt: midnight, hours: '1.70' },
+  });
+  const shared = { jobId, staffId, isBillable: true, description: 'Closing', status: 'DRAFT' };
+  expect(await both()).toMatchObject([
+    {
+      ...shared,
+      systemRef: 'split',
+      workDate: '2026-01-07',
+      startedAt: night.startedAt,
+      endedAt: midnight,
+      hours: '1.70',
+    },
+    {
+      ...shared,
+      systemRef: 'split+1',
+      workDate: '2026-01-08',
+      startedAt: midnight,
+      endedAt: night.endedAt,
+      hours: '1.10',
+    },
+  ]);
+  const before = await both();
+  expect(await write({ ...night, description: 'Closing' }, 'split')).toMatchObject({ status: 'UNCHANGED' });
+  expect(await both()).toEqual(before);
+  await write({ ...night, ...over(night.startedAt, '2026-01-08T07:05:00.000Z', '3.80') }, 'split');
+  expect(await both()).toMatchObject([{ version: 1 }, { endedAt: '2026-01-08T07:05:00.000Z', hours: '2.10' }]);
+});
+
+test('splitAtMidnight leaves an entry of one day as it is, and rejects both parts if one is not possible', async () => {
+  const day = { ...over('2026-01-07T15:00:00.000Z', '2026-01-08T05:00:00.000Z', '14.00'), splitAtMidnight: true };
+  expect(await write(day, 'until-midnight')).toMatchObject({ attributes: { hours: '14.00', endedAt: day.endedAt } });
+  expect(await write({ hours: '1.00', splitAtMidnight: true }, 'untimed')).toMatchObject({ status: 'CREATED' });
+  await write({ workDate: '2026-01-09', hours: '24.00' }, 'full-day');
+  const night = { workDate: '2026-01-08', ...over('2026-01-09T03:00:00.000Z', '2026-01-09T07:00:00.000Z', '4.00') };
+  expect(await write({ ...night, splitAtMidnight: true }, 'late')).toMatchObject({
+    error: { pointer: '/records/0/attributes/hours' },
+  });
+  const { body } = await service.call<{ data: object[] }>('POST', '/gql/v1/time_entries/search', {
+    where: { systemRef: { _in: ['late', 'late+1'] } },
+  });
+  expect(body.data).toEqual([]);
+  expect(await write({ ...night, splitAtMidnight: true }, 'r'.repeat(254))).toMatchObject({
+    error: { pointer: '/records/0/attributes/splitAtMidnight' },
+  });
+});
