@@ -32,7 +32,7 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
   server: [
     {
       name: 'files of the server that only the nightly run has',
-      command: [...vitest, ...nightlyFiles('packages/server/src/{wire,modules}/**/*.nightly.test.ts')],
+      command: [...vitest, ...nightlyFiles('packages/server/src/{app/console,wire,modules}/**/*.nightly.test.ts')],
       environment: { NIGHTLY: 'yes' },
     },
     {

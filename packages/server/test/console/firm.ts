@@ -13,7 +13,7 @@ export function hiddenIn(page: string, name: string): string {
 }
 
 /** A browser without JavaScript that is signed in, or not yet. */
-class Visitor {
+export class Visitor {
   readonly #address: string;
   cookie = '';
 

@@ -27,6 +27,8 @@ export interface DataList {
   /** Fields by which the list can be sorted. */
   readonly sortable: ReadonlySet<string>;
   readonly filters: readonly FilterField[];
+  /** Aggregates rows; undefined if the contract has no such operation. */
+  readonly aggregate: Operation | undefined;
   /** Reads one row; undefined if there is only the list. */
   readonly byId: Operation | undefined;
   /** Roles of which one is required to write rows. */
@@ -197,6 +199,9 @@ function describeList(schema: string, operation: Operation, path: DataList['path
     label: labelOf(properties),
     sortable: sortableOf(operation),
     filters: filtersOf(operation),
+    aggregate: allOperations.find(
+      ({ id, path: url }) => id.startsWith('aggregate') && url === operation.path.replace(/search$/, 'aggregate'),
+    ),
     byId,
     writeRoles: (interfaces['x-record'] ?? interfaces['x-entry-type'])?.writeRoles ?? [],
   };
@@ -234,14 +239,6 @@ export function listOf(type: string): DataList {
   return list;
 }
 
-/** The operation that aggregates the rows of a type. */
-export function aggregateOf(type: string): Operation {
-  const path = listOf(type).operation.path.replace(/search$/, 'aggregate');
-  const found = allOperations.find((one) => one.path === path && one.id.startsWith('aggregate'));
-  if (found === undefined) throw new Error(`The contract has no aggregate of ${type}.`);
-  return found;
-}
-
 const lookup = operationOf('lookupRecords');
 
 /** A field of a custom record type, in the form in which the API returns it. */
@@ -270,6 +267,7 @@ export function customList(definition: Readonly<Record<string, unknown>>): DataL
     label: 'systemRef',
     sortable: new Set(),
     filters: [],
+    aggregate: undefined,
     byId: undefined,
     writeRoles: [],
   };

@@ -1,4 +1,5 @@
 import type { Data, PlotOptions } from '@observablehq/plot';
+import { LRUCache } from 'lru-cache';
 import { Html, type HtmlContent, html } from '../../wire/html.ts';
 
 /** A bar: exact figures are in the table behind the chart, so a floating-point number is enough to draw it. */
@@ -10,6 +11,8 @@ export interface Bar {
   /** Of two bars with one name, the one that is compared with. */
   readonly isSecond?: boolean;
 }
+
+type Options = (plot: typeof import('@observablehq/plot')) => PlotOptions;
 
 const width = 400;
 const maxNameLength = 24;
@@ -26,7 +29,7 @@ function domainOf(bars: readonly Bar[]): [number, number] {
 export function columnChart(title: string, bars: readonly Bar[]): Promise<HtmlContent> {
   const names = [...new Set(bars.map(({ name }) => name))];
   const isPaired = bars.some(({ isSecond }) => isSecond);
-  return chart(title, ({ barY, ruleY, axisFx }) => ({
+  return chart(title, bars, ({ barY, ruleY, axisFx }) => ({
     height: 220,
     marginLeft: 48,
     marginRight: 4,
@@ -55,7 +58,7 @@ export function rowChart(title: string, bars: readonly Bar[]): Promise<HtmlConte
     const name = [...(bars[index]?.name ?? '')];
     return name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1).join('')}…` : name.join('');
   };
-  return chart(title, ({ barX, ruleX, text }) => ({
+  return chart(title, bars, ({ barX, ruleX, text }) => ({
     height: 28 * bars.length + 8,
     marginTop: 4,
     marginBottom: 4,
@@ -76,25 +79,28 @@ export function rowChart(title: string, bars: readonly Bar[]): Promise<HtmlConte
   }));
 }
 
-/** Draws a chart. Its libraries are loaded with the first one: together they need 47 MB. */
-async function chart(
-  title: string,
-  optionsFor: (plot: typeof import('@observablehq/plot')) => PlotOptions,
-): Promise<HtmlContent> {
+/** Charts by what they show: drawing one takes longer than reading its figures. Each is about 8 kB. */
+const drawn = new LRUCache<string, Html>({ max: 200 });
+
+/** Draws a chart, or returns it as it was drawn before. */
+async function chart(title: string, bars: readonly Bar[], optionsFor: Options): Promise<HtmlContent> {
+  const key = JSON.stringify([title, bars]);
+  const svg = drawn.get(key) ?? (await draw(optionsFor));
+  drawn.set(key, svg);
+  return html`<div class="chart" role="img" aria-label="Chart: ${title}. The table below has its figures.">${svg}</div>`;
+}
+
+/** Its libraries are loaded with the first chart: together they need 47 MB. */
+async function draw(optionsFor: Options): Promise<Html> {
   const [plot, { DOMImplementation, XMLSerializer }] = await Promise.all([
     import('@observablehq/plot'),
     import('@xmldom/xmldom'),
   ]);
   const document = new DOMImplementation().createDocument('http://www.w3.org/1999/xhtml', 'html');
-  const svg = plot.plot({
-    ...optionsFor(plot),
-    // Its types are not those of a browser; Plot uses only what it has.
-    document: Object(document),
-    width,
-  });
+  // The types of the document are not those of a browser; Plot uses only what it has.
+  const svg = plot.plot({ ...optionsFor(plot), document: Object(document), width });
   // The page allows no styles but its own, and the whole chart has one label.
   for (const style of [...svg.getElementsByTagName('style')]) style.parentNode?.removeChild(style);
   for (const group of [...svg.getElementsByTagName('g')]) group.removeAttribute('aria-label');
-  const drawn = new Html(new XMLSerializer().serializeToString(Object(svg)));
-  return html`<div class="chart" role="img" aria-label="Chart: ${title}. The table below has its figures.">${drawn}</div>`;
+  return new Html(new XMLSerializer().serializeToString(Object(svg)));
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { testDatabase } from '../../../test/database.ts';
 import { testService } from '../../../test/service.ts';
 import { parseDecimal, sum } from '../../platform/decimal.ts';
-import { aggregateOf } from './catalog.ts';
+import { listOf } from './catalog.ts';
 import { figures, type Group, type OverviewFigure, requestOf, type Scope, seriesOf, whereOf } from './figures.ts';
 
 const database = await testDatabase();
@@ -11,7 +11,10 @@ const { service, tenant, call } = await testService({ database });
 await loadProfile({ service, tenant }, 'sample');
 
 async function groupsOf(figure: OverviewFigure, body: object): Promise<readonly Group[]> {
-  const result = await call<{ data: Group[] }>('POST', aggregateOf(figure.type).path, { pageSize: 1000, ...body });
+  const result = await call<{ data: Group[] }>('POST', listOf(figure.type).aggregate?.path ?? '', {
+    pageSize: 1000,
+    ...body,
+  });
   expect([figure.id, result.status, result.body]).toMatchObject([figure.id, 200, {}]);
   return result.body.data;
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { Rejection } from '../../contract/rejection.ts';
 import { formatDecimal } from '../../platform/decimal.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { aggregateOf, listOf } from './catalog.ts';
+import { listOf } from './catalog.ts';
 import { type Bar, columnChart, rowChart } from './charts.ts';
 import { listUrl } from './data-pages.ts';
 import {
@@ -102,10 +102,15 @@ async function needsPerson(visit: ConsoleVisit): Promise<HtmlContent> {
 export async function countsOf(visit: ConsoleVisit, counted: readonly CountedRows[]): Promise<HtmlContent[]> {
   const items = counted.map(async ([type, text, where]) => {
     const list = listOf(type);
-    const body = { pageSize: 1, includeTotal: true, where };
-    const { total } = await ifAllowed(callOperation(visit, list.operation, { body }));
-    const url = listUrl(visit.frame.base, list, { where });
-    return typeof total === 'number' && total > 0 ? [waitingItem(url, total, text)] : [];
+    const { aggregate } = list;
+    // Counting reads less than a page with its total does.
+    const counting =
+      aggregate === undefined
+        ? callOperation(visit, list.operation, { body: { pageSize: 1, includeTotal: true, where } })
+        : callOperation(visit, aggregate, { body: { measures: { rows: { function: 'COUNT' } }, where } });
+    const { total, data } = await ifAllowed(counting);
+    const found = Number(total ?? Object(rowsIn({ data })[0]?.values).rows ?? 0);
+    return found > 0 ? [waitingItem(listUrl(visit.frame.base, list, { where }), found, text)] : [];
   });
   return (await Promise.all(items)).flat();
 }
@@ -146,7 +151,9 @@ async function failedJobs({ service: { store }, tenant, frame }: ConsoleVisit): 
 
 async function figureCard(visit: ConsoleVisit, figure: OverviewFigure, scope: Scope): Promise<HtmlContent> {
   const { id, title, lead, type } = figure;
-  const { data } = await ifAllowed(callOperation(visit, aggregateOf(type), { body: requestOf(figure, scope) }));
+  const { aggregate, operation } = listOf(type);
+  const body = requestOf(figure, scope);
+  const { data } = await ifAllowed(callOperation(visit, aggregate ?? operation, { body }));
   const groups = rowsIn({ data }).map((row): Group => ({ key: Object(row.key), values: Object(row.values) }));
   const nothing = data === undefined ? 'Your API user does not have the roles to read this.' : 'Nothing to show.';
   const content =
