@@ -102,6 +102,7 @@ export function invoiceConditions({ rows }: ModelBooks, ref: string): Conditions
     notCreditNote: row.total >= 0n,
     // No draft of a walk names an invoice that it credits.
     notCreditedAlready: true,
+    noCreditNotes: true,
     // The orgs of walks settle no rests.
     restSettled: false,
     creditUnapplied: (rows.payments.get(creditOf(ref))?.allocations ?? []).length === 0,
