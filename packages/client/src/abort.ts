@@ -1,12 +1,11 @@
 /** Waits for a promise. If the signal is aborted first, rejects with its reason. */
-export async function untilAborted<Value>(signal: AbortSignal, promise: Promise<Value>): Promise<Value> {
-  signal.throwIfAborted();
-  const { promise: aborted, stop } = rejectionOf(signal);
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    stop();
-  }
+export function untilAborted<Value>(signal: AbortSignal, promise: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
 }
 
 /** Waits for some milliseconds. If the signal is aborted first, rejects with its reason. */
@@ -17,16 +16,6 @@ export async function sleep(milliseconds: number, signal: AbortSignal): Promise<
   });
   // The timer would keep a process alive.
   await untilAborted(signal, over).finally(() => clearTimeout(timer));
-}
-
-function rejectionOf(signal: AbortSignal): { promise: Promise<never>; stop: () => void } {
-  let reject: (reason: unknown) => void = () => {};
-  const promise = new Promise<never>((_, rejectPromise) => {
-    reject = rejectPromise;
-  });
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  return { promise, stop: () => signal.removeEventListener('abort', onAbort) };
 }
 
 /**

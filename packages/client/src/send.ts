@@ -42,6 +42,7 @@ class Repeatable extends Error {
 export function sender(options: ClientOptions): Send {
   const http = createFetchClient<AnyPaths>({
     baseUrl: options.baseUrl,
+    bodySerializer: (body) => (typeof body === 'string' ? body : JSON.stringify(body)),
     ...(options.fetch && { fetch: options.fetch }),
   });
 
@@ -66,7 +67,7 @@ export function sender(options: ClientOptions): Send {
       } = await http[method](path, {
         params: { path: input.path ?? {}, query: input.query ?? {} },
         body,
-        headers: { ...headers, ...(authorization !== null && { Authorization: `Bearer ${authorization}` }) },
+        headers: { ...headers, Authorization: authorization === null ? undefined : `Bearer ${authorization}` },
         signal,
         // `bodyOf` below handles what is not JSON.
         parseAs: 'arrayBuffer',

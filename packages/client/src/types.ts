@@ -68,8 +68,12 @@ type DryRunOf<Operation> = Operation extends { parameters: { header?: infer Head
     : { dryRun?: never }
   : { dryRun?: never };
 type BodyOf<Operation> = Operation extends { requestBody: { content: { 'application/json': infer Body } } }
-  ? BodyOfPage<Operation, Body>
+  ? BodyOfPage<Operation, Body | LinesOf<Operation>>
   : { body?: never };
+/** Where the contract accepts lines of JSON, a text is sent as these. */
+type LinesOf<Operation> = Operation extends { requestBody: { content: { 'application/x-ndjson': infer Lines } } }
+  ? Lines
+  : never;
 /** The body of a list, a search or a lookup is optional if nothing in it is required: the client then sends `{}`. */
 type BodyOfPage<Operation, Body> = Operation extends {
   responses: { 200: { content: { 'application/json': AnyPage } } };

@@ -53,6 +53,12 @@ describe('a request', () => {
     expect(service.received[0]).toMatchObject({ method: 'DELETE', path: '/api/v1/records', body });
   });
 
+  it('sends a text as lines of JSON', async () => {
+    const body = '{"type":"Client"}\n{"type":"Contact"}';
+    await service.client().createRecordBatch({ body });
+    expect(service.received[0]).toMatchObject({ headers: { 'content-type': 'application/x-ndjson' }, body });
+  });
+
   it('sends the headers of the operation, the application and the trace', async () => {
     const trace = (digit: string) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
     const api = service.client({ clientId: 'hartwell-crm', traceparent: () => trace('a') });

@@ -108,6 +108,6 @@ async function read(request: IncomingMessage): Promise<Received> {
     path: url.pathname,
     query: Object.fromEntries(url.searchParams),
     headers: request.headers,
-    body: text === '' ? undefined : JSON.parse(text),
+    body: text === '' ? undefined : request.headers['content-type'] === 'application/json' ? JSON.parse(text) : text,
   };
 }

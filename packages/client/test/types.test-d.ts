@@ -194,6 +194,9 @@ describe('an input', () => {
     api.updateRecords({ body: { records: [{ type: 'File', systemRef, attributes: {} }] } });
     api.deleteRecords({ body: { records: [{ type: 'Client', systemRef }] } });
     api.upsertCodes({ body: { records: [{ type: 'WorkCode', systemRef, attributes: { code: 'TAX' } }] } });
+    api.createRecordBatch({ body: '{}' });
+    // @ts-expect-error the operation accepts no lines
+    api.upsertRecords({ body: '{}' });
     // @ts-expect-error a client has no such field
     api.upsertRecords({ body: { records: [{ type: 'Client', attributes: { nmae: name } }] } });
     // @ts-expect-error only the service sets it
