@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { exampleOf } from '../../test/bad-requests.ts';
 import { BaseRequests } from '../../test/isolation/base-requests.ts';
 import { digestOf, TenantValues } from '../../test/isolation/tenant-values.ts';
+import { sampleOf } from '../../test/nightly.ts';
 import { testService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
 import { allOperations, isRead, type Operation, takes } from '../contract/contract.ts';
@@ -104,17 +105,19 @@ test('Idempotency-Key › every write that takes it replays its response', async
     'advanceSandboxClock',
   ]);
   const succeeded: string[] = [];
+  const compared = new Set(sampleOf(writes, 4));
   for (const operation of writes) {
     const path = pathOf(operation);
     const { body } = requests.of(operation);
     const send = () => call(operation.method, path, body, { 'Idempotency-Key': `replay-${operation.id}` });
     const first = await send();
     if (first.status >= 300) continue;
-    const before = await digestOf(store, tenant.id);
+    // A digest reads every table.
+    const before = compared.has(operation) ? await digestOf(store, tenant.id) : undefined;
     const second = await send();
     const said = second.headers.get('idempotency-replayed');
     expect({ said, body: second.body }, operation.id).toEqual({ said: 'true', body: first.body });
-    expect(await digestOf(store, tenant.id), operation.id).toEqual(before);
+    if (before !== undefined) expect(await digestOf(store, tenant.id), operation.id).toEqual(before);
     succeeded.push(operation.id);
   }
   expect(succeeded).toEqual(

@@ -162,7 +162,7 @@ const patternOf = (sentence: string) => sentence.replace(/[.*+?^${}()|[\]\\]/g, 
 test.each(
   sampleOf(
     rows.filter(({ engine }) => engine === undefined || engine === ownEngine),
-    4,
+    8,
   ),
 )('the process says what the run book says, and no part of a password: $fault', async ({ fault, sentence }) => {
   const cause = await (onBothEngines[fault] ?? ownFaults[fault])?.();

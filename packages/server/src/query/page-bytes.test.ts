@@ -1,6 +1,7 @@
 import { seedDemoData } from '@financial-automation/demo-data';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
+import { sampleOf } from '../../test/nightly.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, contract, type Operation } from '../contract/contract.ts';
 import { typesWith } from '../modules/bulk/index.ts';
@@ -105,7 +106,12 @@ async function page({ id, method }: Operation, path: string, members: object): P
   return response.body;
 }
 
-describe.each(allOperations.filter(({ paging }) => paging !== null))('$id', (operation) => {
+describe.each(
+  sampleOf(
+    allOperations.filter(({ paging }) => paging !== null),
+    4,
+  ),
+)('$id', (operation) => {
   const continued = operation.paging === 'feed' ? 'after' : 'cursor';
 
   test('ends a page at the row that reaches the limit, and continues after it', async () => {

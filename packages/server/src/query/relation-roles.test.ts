@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { sampleOf } from '../../test/nightly.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, contract, type Operation, readRolesOf, type Schema, schemaOf } from '../contract/contract.ts';
 import { propertiesOf } from '../contract/fields.ts';
@@ -63,7 +64,7 @@ test('the contract has searches and aggregates that filter by rows of other type
   expect(ofOtherTypes.length).toBeGreaterThan(40);
 });
 
-describe.each(named(ofOtherTypes))('%s › a condition on %s', (_operation, relation, filter) => {
+describe.each(sampleOf(named(ofOtherTypes), 4))('%s › a condition on %s', (_operation, relation, filter) => {
   const { operation, own, roles } = filter;
 
   test('is rejected without the role that reads its type, wherever it is', async () => {
@@ -84,7 +85,7 @@ describe.each(named(ofOtherTypes))('%s › a condition on %s', (_operation, rela
   });
 });
 
-test.each(named(filters.filter((filter) => !ofOtherTypes.includes(filter))))(
+test.each(sampleOf(named(filters.filter((filter) => !ofOtherTypes.includes(filter))), 4))(
   '%s › a condition on %s requires no other role',
   async (_operation, _relation, filter) => {
     const caller = await service.signIn({ roles: [filter.own] });
@@ -114,7 +115,7 @@ test('the contract has searches and aggregates that filter by rates', () => {
   );
 });
 
-test.each(restricted)(
+test.each(sampleOf(restricted, 3))(
   '%s › a condition on %s requires the role that reads it',
   async (_id, column, roles, operation) => {
     const condition = { [column]: { _gt: '1.00' } };

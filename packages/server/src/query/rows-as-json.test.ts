@@ -4,6 +4,7 @@ import { awkwardNames } from '@financial-automation/demo-data/profiles/names';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { recordsOf } from '../../test/modules/records.ts';
+import { sampleOf } from '../../test/nightly.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, isRead, type Operation, type Schema } from '../contract/contract.ts';
 import { type FieldKind, fieldOf, propertiesOf } from '../contract/fields.ts';
@@ -91,7 +92,7 @@ function someIds(rows: ReadonlyMap<string, AnyStoredRow>): readonly string[] {
   return [...rows.keys()].slice(-3);
 }
 
-describe.each(reads)('$id', ({ operation, entity, isPage }) => {
+describe.each(sampleOf(reads, 3))('$id', ({ operation, entity, isPage }) => {
   const { method, path, roles } = operation;
 
   test.each([

@@ -1,6 +1,7 @@
 import { seedDemoData } from '@financial-automation/demo-data';
 import { expect, test } from 'vitest';
 import { recordsOf } from '../../../test/modules/records.ts';
+import { sampleOf } from '../../../test/nightly.ts';
 import { testService } from '../../../test/service.ts';
 import { newId } from '../../platform/store/new-id.ts';
 import type { RecordType } from './record-type.ts';
@@ -50,7 +51,7 @@ test('there are types that require more than RECORD_W', () => {
   expect(types.length).toBeGreaterThan(20);
 });
 
-test.each(items)(
+test.each(sampleOf(items, 4))(
   '%s › an item of the type %s does not say whether its row exists to callers who may not write it',
   async (operation, _name, type) => {
     const { body } = await admin.lookup(type.name, { pageSize: 1 });
