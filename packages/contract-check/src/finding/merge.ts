@@ -87,7 +87,9 @@ function keysOf(finding: Observed, all: readonly Observed[]): string[] {
   // Keys of a map have other names in each request.
   const said = isInput(finding) ? reason : title;
   const alike = all.filter((other) => other.check === check && reasonOf(other) === reason);
-  const isAlike = new Set(alike.map((other) => other.operation)).size >= manyOperations;
+  const isAlike = countOperations(alike) >= manyOperations;
+  const sameFault = all.filter((other) => other.check === check && other.about === about);
+  const isCommonFault = ruleOf(check).category === 'behavior' && countOperations(sameFault) >= manyOperations;
   const [whole = ''] = about.split('/');
   const ofWhole = all.filter(
     (other) => other.operation === operation && isUnchecked(other) && other.about.startsWith(whole),
@@ -110,11 +112,15 @@ function keysOf(finding: Observed, all: readonly Observed[]): string[] {
     // A wildcard route responds to each path below a resource.
     [isWild(finding) && all.filter(isWild).length >= manyPaths, `${check} below`],
     [isInput(finding) && isAlike, `${check} ${reason}`],
+    // A helper that all operations use, such as the one that writes `Location`.
+    [isCommonFault, `${check} ${about}`],
     [isInput(finding) && isPart, `${check.slice(0, 6)} ${operation} ${about}`],
     [isUnchecked(finding) && ofWhole.length >= manyConstraints, `reject ${operation} ${whole}`],
   ];
   return keys.flatMap(([isApplied, key]) => (isApplied ? [key] : []));
 }
+
+const countOperations = (findings: readonly Observed[]) => new Set(findings.map(({ operation }) => operation)).size;
 
 /** The reason of a fault, which databases and frameworks put at the end of their message. */
 function faultOf({ check, exchanges }: Observed): string | undefined {

@@ -233,3 +233,14 @@ it('values that many operations treat alike are one finding', () => {
   );
   expect(causesOf([...all, ...coerced]).map((causes) => causes.length)).toEqual([4, 1, 4]);
 });
+
+it('a fault of behavior in many operations is one finding, in a few one each', () => {
+  const wrong = ['createTool', 'createJob', 'createBox', 'createLid'].map((operation) =>
+    found('location', operation, ''),
+  );
+  expect(causesOf(wrong)).toHaveLength(1);
+  expect(causesOf(wrong.slice(1))).toHaveLength(3);
+  // Different values have different causes.
+  const echoes = wrong.map(({ operation }, index) => found('update-lost', operation, `member ${index}`));
+  expect(causesOf(echoes)).toHaveLength(4);
+});
