@@ -90,4 +90,19 @@ export function administrationTests({
     const rotated = secretIn(await admin.submit('/secret', '/secret/rotateWebhookSecret', { overlapMinutes: '120' }));
     expect([rotated === secret, secretIn(await admin.get('/secret'))]).toEqual([false, rotated]);
   });
+
+  test('create a subscription by the form of its own operation', async () => {
+    const receiver = await startReceiver();
+    const admin = await visitor();
+    const page = '/data/EventSubscription/new';
+    expect((await admin.get('/data/EventSubscription')).text).toContain(`href="/console${page}">New subscription`);
+    const fields = { deliveryUrl: receiver.url, entityType: 'Client', operations: 'Create, update' };
+    const create = (more: object = {}) => admin.submit(page, page, { ...fields, ...more });
+    expect(await create({ deliveryUrl: 'nowhere' })).toMatchObject({ status: 400 });
+    const rehearsal = await create();
+    expect(rehearsal.text).toContain('Nothing has changed yet');
+    const { headers } = await create({ confirmed: 'yes' });
+    const [, created = ''] = /\/console(.*)\?done/.exec(headers.location ?? '') ?? [];
+    expect((await admin.get(created)).text).toContain('Create, Update');
+  });
 }

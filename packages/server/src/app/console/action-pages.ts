@@ -13,7 +13,7 @@ import { alert, card, framed, keyField, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
 import { type CallInput, type ConsoleVisit, callIn, contextIn } from './visit.ts';
-import { fieldInWords, typeInWords } from './words.ts';
+import { fieldInWords, sentenceInWords, typeInWords } from './words.ts';
 
 /** The forms of what can be done now. A form with fields opens; one without is a button. */
 export function actionForms(visit: ConsoleVisit, url: string, actions: readonly Action[], row: ShownRow = {}) {
@@ -21,10 +21,13 @@ export function actionForms(visit: ConsoleVisit, url: string, actions: readonly 
     const start = html`<form method="post" action="${visit.frame.base}${url}/${name}">${keyField(visit.frame)}${versionField(row)}`;
     if (inputs.length === 0) return html`${start}<button class="plain">${label}</button></form>`;
     const shown = inputs.map((input) => inputFor(visit, input, currentText(input, row, new Map()), `${name}-`));
-    const button = takes(operation, 'Dry-Run') ? 'Show what would change' : label;
-    return html`<details><summary>${label}</summary>${start}<div class="form">${await Promise.all(shown)}</div><div class="row"><button class="plain">${button}</button></div></form></details>`;
+    return html`<details><summary>${label}</summary>${start}<div class="form">${await Promise.all(shown)}</div><div class="row"><button class="plain">${buttonOf({ operation, label })}</button></div></form></details>`;
   });
   return Promise.all(forms);
+}
+
+function buttonOf({ operation, label }: Pick<Action, 'operation' | 'label'>): string {
+  return takes(operation, 'Dry-Run') ? 'Show what would change' : label;
 }
 
 function versionField(row: ShownRow | undefined): HtmlContent {
@@ -43,7 +46,9 @@ export async function formPage(visit: ConsoleVisit, type: string, id?: string): 
   const shown = action.inputs.map(async (input) => {
     const { path, isRequired } = input;
     const preset = presets[path];
-    const isFirst = row !== undefined || isRequired || preset !== undefined || /^\w+\.0\./.test(path);
+    // What people compare comes first, too.
+    const isFirst =
+      row !== undefined || isRequired || preset !== undefined || list.columns.includes(path) || /^\w+\.0\./.test(path);
     const content =
       preset === undefined
         ? await inputFor(visit, input, currentText(input, row, names))
@@ -59,7 +64,7 @@ export async function formPage(visit: ConsoleVisit, type: string, id?: string): 
     title: titleOf(list, action, row),
     part: '/data',
     lead: html`<a href="${from}">Back without changes</a>`,
-    body: html`<form class="card" method="post" action="${from}/${action.name}">${keyField(frame)}${versionField(row)}<input type="hidden" name="newRef" value="console-${newId()}">${contents(first)}${more.length > 0 && html`<details><summary>More fields</summary>${contents(more)}</details>`}<div class="row"><button>Show what would change</button><a class="button plain" href="${from}">Cancel</a></div></form>`,
+    body: html`<form class="card" method="post" action="${from}/${action.name}">${keyField(frame)}${versionField(row)}<input type="hidden" name="newRef" value="console-${newId()}">${contents(first)}${more.length > 0 && html`<details><summary>More fields</summary>${contents(more)}</details>`}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${from}">Cancel</a></div></form>`,
   });
 }
 
@@ -103,7 +108,7 @@ export async function actOnRow(visit: ConsoleVisit, type: string, id: string | u
     title: titleOf(list, action, row),
     from: urlOf(list, row),
     names: [nameOf(list, written)],
-    next: ({ records }) => `${urlOf(list, { id, ...(row === undefined && Object([records].flat()[0])) })}?done=yes`,
+    next: (body) => `${urlOf(list, row ?? Object([body.records ?? body].flat()[0]))}?done=yes`,
   });
 }
 
@@ -182,7 +187,7 @@ function rehearsalPage(
   const { frame, fields: entered, exchange } = visit;
   const url = `${frame.base}${from}`;
   const hidden = [...[...entered].filter(([name]) => name !== 'formKey'), ['confirmed', 'yes'] as const];
-  const failed = [...failures].map(([index, detail]) => [names[index] ?? '', detail]);
+  const failed = [...failures].map(([index, detail]) => [names[index] ?? '', sentenceInWords(detail)]);
   const target = `${frame.base}${(exchange.path ?? '').replace(/^.*?\/console/, '')}`;
   const rows = names.length > 1 && ` in ${names.length - failures.size} of ${names.length} rows`;
   return framed(frame, {

@@ -180,8 +180,13 @@ export function writingOf(list: DataList, row: ShownRow | undefined, caller: Rol
       verbs.some((verb) => id.startsWith(verb)) &&
       allows(caller, roles),
   );
-  if (writer === undefined || !allows(caller, list.writeRoles)) return undefined;
   const [name, label] = row === undefined ? ['new', 'Create'] : ['edit', 'Change'];
+  // Of other types, a row is created by an operation of its own.
+  const isCreation = ({ method, path, roles }: Operation) =>
+    method === 'POST' && path === list.operation.path && list.operation.method === 'GET' && allows(caller, roles);
+  const creation = writer === undefined && row === undefined ? allOperations.find(isCreation) : undefined;
+  if (creation !== undefined) return { ...commandOf(creation), name: String(name), label: String(label) };
+  if (writer === undefined || !allows(caller, list.writeRoles)) return undefined;
   return { ...writer, name: String(name), label: String(label), inputs: inputsOf(writer.attributes, row), fixed: {} };
 }
 
@@ -189,8 +194,9 @@ export function writingOf(list: DataList, row: ShownRow | undefined, caller: Rol
 export function requestOf(type: string, rows: readonly ShownRow[], action: Action, values: object): CallInput {
   const { operation, items, fixed } = action;
   const attributes = { ...fixed, ...values };
-  const [, parameter = 'id'] = /\{(\w+)\}/.exec(operation.path) ?? [];
-  if (items === undefined) return { path: { [parameter]: String(rows[0]?.id) }, body: attributes };
+  const [, parameter] = /\{(\w+)\}/.exec(operation.path) ?? [];
+  if (items === undefined)
+    return { path: parameter === undefined ? {} : { [parameter]: String(rows[0]?.id) }, body: attributes };
   const all = rows.map(({ systemRef, version }) => ({
     type,
     systemRef,

@@ -106,36 +106,62 @@ function labelOf(properties: ReadonlyMap<string, Schema>): string | undefined {
   return labels.find((name) => properties.has(name)) ?? number;
 }
 
+interface Column {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly isOptional: boolean;
+  /** The type that it refers to. */
+  readonly target: string | undefined;
+}
+
+/** What people compare first, in this order. */
+const compared: readonly ((column: Column) => boolean)[] = [
+  ({ name }) =>
+    /^(status|outcome|total|amount|amountDue|hours|outstanding\w+|unbilledWip|overdueBalance|unappliedAmount)$/.test(
+      name,
+    ),
+  ({ target, isOptional }) => target !== undefined && target !== 'Org' && !isOptional,
+  ({ name }) => /^(account|kind|description|documentNumber)$/.test(name),
+  ({ schema, isOptional }) => schema.format === 'date' && !isOptional,
+  ({ name }) => /^((client|job)Id|quantity|unitAmount)$/.test(name),
+  ({ name, target }) => /^(client|job|staff|engagement)Ref$/.test(name) || target === 'Staff',
+  ({ schema }) => schema.enum !== undefined || [schema.type].flat().includes('boolean'),
+  ({ schema }) => isNumber(schema),
+  ({ schema, target }) => target === undefined && schema.format !== 'date',
+  () => true,
+];
+
 /** What people compare: the name, whose it is, days, the state, and amounts at the right. */
 export function columnsOf(properties: ReadonlyMap<string, Schema>): string[] {
   const label = labelOf(properties);
-  const rank = (name: string, schema: Schema): number => {
+  const isColumn = ({ name, schema, target }: Column): boolean => {
     const types = [schema.type ?? 'string'].flat();
-    const isOptional = types.includes('null');
-    if (name === label) return 6;
     if (baseFields.has(name) || types.includes('array') || types.includes('object') || schema.oneOf !== undefined)
-      return 0;
-    const reference = schema['x-references'];
-    if (reference !== undefined && isOptional) return reference === 'Job' ? 3 : reference === 'Staff' ? 1.6 : 1;
-    if (reference !== undefined) return name === 'orgId' ? 1 : 4;
-    const [, subject] = /^(\w+)(?:Name|Ref)$/.exec(name) ?? [];
-    if (properties.has(`${subject}Id`) || /^(pms|processor)|Id$|Reason$|^is[A-Z]/.test(name)) return 0;
-    if (name === 'status' || name === 'outcome') return 5;
-    if (/^(total|amount|amountDue|hours|outstanding\w+|unbilledWip|overdueBalance|unappliedAmount)$/.test(name))
-      return 4;
-    if (/^(account|kind|description|documentNumber)$/.test(name)) return 3.5;
-    if (schema.format === 'date') return isOptional ? 1.1 : 3;
-    if (/^\w+Ref$/.test(name)) return 2.5;
-    return schema.enum !== undefined || types.includes('boolean') ? 2 : isNumber(schema) ? 1.4 : 1.2;
+      return false;
+    if (target !== undefined) return true;
+    // What is said by a reference or by the name of the row.
+    const [, subject] = /^(\w+)(?:Name|Ref|Number)$/.exec(name) ?? [];
+    if (properties.has(`${subject}Id`) || (label === 'displayName' && /^(first|middle|last)$/.test(subject ?? '')))
+      return false;
+    return !/^(pms|processor)|Id$|Reason$|^is[A-Z]/.test(name);
   };
-  const order = (name: string, schema: Schema | undefined): number =>
-    name === label ? 0 : isNumber(schema) ? 3 : name === 'status' ? 2 : 1;
+  const rank = (column: Column) => (column.name === label ? -1 : compared.findIndex((isNext) => isNext(column)));
+  const order = ({ name, schema }: Column) => (name === label ? 0 : isNumber(schema) ? 3 : name === 'status' ? 2 : 1);
   return [...properties]
-    .map(([name, schema], position) => ({ name, schema, position, rank: rank(name, schema) }))
-    .filter((column) => column.rank > 0)
-    .sort((a, b) => b.rank - a.rank || a.position - b.position)
+    .map(
+      ([name, schema]): Column => ({
+        name,
+        schema,
+        isOptional: [schema.type].flat().includes('null'),
+        target: schema['x-references'],
+      }),
+    )
+    .filter((column) => column.name === label || isColumn(column))
+    .sort((a, b) => rank(a) - rank(b))
     .slice(0, maxColumns)
-    .sort((a, b) => order(a.name, a.schema) - order(b.name, b.schema) || a.position - b.position)
+    .sort(
+      (a, b) => order(a) - order(b) || [...properties.keys()].indexOf(a.name) - [...properties.keys()].indexOf(b.name),
+    )
     .map(({ name }) => name);
 }
 

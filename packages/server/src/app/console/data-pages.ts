@@ -163,7 +163,9 @@ export async function rowTable(
   { state, isSelected, without }: TableOptions = {},
 ): Promise<HtmlContent> {
   const { frame } = visit;
-  const columns = list.columns.filter((column) => column !== without);
+  // Of some rows of a list, a column that is empty says nothing.
+  const isEmpty = (column: string) => state === undefined && rows.every((row) => (row[column] ?? '') === '');
+  const columns = list.columns.filter((column, index) => column !== without && (index === 0 || !isEmpty(column)));
   const view = { frame, names: await namesIn(visit, rows, list.properties) };
   const heads = columns.map((column): Head => {
     const head = headOf(list.properties, column);

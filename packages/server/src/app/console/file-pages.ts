@@ -8,7 +8,7 @@ import { readsOf } from './actions.ts';
 import type { DataList } from './catalog.ts';
 import { card, table } from './layout.ts';
 import { type ConsoleVisit, call, callOperation } from './visit.ts';
-import { valueInWords } from './words.ts';
+import { sentenceInWords, valueInWords } from './words.ts';
 
 /** The content of a document: a PDF is shown, also beside the row that it is of; anything else is only downloaded. */
 export async function fileContent(visit: ConsoleVisit, id: string): Promise<BytesResult> {
@@ -38,7 +38,7 @@ export async function documentsCard(visit: ConsoleVisit, list: DataList, id: str
   const url = `${visit.frame.base}/data/${list.type}/${encodeURIComponent(id)}/documents`;
   const rows = formats.map(({ format, missing }) => {
     const name = valueInWords(format);
-    const sentences = missing.map(({ detail }) => html`<li>${detail}</li>`);
+    const sentences = missing.map(({ detail }) => html`<li>${sentenceInWords(detail)}</li>`);
     return missing.length === 0
       ? [html`<a href="${url}/${format}">${name}</a>`, '']
       : [name, html`<ul class="links">${sentences}</ul>`];

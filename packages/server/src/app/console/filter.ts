@@ -1,7 +1,7 @@
 import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type DataList, dataLists, type FilterField } from './catalog.ts';
+import { type DataList, dataLists, type FilterField, merged } from './catalog.ts';
 import { isId, namesIn } from './names.ts';
 import { flatRow, shownValue } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
@@ -151,7 +151,8 @@ export async function readList(
 /** The text as a value of the schema; a text that is none stays one. */
 export function typedValue(schema: Schema, text: string): unknown {
   const types = [schema.type ?? 'string'].flat();
-  if (types.includes('array')) return text.split(',').map((part) => typedValue(schema.items ?? {}, part.trim()));
+  if (types.includes('array'))
+    return text.split(',').map((part) => typedValue(merged(schema.items ?? {}), part.trim()));
   if (types.includes('boolean') && /^(true|false|yes|no)$/i.test(text)) return /^(true|yes)$/i.test(text);
   if ((types.includes('integer') || types.includes('number')) && /^-?\d+$/.test(text)) return Number(text);
   if (/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return text.replaceAll(',', '');

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { dataLists } from './catalog.ts';
 import { decimal, money, when } from './formats.ts';
-import { fieldInWords, operatorInWords, transitionInWords, typesInWords, valueInWords } from './words.ts';
+import {
+  fieldInWords,
+  operatorInWords,
+  sentenceInWords,
+  transitionInWords,
+  typesInWords,
+  valueInWords,
+} from './words.ts';
 
 describe('formats', () => {
   test('show amounts with separators, all places and their currency', () => {
@@ -23,6 +30,14 @@ describe('formats', () => {
     const wrong = () => when(newYork, 1_774_920_600_000);
     expect(wrong).toBeTypeOf('function');
   });
+});
+
+test('sentences have words instead of names of the contract, but the names of people as they are', () => {
+  expect(sentenceInWords('the invoice has neither a buyerReference nor a `purchaseOrder`')).toBe(
+    'The invoice has neither a buyer reference nor a purchase order',
+  );
+  expect(sentenceInWords('WipEntry events are IN_REVIEW')).toBe('Work in progress events are in review');
+  expect(sentenceInWords('None is called “McDonald eBay”.')).toBe('None is called “McDonald eBay”.');
 });
 
 test('every name of a list, column and filter, and every state has words', () => {

@@ -92,7 +92,7 @@ export async function inputFor(
   const position = /^\d+$/.test(item) ? `${Number(item) + 1}: ` : '';
   const words =
     part === '' ? fieldInWords(field) : `${fieldInWords(field)} ${position}${fieldInWords(part).toLowerCase()}`;
-  const label = html`<label for="${id}">${words}${isRequired && html` <span class="hint">required</span>`}</label>`;
+  const label = html`<label for="${id}">${words}${isRequired && text === '' && html` <span class="hint">required</span>`}</label>`;
   const hint =
     sentence !== '' &&
     html`<p class="hint" id="hint-${id}">${sentenceInWords(sentence.replace(/,? or null\b/, ''))}</p>`;

@@ -1,7 +1,7 @@
 import type { Rejection } from '../../contract/rejection.ts';
 import { type Html, type HtmlContent, html } from '../../wire/html.ts';
 import { styleElement } from './style.ts';
-import { fieldInWords } from './words.ts';
+import { fieldInWords, sentenceInWords } from './words.ts';
 
 /** Who is signed in, and where the console is. */
 export interface Frame {
@@ -90,9 +90,11 @@ export function keyField({ formKey }: Pick<Frame, 'formKey'>): Html {
 export function rejected({ message, errors = [] }: Rejection): Html {
   const details = errors.flatMap(({ pointer, detail }) => {
     const name = pointer.split('/').findLast((part) => /^[a-z]/.test(part));
-    return detail === message ? [] : [`${name === undefined ? '' : `${fieldInWords(name)}: `}${detail}`];
+    return detail === message
+      ? []
+      : [`${name === undefined ? '' : `${fieldInWords(name)}: `}${sentenceInWords(detail)}`];
   });
-  return alert('bad', message, [...new Set(details)]);
+  return alert('bad', sentenceInWords(message), [...new Set(details)]);
 }
 
 export function card(title: HtmlContent, content: HtmlContent): Html {

@@ -92,7 +92,7 @@ function textOf(html: string): string {
   return own.replaceAll(/<[^>]+>/g, ' ');
 }
 
-test('no page of the demo firm shows a value of an enumeration or an ID as text', async () => {
+test('no page of the demo firm shows a value of an enumeration, a name of the contract or an ID as text', async () => {
   const { address, apiKey } = await demoFirm();
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
@@ -105,7 +105,8 @@ test('no page of the demo firm shows a value of an enumeration or an ID as text'
   const judge = (path: string, html: string) => {
     const words = textOf(html).match(/[\w-]+/g) ?? [];
     const isRaw = (word: string) =>
-      (codes.has(word) && valueInWords(word) !== word) || /^[\da-f]{8}(-[\da-f]{4}){3}-/.test(word);
+      (codes.has(word) && valueInWords(word) !== word) ||
+      /^[\da-f]{8}(-[\da-f]{4}){3}-|^[a-z]+([A-Z][a-z]+)+$|^(en|de|fr|es)$/.test(word);
     found.push(...words.filter(isRaw).map((word) => [path, word] as const));
   };
   for (const type of dataLists.keys()) {

@@ -19,7 +19,9 @@ import { type ConsoleVisit, contextIn, operationOf } from './visit.ts';
 import { actionInWords, fieldInWords, newInWords, typeInWords, valueInWords } from './words.ts';
 
 const maxEvents = 20;
+/** Of a document, all entries are shown. */
 const maxEntries = 50;
+const documents = new Set(['Invoice', 'Payment']);
 /** Rows of each other list on the page of a row. */
 const maxRelated = 5;
 /** The field with the document that the service has written of a row. */
@@ -93,7 +95,7 @@ async function relatedLists(visit: ConsoleVisit, type: string, id: string): Prom
       others.push(html`<li>${link}${list.title}${!isOwn && `, by ${fieldInWords(field).toLowerCase()}`}</a></li>`);
       continue;
     }
-    const pageSize = list.type === 'LedgerEntry' ? maxEntries : maxRelated;
+    const pageSize = list.type === 'LedgerEntry' && documents.has(type) ? maxEntries : maxRelated;
     const { rows, next } = await readList(visit, list, { where, pageSize });
     if (rows.length === 0) continue;
     const more = next !== undefined && html`<p>${link}All ${list.title.toLowerCase()}</a></p>`;

@@ -31,15 +31,13 @@ p{margin:.5rem 0;overflow-wrap:anywhere}
 .cards .card{margin:0}
 .links-row{margin:0 0 1rem}
 .balances{margin:0 0 1rem}.cards dt{font-weight:600;color:inherit}.cards dd.figure{margin-bottom:0;font-size:1.375rem}
-.after{margin-top:1rem}
 .figure{font-size:1.75rem;font-weight:600;line-height:1.2;margin:.25rem 0;font-variant-numeric:tabular-nums}
 .scroll{overflow-x:auto;margin:0 -1.5rem;padding:0 1.5rem}
 table{width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums}
-caption{text-align:left;font-weight:600;padding:.25rem 0}
 th,td{max-width:26rem;overflow-wrap:break-word;text-align:left;padding:.5rem 1rem .5rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 tbody tr:last-child :is(th,td){border-bottom:0}
 thead th{color:var(--soft);font-weight:500;font-size:.8125rem;white-space:nowrap}
-tbody th{font-weight:600}
+tbody th{font-weight:600}tbody th:has(input){white-space:nowrap}
 td.number,th.number{text-align:right;white-space:nowrap}
 thead th a{color:inherit}
 ul.plain{list-style:none;margin:0;padding:0}
@@ -52,7 +50,6 @@ dl{display:grid;grid-template-columns:minmax(9rem,14rem) minmax(0,1fr);gap:.375r
 dt{color:var(--soft);overflow-wrap:anywhere}
 dd{margin:0;overflow-wrap:anywhere}
 dd dl{grid-template-columns:minmax(7rem,10rem) minmax(0,1fr);margin:0}
-dd ol{margin:0;padding-left:1.25rem}
 .badge{display:inline-block;border-radius:1rem;padding:.0625rem .625rem;font-size:.8125rem;font-weight:600;background:var(--info-bg);color:var(--text);white-space:nowrap}
 .badge.bad{background:var(--error-bg);color:var(--error)}
 .badge.good{background:var(--good-bg);color:var(--good)}
@@ -85,7 +82,7 @@ h1+*{margin-top:1rem}
 .chips{list-style:none;display:flex;flex-wrap:wrap;gap:.5rem;margin:0 0 1rem;padding:0}
 .chips li{background:var(--info-bg);border-radius:1rem;padding:.25rem .25rem .25rem .75rem;overflow-wrap:anywhere}
 .chips li>a:last-child{display:inline-block;padding:0 .5rem;text-decoration:none;font-weight:700}
-.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(24rem,100%),1fr));gap:1rem;margin-bottom:1rem}
+.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(22rem,100%),1fr));gap:1rem;margin-bottom:1rem}
 .charts>*{margin:0}
 .chart svg{display:block;width:100%;height:auto;overflow:visible;font:11px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 .legend{display:flex;gap:1rem;font-size:.8125rem;margin:0 0 .25rem}

@@ -44,6 +44,8 @@ const fieldNames: Readonly<Record<string, string>> = {
   sizeBytes: 'Size in bytes',
   vatId: 'VAT ID',
   taxId: 'Tax ID',
+  last4: 'Last four digits',
+  through: 'Last day of the period',
   openingBalance: 'Balance before',
   closingBalance: 'Balance at the end',
   data: 'Entries',
@@ -182,6 +184,10 @@ const values: Readonly<Record<string, string>> = {
   CAS: 'Client accounting',
   FORM_1120S: 'Form 1120-S',
   csv: 'CSV',
+  en: 'English',
+  de: 'German',
+  fr: 'French',
+  es: 'Spanish',
   pdf: 'PDF',
   ubl: 'UBL (Peppol)',
   xrechnung: 'XRechnung',
@@ -212,10 +218,26 @@ export function textInWords(text: string): string {
   return enumerated.has(text) ? valueInWords(text) : text;
 }
 
-/** A sentence of the contract, whose names and values are in code. */
+const properties = new Set(
+  Object.values(contract.components.schemas).flatMap((schema) => Object.keys(schema.properties ?? {})),
+);
+
+/** A sentence of the contract or of a rejection, with words instead of names and values. */
 export function sentenceInWords(text: string): string {
-  const words = (name: string) => (/^[A-Z\d_]+$/.test(name) ? valueInWords(name) : fieldInWords(name)).toLowerCase();
-  return text.replaceAll(/`(\w+)`|\b[A-Z]+_[A-Z]+\b/g, (all: string, name = all) => words(name)).replaceAll('`', '');
+  const words = (name: string): string => {
+    const shown = /^[A-Z\d_]+$/.test(name)
+      ? valueInWords(name)
+      : /^[A-Z]/.test(name)
+        ? typeInWords(name)
+        : fieldInWords(name);
+    return shown.toLowerCase();
+  };
+  const isName = (word: string) => properties.has(word) || word in contract.components.schemas;
+  const named = text.replaceAll(/`(\w+)`|\b[A-Z]+_[A-Z]+\b/g, (all: string, name = all) => words(name));
+  // A single word can be one of people, too.
+  return sentence(
+    named.replaceAll(/\b\w+[a-z][A-Z]\w+\b/g, (word) => (isName(word) ? words(word) : word)).replaceAll('`', ''),
+  );
 }
 
 function sentence(words: string): string {
