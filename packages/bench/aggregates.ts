@@ -96,6 +96,12 @@ const figuresOfLedger: Readonly<Record<string, AggregateRequest>> = {
     ...byClient,
     groupBy: [{ column: 'clientId' }],
   },
+  'unbilled work by client and age': {
+    where: { account: { _eq: 'WIP' }, ...asOf },
+    groupBy: [{ column: 'clientId' }, { column: 'workDate', daysBefore: values.day, boundaries: [0, 31, 61, 91] }],
+    measures: { open: measures.open },
+    orderBy: [{ measure: 'open', direction: 'desc' }],
+  },
   'unbilled work by age': {
     where: { account: { _eq: 'WIP' }, ...asOf },
     groupBy: [{ column: 'currency' }, { column: 'workDate', daysBefore: values.day, boundaries: [0, 31, 61, 91] }],

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { readRolesOf, schemaOf } from '../contract/contract.ts';
 import { columnOf, type Field, fieldsOf, holdsField, membersOf } from '../contract/fields.ts';
 import { embedded, jsonObject, ownedRows } from './embed.ts';
-import type { Embed, Entity, Owned, RelatedField, Relation, Searchable, SumTable } from './model.ts';
+import type { BalanceFunction, Embed, Entity, Owned, RelatedField, Relation, Searchable, SumTable } from './model.ts';
 import { allEntities, anyEntityNamed, register } from './registry.ts';
 import type { EntityType, StoredRow } from './row.ts';
 import { type ReadAttributes, type Rules, setRules } from './rules.ts';
@@ -81,6 +81,7 @@ export interface EntityDefinition<Type extends EntityType> {
   readonly sumsUp?: readonly string[];
   /** Sums of the rows that the database keeps, those with the fewest first. */
   readonly sums?: readonly SumTable[];
+  readonly balances?: BalanceFunction;
   readonly embeds?: PerField<Type, Embed>;
   readonly owned?: PerField<Type, Owned>;
   /** Objects stored with a column for each member, such as an address. */
@@ -170,6 +171,7 @@ export function createEntity<Type extends EntityType>(
     },
     sumsUp,
     sums: definition.sums ?? [],
+    balances: definition.balances,
     uniqueFields: shown.filter((field) => field.unique && isStored(field)),
     showsBesides: computed.size + owned.size > 0 ? 'anything' : embeds.size > 0 ? 'embeds' : 'nothing',
     sortedBy: (name) => (sortedBy.has(name) ? (sortedBy.get(name) ?? undefined) : name),

@@ -53,6 +53,7 @@ export interface AnyEntity {
   readonly sumsUp: readonly string[];
   /** Sums of the rows that the database keeps, those with the fewest first. */
   readonly sums: readonly SumTable[];
+  readonly balances: BalanceFunction | undefined;
   /** What responses include in addition to the row's own columns: nothing, declared embeds, or any calculated values. */
   readonly showsBesides: 'nothing' | 'embeds' | 'anything';
   /** Returns the field that rows are in the order of if they are sorted by this one; undefined if the value is the same in all rows. */
@@ -74,6 +75,19 @@ export interface SumTable {
   readonly by: readonly string[];
   /** Rows without a value in this one of them are not in the sums. They are few, and are read themselves. */
   readonly requires?: string;
+  readonly day: string;
+  readonly amounts: readonly string[];
+}
+
+/**
+ * A function of the database from which sums as of the end of a day follow. It takes the tenant and the day, and its rows, which all have that day,
+ * add up to the rows until then. They are not those rows: how many there are says nothing, and groups that add up to zero may be missing.
+ */
+export interface BalanceFunction {
+  readonly name: string;
+  /** The rows that it is about: the value of a field. */
+  readonly only: { readonly field: string; readonly value: string };
+  readonly by: readonly string[];
   readonly day: string;
   readonly amounts: readonly string[];
 }

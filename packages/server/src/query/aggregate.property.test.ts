@@ -1,5 +1,6 @@
 import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/database.ts';
 import { testService } from '../../test/service.ts';
@@ -18,6 +19,7 @@ const seed = Number(process.env.AGGREGATE_SEED ?? '20261123');
 const database = await testDatabase();
 const { service, tenant, call } = await testService({ database });
 await loadProfile({ service, tenant }, 'sample');
+const today = Temporal.Now.plainDateISO(tenant.timeZone).toString();
 
 type Row = Readonly<Record<string, unknown>>;
 type Key = string | boolean | number | null;
@@ -352,5 +354,103 @@ describe.each(aggregates.map((operation) => [operation.id, operation] as const))
       ),
       { numRuns, seed },
     );
+  });
+});
+
+describe('aggregateLedgerEntries › work as of a day', () => {
+  const pagesOf = async (request: object): Promise<readonly Group[]> => {
+    const groups: Group[] = [];
+    for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
+      const body: object = { ...request, ...(cursor !== null && { cursor }) };
+      const page: { status: number; body: Page } = await call<Page>('POST', '/gql/v1/ledger_entries/aggregate', body);
+      if (page.status !== 200) throw new Error(JSON.stringify(page.body));
+      groups.push(...page.body.data);
+      cursor = page.body.nextCursor;
+    }
+    return groups;
+  };
+  const measures = { open: { function: 'SUM', column: 'amount' } };
+
+  test('is that of all entries, in every order and on pages of any size', async () => {
+    const days = fc
+      .integer({ min: -20, max: 1_200 })
+      .map((back) => Temporal.PlainDate.from(today).subtract({ days: back }).toString());
+    const groupBy = fc.uniqueArray(
+      fc.constantFrom<GroupBy>(
+        { column: 'clientId' },
+        { column: 'jobId' },
+        { column: 'currency' },
+        { column: 'workDate', by: 'MONTH' },
+        { column: 'workDate', daysBefore: today, boundaries: [0, 31, 61, 91] },
+      ),
+      { minLength: 1, maxLength: 3, selector: ({ column }) => column },
+    );
+    const others = fc.constantFrom({}, { workDate: { _gte: '2025-01-01' } }, { job: { status: { _neq: 'CLOSED' } } });
+    const having = fc.constantFrom({}, { having: { open: { _neq: '0' } } }, { having: { open: { _lte: '-0.01' } } });
+    const bound = fc.constantFrom('_lte', '_lt');
+    const order = fc.constantFrom('desc', 'asc');
+    let found = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.tuple(days, bound, groupBy, others),
+        fc.tuple(having, order, fc.constantFrom(3, 1_000)),
+        async ([day, operator, groups, other], [excluded, direction, pageSize]) => {
+          const where = { ...other, account: { _eq: 'WIP' }, businessDate: { [operator]: day } };
+          const orderBy = [{ measure: 'open', direction }];
+          const request = { groupBy: groups, measures, orderBy, pageSize, ...excluded };
+          const read = await pagesOf({ ...request, where });
+          // All entries match. The sums have no amounts of single entries, so these are read.
+          expect(read).toEqual(
+            await pagesOf({ ...request, pageSize: 1_000, where: { ...where, amount: { _neq: '0.00' } } }),
+          );
+          found += read.length;
+        },
+      ),
+      { numRuns: 10 * numRuns, seed },
+    );
+    expect(found).toBeGreaterThan(100);
+  });
+
+  test('is read from three indexes that have little else', async () => {
+    const lines = await service.store.read(tenant.id, (session) =>
+      session.all<{ 'QUERY PLAN': string }>(sql`
+        explain select client_id, sum(amount) from open_work(${tenant.id}, '2026-01-31') group by 1`),
+    );
+    const plan = lines.map((line) => line['QUERY PLAN']).join('\n');
+    expect(plan.match(/\w+_index(?= )/g), plan).toEqual([
+      'wip_entry_open_index',
+      'ledger_entry_relief_index',
+      'ledger_entry_late_relief_index',
+    ]);
+  });
+
+  test('is read from what is open, where groups of zero are not required', async () => {
+    const age = { column: 'workDate', daysBefore: today, boundaries: [0, 31] };
+    const where = { account: { _eq: 'WIP' }, businessDate: { _lte: today } };
+    const groupBy = [{ column: 'clientId' }, age];
+    const totalOf = async (more: object) => {
+      const { body } = await call<Page>('POST', '/gql/v1/ledger_entries/aggregate', {
+        where,
+        groupBy,
+        measures,
+        ...more,
+      });
+      return sum(body.data.map(({ values }) => parseDecimal(values.open ?? '0')));
+    };
+    const notZero = { having: { open: { _neq: '0' } }, pageSize: 1_000 };
+    const descending = { orderBy: [{ measure: 'open', direction: 'desc' }], pageSize: 1 };
+    const all = { pageSize: 1_000 };
+    const ascending = { orderBy: [{ measure: 'open', direction: 'asc' }], pageSize: 1_000 };
+    const requests = [notZero, descending, all, ascending];
+    const before = await Promise.all(requests.map(totalOf));
+    await service.store.ownerStatements(`
+      alter function open_work rename to open_work_unchanged;
+      create function open_work(tenant integer, day date)
+      returns table (tenant_id integer, account text, business_date date, work_date date, client_id uuid, job_id uuid, currency text, amount numeric)
+      language sql stable as 'select tenant_id, account, business_date, work_date, client_id, job_id, currency, 2 * amount from open_work_unchanged(tenant, day)'`);
+    const after = await Promise.all(requests.map(totalOf));
+    const [once, twice] = [1, 2].map((factor) => before.map((total) => total.times(String(factor)).toFixed(2)));
+    expect(after.map((total) => total.toFixed(2))).toEqual([twice?.[0], twice?.[1], once?.[2], once?.[3]]);
+    expect(before.every((total) => total.gt(zero))).toBe(true);
   });
 });

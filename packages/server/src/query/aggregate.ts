@@ -3,11 +3,12 @@ import { type RawBuilder, sql } from 'kysely';
 import { numberOf } from '../contract/contract.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { conditionsToSee } from '../entity/field-access.ts';
+import { parseDecimal, zero } from '../platform/decimal.ts';
 import { plannedForValues, type Session } from '../platform/store/session.ts';
 import { type AggregateRequest, checkAggregate, type GroupBy } from './aggregate-request.ts';
 import { checkWhere } from './check-where.ts';
 import type { Where } from './clause.ts';
-import { countedRows } from './counted-rows.ts';
+import { balanceRows, type CountedRows, countedRows } from './counted-rows.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { type Figure, figureOf, keyOf } from './figures.ts';
 import { afterClauses, type OrderKey, orderClause, orderKey } from './order.ts';
@@ -55,39 +56,50 @@ export function aggregateReader(
   };
   // The rows that groups are keyed by divide no group.
   const groupBy = [...(request.groupBy ?? []), ...related.map((column): GroupBy => ({ column }))];
-  const { rows: counted, count, areSums } = countedRows(entity, 'e', tenantId, { ...request, groupBy });
-  const columns = columnsOf(entity, { ...request, groupBy }, count);
+  const full = { request: { ...request, groupBy }, ...countedRows(entity, 'e', tenantId, { ...request, groupBy }) };
+  const columns = columnsOf(entity, full.request, full.count);
   const keys = orderOf(columns, orderBy);
-  const outputs = [...columns.keys.values(), ...columns.figures.values()];
-  const aliases = outputs.map(({ alias }) => alias);
-  const limited = withinPageBytes({ names: [...aliases, fits], sized: aliases, key: fits });
   const position = cursor === undefined ? undefined : readCursor(vault, query, cursor, 'body');
   const after =
     position === undefined ? [] : [sql`(${sql.join(afterClauses(groups, 'g', keys, position.values), sql` or `)})`];
-  const met = [...Object.entries(having).flatMap(([measure, filter]) => figureIs(columns, measure, filter)), ...after];
-  const filtered = met.length === 0 ? sql`` : sql` where ${sql.join(met, sql` and `)}`;
   const order = keys.length === 0 ? sql`` : sql` order by ${orderClause(groups, 'g', keys)}`;
-  const grouped =
-    groupBy.length === 0
-      ? sql``
-      : sql` group by ${sql.join(groupBy.map((_, index) => sql.lit(index + 1)))}${areSums ? sql` having ${count} > 0` : sql``}`;
-  return async (session) => {
-    // Built now: until its turn, an aggregate holds what was sent.
+  const statementOf = ({ request, rows, count, areSums }: Source) => {
+    const { keys, figures } = columnsOf(entity, request, count);
+    const outputs = [...keys.values(), ...figures.values()];
+    const aliases = outputs.map(({ alias }) => alias);
+    const limited = withinPageBytes({ names: [...aliases, fits], sized: aliases, key: fits });
+    const having = Object.entries(request.having ?? {});
+    const met = [...having.flatMap(([measure, filter]) => figureIs(columns, measure, filter)), ...after];
+    const filtered = met.length === 0 ? sql`` : sql` where ${sql.join(met, sql` and `)}`;
+    const grouped =
+      groupBy.length === 0
+        ? sql``
+        : sql` group by ${sql.join(groupBy.map((_, index) => sql.lit(index + 1)))}${areSums ? sql` having ${count} > 0` : sql``}`;
     const conditions = [
       entity.within('e', tenantId),
       ...conditionsToSee(holds, entity, 'e'),
       conditionOf(entity, 'e', tenantId, where),
     ];
-    const matching = sql.join(conditions, sql` and `);
-    const statement = sql`
+    // Aggregating costs more than planning.
+    return plannedForValues(
+      limited<Readonly<Record<string, unknown>>>(sql`
       select *, true as ${sql.id(fits)} from (
         select ${sql.join(outputs.map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}
-        from ${counted}${joined({ tenantId, holds }, entity, groupBy)} where ${matching}${grouped}
-      ) g${filtered}${order} limit ${pageSize + 1}`;
-    // Aggregating costs more than planning.
-    const rows = await session.all(plannedForValues(limited<Readonly<Record<string, unknown>>>(statement)));
-    const hasMore = removeBeyond(rows, fits) || rows.length > pageSize;
-    if (rows.length > pageSize) rows.length = pageSize;
+        from ${rows}${joined({ tenantId, holds }, entity, groupBy)} where ${sql.join(conditions, sql` and `)}${grouped}
+      ) g${filtered}${order} limit ${pageSize + 1}`),
+    );
+  };
+  const quick = quickSource(entity, tenantId, full.request);
+  return async (session) => {
+    // Built now: until its turn, an aggregate holds what was sent.
+    const read = async (source: Source) => {
+      const rows = await session.all(statementOf(source));
+      const hasMore = removeBeyond(rows, fits) || rows.length > pageSize;
+      if (rows.length > pageSize) rows.length = pageSize;
+      return { rows, hasMore };
+    };
+    const first = await read(quick?.source ?? full);
+    const { rows, hasMore } = quick === undefined || quick.hasAll || first.hasMore ? first : await read(full);
     const last = rows.at(-1);
     const next =
       hasMore && last !== undefined ? { values: keys.map(({ field }) => last[field]), offset: 0 } : undefined;
@@ -105,6 +117,47 @@ export function aggregateReader(
       nextCursor: next === undefined ? null : writeCursor(vault, query, next),
     };
   };
+}
+
+/** What groups are read from. */
+interface Source extends CountedRows {
+  readonly request: AggregateRequest;
+}
+
+/**
+ * Returns what has all groups of a request but those that add up to zero, if it can be read from balances. It has all groups if the request
+ * leaves those out; if it sorts by an amount, the highest first, it has those above zero: those of the page, if there are more of them.
+ */
+function quickSource(
+  entity: AnyEntity,
+  tenantId: number,
+  request: AggregateRequest,
+): { readonly source: Source; readonly hasAll: boolean } | undefined {
+  const { groupBy = [], having = {}, orderBy: [order] = [] } = request;
+  const rows = groupBy.length === 0 ? undefined : balanceRows(entity, 'e', tenantId, request);
+  if (rows === undefined) return undefined;
+  const counted = { rows, count: sql`count(*)`, areSums: false };
+  if (Object.values(having).some(excludesZero)) return { source: { request, ...counted }, hasAll: true };
+  const { measure, direction } = order ?? {};
+  if (measure === undefined || direction !== 'desc') return undefined;
+  const aboveZero = { ...request, having: { ...having, [measure]: { ...having[measure], _gt: '0' } } };
+  return { source: { request: aboveZero, ...counted }, hasAll: false };
+}
+
+/** Whether a condition on a number is not met by zero. */
+function excludesZero(filter: Where): boolean {
+  return Object.entries(filter).some(([operator, operand]) => {
+    const number = typeof operand === 'string' ? parseDecimal(operand) : undefined;
+    if (number === undefined) return false;
+    return (
+      (operator === '_neq' && number.eq(zero)) ||
+      (operator === '_eq' && !number.eq(zero)) ||
+      (operator === '_gt' && number.gte(zero)) ||
+      (operator === '_gte' && number.gt(zero)) ||
+      (operator === '_lt' && number.lte(zero)) ||
+      (operator === '_lte' && number.lt(zero))
+    );
+  });
 }
 
 /** The rows that a relation of a column leads to, as far as the caller may see them. */

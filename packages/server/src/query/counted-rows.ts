@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import type { SumTable } from '../entity/model.ts';
+import type { BalanceFunction, SumTable } from '../entity/model.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
 import { type Clause, type Comparison, clauseOf, type Where } from './clause.ts';
 
@@ -13,7 +13,7 @@ interface Request {
 }
 
 /** What a statement sums up or counts. */
-interface CountedRows {
+export interface CountedRows {
   /** SQL of the rows, with their alias. */
   readonly rows: RawBuilder<unknown>;
   /** SQL of how many rows of the entity they are. */
@@ -41,17 +41,62 @@ function areGrouped(
   entity: AnyEntity,
   { groupBy = [], measures = {} }: Request,
 ): boolean {
-  const isKept = (column: string) => {
-    const [relation = '', field] = column.split('.');
-    return by.includes(field === undefined ? column : (entity.relations[relation]?.by ?? ''));
-  };
-  const isSum = ({ function: name, column }: Measure) =>
-    name === 'COUNT' || (name === 'SUM' && column !== undefined && amounts.includes(column));
+  const isDay = ({ column, by: unit }: GroupBy) =>
+    column === day && (per === 'DAY' || (unit !== undefined && months.has(unit)));
   return (
-    groupBy.every(({ column, by: unit }) =>
-      column === day ? per === 'DAY' || (unit !== undefined && months.has(unit)) : isKept(column),
-    ) && Object.values(measures).every(isSum)
+    groupBy.every((group) => isDay(group) || isKept(by, entity, group)) &&
+    Object.values(measures).every((measure) => measure.function === 'COUNT' || isSum(amounts, measure))
   );
+}
+
+/** Whether groups by a column follow from rows with some fields. */
+function isKept(by: readonly string[], entity: AnyEntity, { column }: GroupBy): boolean {
+  const [relation = '', field] = column.split('.');
+  return by.includes(field === undefined ? column : (entity.relations[relation]?.by ?? ''));
+}
+
+function isSum(amounts: readonly string[], { function: name, column }: Measure): boolean {
+  return name === 'SUM' && column !== undefined && amounts.includes(column);
+}
+
+/**
+ * Returns rows from which the sums of a request as of a day follow, with their alias, if the entity has such rows; otherwise undefined.
+ * Groups that add up to zero may be missing.
+ */
+export function balanceRows(
+  entity: AnyEntity,
+  row: string,
+  tenantId: number,
+  { where = {}, groupBy = [], measures = {} }: Request,
+): RawBuilder<unknown> | undefined {
+  const { balances } = entity;
+  if (balances === undefined || !groupBy.every((group) => isKept(balances.by, entity, group))) return undefined;
+  if (!Object.values(measures).every((measure) => isSum(balances.amounts, measure))) return undefined;
+  const clause = clauseOf(entity, where);
+  const [last, others] = lastDay(balances, clause.kind === 'all' ? clause.parts : [clause]);
+  const kept = new Set(balances.by);
+  if (last === undefined || !others.every((part) => isOfKept(part, kept, true))) return undefined;
+  const { field, value } = balances.only;
+  const isOnly = (part: Clause) =>
+    part.kind === 'comparison' &&
+    part.field === field &&
+    !part.negated &&
+    part.operator === '_eq' &&
+    part.operand === value;
+  return others.some(isOnly) ? sql`${sql.id(balances.name)}(${tenantId}, ${last}) ${sql.id(row)}` : undefined;
+}
+
+/** SQL of the last day that conditions on rows leave, and the conditions on other fields. */
+function lastDay({ day }: BalanceFunction, parts: readonly Clause[]): [RawBuilder<unknown> | undefined, Clause[]] {
+  const ofDay = (part: Clause): part is Comparison =>
+    part.kind === 'comparison' &&
+    part.field === day &&
+    !part.negated &&
+    (part.operator === '_lte' || part.operator === '_lt');
+  const days = parts
+    .filter(ofDay)
+    .map(({ operator, operand }) => sql`${operand}::date - ${sql.lit(operator === '_lt' ? 1 : 0)}`);
+  return [earliest(days), parts.filter((part) => !ofDay(part))];
 }
 
 /** Units that are whole months. */

@@ -36,6 +36,13 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
       amounts: ['amount'],
     },
   ],
+  balances: {
+    name: 'open_work',
+    only: { field: 'account', value: 'WIP' },
+    by: ['account', 'clientId', 'jobId', 'currency', 'workDate'],
+    day: 'businessDate',
+    amounts: ['amount'],
+  },
   sortedBy: { systemRef: 'id', active: null, createdAt: 'recordedAt', updatedAt: 'recordedAt' },
   rules: {
     constraints: {

@@ -1954,15 +1954,18 @@ CASE account
 END),
   constraint ledger_entry_kind_enum CHECK (kind = ANY (ARRAY['INVOICE'::text, 'ALLOCATION'::text, 'DEALLOCATION'::text, 'WRITE_OFF'::text, 'RECOVERY'::text, 'VOID'::text, 'PAYMENT'::text, 'CREDIT_NOTE'::text, 'REFUND'::text, 'RETURN'::text, 'PAYMENT_VOID'::text, 'NOTE_VOID'::text, 'IDENTIFICATION'::text, 'WORK'::text, 'WORK_REVERSED'::text, 'WRITE_UP'::text, 'WRITE_DOWN'::text, 'BILLED'::text, 'UNBILLED'::text])),
   constraint ledger_entry_pkey PRIMARY KEY (tenant_id, id),
-  constraint ledger_entry_work_date_agrees CHECK ((account = 'WIP'::text) = (work_date IS NOT NULL))
+  constraint ledger_entry_work_date_agrees CHECK ((account = 'WIP'::text) = (work_date IS NOT NULL)),
+  constraint ledger_entry_work_date_order CHECK (business_date >= work_date)
 );
 CREATE INDEX ledger_entry_account_index ON ledger_entry USING btree (tenant_id, account, business_date) INCLUDE (client_id, due_date, amount) WHERE account <> 'WIP'::text;
 CREATE INDEX ledger_entry_business_date_index ON ledger_entry USING btree (tenant_id, business_date, id);
 CREATE INDEX ledger_entry_client_id_index ON ledger_entry USING btree (tenant_id, client_id, business_date, id);
 CREATE INDEX ledger_entry_invoice_id_index ON ledger_entry USING btree (tenant_id, invoice_id, account) INCLUDE (amount) WHERE invoice_id IS NOT NULL;
 CREATE INDEX ledger_entry_job_id_index ON ledger_entry USING btree (tenant_id, job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX ledger_entry_late_relief_index ON ledger_entry USING btree (tenant_id, business_date) INCLUDE (work_date, client_id, job_id, currency, amount) WHERE (business_date - work_date) > 100;
 CREATE INDEX ledger_entry_payment_id_index ON ledger_entry USING btree (tenant_id, payment_id, account) INCLUDE (amount) WHERE payment_id IS NOT NULL;
 CREATE INDEX ledger_entry_recorded_at_index ON ledger_entry USING btree (tenant_id, recorded_at, id);
+CREATE INDEX ledger_entry_relief_index ON ledger_entry USING btree (tenant_id, business_date) INCLUDE (work_date, client_id, job_id, currency, amount) WHERE business_date > work_date;
 CREATE INDEX ledger_entry_unidentified_index ON ledger_entry USING btree (tenant_id, business_date, id) WHERE client_id IS NULL;
 CREATE INDEX ledger_entry_wip_entry_id_index ON ledger_entry USING btree (tenant_id, wip_entry_id) INCLUDE (amount) WHERE wip_entry_id IS NOT NULL;
 alter table ledger_entry enable row level security, force row level security;
@@ -4331,6 +4334,42 @@ begin
   return true;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION public.open_work(tenant integer, day date) RETURNS TABLE(tenant_id integer, account text, business_date date, work_date date, client_id uuid, job_id uuid, currency text, amount numeric) LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT w.tenant_id,
+     ('WIP'::text COLLATE "C") AS text,
+     open_work.day AS day,
+     w.work_date,
+     w.client_id,
+     w.job_id,
+     w.currency,
+     w.outstanding_amount
+    FROM wip_entry w
+   WHERE ((w.tenant_id = open_work.tenant) AND (w.status = ANY (ARRAY['OPEN'::text, 'PARTIALLY_BILLED'::text, 'IN_DRAFT'::text])) AND (w.work_date <= open_work.day))
+ UNION ALL
+  SELECT e.tenant_id,
+     ('WIP'::text COLLATE "C") AS text,
+     open_work.day AS day,
+     e.work_date,
+     e.client_id,
+     e.job_id,
+     e.currency,
+     (- e.amount)
+    FROM ledger_entry e
+   WHERE ((e.tenant_id = open_work.tenant) AND (e.business_date > e.work_date) AND (e.work_date <= open_work.day) AND (e.business_date > open_work.day) AND (e.business_date <= (open_work.day + 100)))
+ UNION ALL
+  SELECT e.tenant_id,
+     ('WIP'::text COLLATE "C") AS text,
+     open_work.day AS day,
+     e.work_date,
+     e.client_id,
+     e.job_id,
+     e.currency,
+     (- e.amount)
+    FROM ledger_entry e
+   WHERE ((e.tenant_id = open_work.tenant) AND ((e.business_date - e.work_date) > 100) AND (e.work_date <= open_work.day) AND (e.business_date > (open_work.day + 100)));
+END;
 
 CREATE OR REPLACE FUNCTION public.outstanding(invoice_status text, amount_due numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (invoice_status = 'PENDING'::text) THEN (0)::numeric ELSE amount_due END;
