@@ -141,3 +141,22 @@ test('books check › writes nothing if the sources contradict each other', asyn
   await expect(check(true)).rejects.toThrow('Nothing was repaired');
   expect(await invoice(invoiceId)).toMatchObject({ amountPaid: '100.00' });
 });
+
+test('books check › reports the rows with which the journal does not agree, and entries of work of another day', async () => {
+  await damage({
+    invoice_line_tax: `amount = amount + 1 where invoice_id = '${invoiceId}'`,
+    ledger_entry: `amount = amount - 1 where account = 'RECEIVABLE' and kind = 'ALLOCATION'`,
+    payment: `amount = amount + 5 where id = '${paid.id}'`,
+    wip_entry: `work_date = work_date - 1 where id = '${openWip}'`,
+  });
+  const { breaches } = await check();
+  const rules = new Set(breaches.map(({ rule }) => rule));
+  for (const rule of [
+    'the rows of a posting add up to zero',
+    'the journal has the movements of the ledger, by client, account and day',
+    'the journal has the revenue and the tax of documents that count',
+    'the journal has the money that was received and not refunded or returned',
+    'the entries of work are those of its day, client and job, and all others add up to nothing',
+  ])
+    expect(rules).toContain(rule);
+});

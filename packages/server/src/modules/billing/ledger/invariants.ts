@@ -1,23 +1,15 @@
 import { sql } from 'kysely';
 import type { Session } from '../../../platform/store/session.ts';
-import type { BookRule } from './book-rule.ts';
+import type { BookRule, Breach } from './book-rule.ts';
 import { findWrongBilling } from './job-billing.ts';
-import { journalRules } from './journal-invariants.ts';
-
-/** A row that violates an invariant of the books. */
-export interface Breach {
-  /** The invariant, in words. */
-  readonly rule: string;
-  readonly id: string;
-  readonly detail: string;
-}
+import { findJournalBreaches } from './journal-invariants.ts';
 
 /**
  * Returns the rows of a tenant that violate an invariant of the books. Each row is checked in one statement, so
  * concurrent writes do no harm.
  */
 export async function findBreaches(session: Pick<Session, 'all'>, tenantId: number): Promise<Breach[]> {
-  const breaches: Breach[] = [];
+  const breaches = await findJournalBreaches(session, tenantId);
   for (const { rule, broken } of rules)
     for (const { id, detail } of await session.all(broken(tenantId))) breaches.push({ rule, id, detail });
   for (const wrong of await findWrongBilling(session, tenantId))
@@ -67,7 +59,6 @@ const amountsOf = {
 } as const;
 
 const rules: readonly BookRule[] = [
-  ...journalRules,
   // Rows from before these rules keep their currencies and amounts; they are listed here.
   ...Object.entries(amountsOf).flatMap(([table, columns]): BookRule[] => [
     {
@@ -153,11 +144,12 @@ const rules: readonly BookRule[] = [
       where ${sql.raw(isNegative)}`,
   })),
   {
-    rule: 'the entries of work are those of its day, and those of other days add up to nothing',
+    rule: 'the entries of work are those of its day, client and job, and all others add up to nothing',
     broken: (tenantId) => sql`
-      select w.id::text, concat_ws(' ', w.work_date, e.work_date, sum(e.amount)) as detail
+      select w.id::text, concat_ws(' ', w.work_date, e.work_date, e.client_id, e.job_id, sum(e.amount)) as detail
       from ledger_entry e join wip_entry w on w.tenant_id = e.tenant_id and w.id = e.wip_entry_id
-      where e.tenant_id = ${tenantId} and e.work_date <> w.work_date group by w.id, w.work_date, e.work_date
+      where e.tenant_id = ${tenantId} and (e.work_date <> w.work_date or e.client_id <> w.client_id or e.job_id <> w.job_id)
+      group by w.id, w.work_date, e.work_date, e.client_id, e.job_id
       having sum(e.amount) <> 0`,
   },
   {

@@ -1,16 +1,29 @@
 import { sql } from 'kysely';
-import type { BookRule } from './book-rule.ts';
+import type { Session } from '../../../platform/store/session.ts';
+import type { BookRule, Breach } from './book-rule.ts';
+
+/** Returns the rows of a tenant with which the journal does not agree. It is derived once for all rules, as of one moment. */
+export function findJournalBreaches(session: Pick<Session, 'all'>, tenantId: number): Promise<Breach[]> {
+  const broken = rules.map(
+    ({ rule, broken }) => sql`select ${rule}::text as rule, b.id::text, b.detail from (${broken(tenantId)}) b`,
+  );
+  return session.all(sql<Breach>`
+    with journal as materialized (
+      select posting_id, client_id, invoice_id, payment_id, purpose, business_date, currency, amount
+      from journal_entry where tenant_id = ${tenantId} and wip_entry_id is null)
+    ${sql.join(broken, sql` union all `)}`);
+}
 
 /**
  * What the journal, which the database derives, must agree with: itself, the ledger, documents and payments. Of work it has each entry and
  * its other side, whatever they are, so these rows are left out.
  */
-export const journalRules: readonly BookRule[] = [
+const rules: readonly BookRule[] = [
   {
     rule: 'the rows of a posting add up to zero',
-    broken: (tenantId) => sql`
-      select posting_id::text as id, concat_ws(' ', currency, sum(amount)) as detail from journal_entry
-      where tenant_id = ${tenantId} and wip_entry_id is null group by posting_id, currency having sum(amount) <> 0`,
+    broken: () => sql`
+      select posting_id::text as id, concat_ws(' ', currency, sum(amount)) as detail from journal
+      group by posting_id, currency having sum(amount) <> 0`,
   },
   {
     rule: 'the journal has the movements of the ledger, by client, account and day',
@@ -20,8 +33,7 @@ export const journalRules: readonly BookRule[] = [
         where tenant_id = ${tenantId} and account <> 'WIP' group by 1, 2, 3) e
       full join (select coalesce(client_id::text, 'no client') as client_id, case purpose when 'SUSPENSE' then 'CREDIT' else purpose end as account,
           business_date, sum(case when purpose in ('CREDIT', 'SUSPENSE') then -amount else amount end) as amount
-        from journal_entry
-        where tenant_id = ${tenantId} and wip_entry_id is null and purpose in ('RECEIVABLE', 'CREDIT', 'SUSPENSE') group by 1, 2, 3) j
+        from journal where purpose in ('RECEIVABLE', 'CREDIT', 'SUSPENSE') group by 1, 2, 3) j
         using (client_id, account, business_date)
       where coalesce(e.amount, 0) <> coalesce(j.amount, 0)`,
   },
@@ -35,7 +47,7 @@ export const journalRules: readonly BookRule[] = [
         where l.tenant_id = ${tenantId} and i.status not in ('PENDING', 'VOIDED') group by 1) l on l.invoice_id = i.id
       left join (select invoice_id, coalesce(-sum(amount) filter (where purpose = 'REVENUE'), 0) as revenue,
           coalesce(-sum(amount) filter (where purpose = 'TAX'), 0) as tax
-        from journal_entry where tenant_id = ${tenantId} and wip_entry_id is null and purpose in ('REVENUE', 'TAX') group by 1) j on j.invoice_id = i.id
+        from journal where purpose in ('REVENUE', 'TAX') group by 1) j on j.invoice_id = i.id
       where i.tenant_id = ${tenantId}
         and (coalesce(l.revenue, 0), coalesce(l.tax, 0)) is distinct from (coalesce(j.revenue, 0), coalesce(j.tax, 0))`,
   },
@@ -44,8 +56,8 @@ export const journalRules: readonly BookRule[] = [
     broken: (tenantId) => sql`
       select p.id::text, concat_ws(' ', p.status, p.amount, p.refunded_amount, j.amount) as detail
       from payment p
-      left join (select payment_id, sum(amount) as amount from journal_entry
-        where tenant_id = ${tenantId} and wip_entry_id is null and purpose = 'PAYMENT' group by 1) j on j.payment_id = p.id
+      left join (select payment_id, sum(amount) as amount from journal
+        where purpose = 'PAYMENT' group by 1) j on j.payment_id = p.id
       where p.tenant_id = ${tenantId} and coalesce(j.amount, 0) <> case
         when p.credit_note_id is not null then 0
         when p.status = 'RETURNED' then -p.refunded_amount
