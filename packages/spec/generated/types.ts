@@ -4064,8 +4064,8 @@ export interface paths {
          *
          *     The list has the entity types that your roles can read. Payments follow the filter rules of subscriptions: they are listed only
          *     with a `filterExpression`, which `entityType=Payment` requires. A filter that your roles do not allow returns 400
-         *     (`FILTER_NOT_ALLOWED`). An `entityType` whose events are not enabled returns 400 (`EVENT_NOT_ENABLED`): those of `WipEntry` are off
-         *     unless your firm's operator enables them (`wipEvents` of `getMe`).
+         *     (`FILTER_NOT_ALLOWED`). An `entityType` whose events are not enabled returns 400 (`EVENT_NOT_ENABLED`), such as
+         *     `WipEntry` if your firm's operator has disabled its events (`wipEvents` of `getMe`).
          *
          *     **Access and limits**
          *
@@ -5315,8 +5315,9 @@ export interface webhooks {
         put?: never;
         /**
          * A WIP entry was created
-         * @description Sent when work in progress is created: by the approval of time or an expense, or as a record. Only in tenants whose operator
-         *     has enabled these events, because there are many. `billingRate` is null: events carry no rates.
+         * @description Sent when work in progress is created: by the approval of time or an expense, or as a record. There are many,
+         *     because one approval or invoice can change thousands of entries: each costs as much to deliver as any other event, so subscribe to them
+         *     only if you need each entry. The operator of your firm can disable them (`wipEvents` of `getMe`). `billingRate` is null: events carry no rates.
          */
         post: operations["wipEntryCreated"];
         delete?: never;
@@ -5336,8 +5337,9 @@ export interface webhooks {
         put?: never;
         /**
          * A WIP entry was updated
-         * @description Sent when work in progress is added to a draft invoice, billed, written off or reversed. Only in tenants whose operator has
-         *     enabled these events, because there are many. `billingRate` is null: events carry no rates.
+         * @description Sent when work in progress is added to a draft invoice, billed, written off or reversed. There are many,
+         *     because one approval or invoice can change thousands of entries: each costs as much to deliver as any other event, so subscribe to them
+         *     only if you need each entry. The operator of your firm can disable them (`wipEvents` of `getMe`). `billingRate` is null: events carry no rates.
          */
         post: operations["wipEntryUpdated"];
         delete?: never;
@@ -6597,7 +6599,7 @@ export interface components {
             selfApproval: boolean;
             /** @description Whether a job changes to `IN_REVIEW` when all its tasks are completed. */
             reviewCompletedJobs: boolean;
-            /** @description Whether events of `WipEntry` are created. */
+            /** @description Whether events of `WipEntry` are created. True unless the operator of your firm has disabled them. */
             wipEvents: boolean;
             /** @description Ports in addition to 443 that delivery URLs can have. */
             deliveryPorts: number[];

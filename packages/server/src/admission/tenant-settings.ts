@@ -36,10 +36,10 @@ const tenantProperties = {
   },
   wipEvents: {
     type: 'boolean',
-    default: false,
-    // Not because of the write, which costs the same with them.
+    default: true,
+    // The write costs the same with them, and only who subscribes to them has more deliveries.
     description:
-      'whether WipEntry events are sent: on or off. Off, because each change of time then has a second event, to store and to deliver',
+      'whether WipEntry events are sent: on or off. Each approval of time and each billing has one for every entry, which are stored for 30 days',
   },
   deliveryPorts: {
     type: 'array',

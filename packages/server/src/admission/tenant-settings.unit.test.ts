@@ -6,7 +6,7 @@ const defaults = {
   timeApproval: true,
   selfApproval: false,
   reviewCompletedJobs: false,
-  wipEvents: false,
+  wipEvents: true,
   deliveryPorts: [],
   allowedAddresses: [],
   allowedClientIds: [],

@@ -64,11 +64,12 @@ test('a batch that was accepted is run with the defaults of today', async () => 
   await background.stop(0);
 });
 
-test('listEvents › rejects a type whose events are off until the setting enables them', async () => {
+test('listEvents › rejects a type whose events are off', async () => {
+  expect((await feed('entityType=WipEntry')).status).toBe(200);
+  await setTenantSetting(service, { tenant: service.tenant.name, setting: 'wipEvents', value: 'off' });
+  await expect.poll(async () => (await feed('entityType=WipEntry')).status, { timeout: 9_000 }).toBe(400);
   expect(await feed('entityType=WipEntry')).toMatchObject({
     status: 400,
     body: { errors: [{ in: 'query', pointer: '/entityType', code: 'EVENT_NOT_ENABLED' }] },
   });
-  await setTenantSetting(service, { tenant: service.tenant.name, setting: 'wipEvents', value: 'on' });
-  await expect.poll(async () => (await feed('entityType=WipEntry')).status, { timeout: 9_000 }).toBe(200);
 });

@@ -6,13 +6,11 @@ import { type TestCaller, testService } from '../../test/service.ts';
 import { allOperations, contract, schemaOf } from '../contract/contract.ts';
 import { holdsField, membersOf } from '../contract/fields.ts';
 import { type TypeExtension, typesWith } from '../modules/bulk/index.ts';
-import { setTenantSetting } from '../operator/tenant-settings.ts';
 import type { AnyEntity } from './entity.ts';
 import { allEntities } from './registry.ts';
 
 const base = await testService();
 const tenant = await base.addTenant('rated');
-await setTenantSetting(base, { tenant: tenant.name, setting: 'wipEvents', value: 'on' });
 const service = { ...base, ...(await base.signIn({ roles: ['API_ADMIN'], tenant })) };
 const firm = await firmOf(service);
 const { make } = recordsOf(service);

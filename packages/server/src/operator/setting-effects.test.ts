@@ -92,7 +92,7 @@ const effects: Readonly<Record<keyof OperatorSettings, Effect>> = {
     after: 'IN_REVIEW',
   },
   wipEvents: {
-    to: 'on',
+    to: 'off',
     observe: async (caller) => {
       const firm = await firmOf(caller);
       const fee = { wipType: 'FIXED_FEE', clientId: firm.clientId, jobId: await firm.job(), workDate, amount: '10.00' };
@@ -102,8 +102,8 @@ const effects: Readonly<Record<keyof OperatorSettings, Effect>> = {
       );
       return events.map(({ operation }) => operation);
     },
-    before: [],
-    after: ['CREATE'],
+    before: ['CREATE'],
+    after: [],
   },
   deliveryPorts: {
     to: '8443',

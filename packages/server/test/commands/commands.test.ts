@@ -38,7 +38,6 @@ async function set(setting: keyof Tenant['settings'], isOn: boolean): Promise<vo
   await setTenantSetting({ service: service.service }, { tenant: tenant.name, setting, value: isOn ? 'on' : 'off' });
   Object.assign((await service.service.directory.tenant(tenant.name))?.settings ?? {}, { [setting]: isOn });
 }
-await set('wipEvents', true);
 const firm = await payingFirm(service);
 const { approver, preparer, staffId, newClient, newJob, linkOf, payer } = firm;
 const owner = await newClient({ name: 'Owner' });

@@ -13,14 +13,12 @@ const { approver, draftOf, jobId, newClient, newJob, pay, post, records, staffId
 /** Whoever sees all payments. */
 const reader = await service.signIn({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
 
-/** The types whose rows can be read and whose events are not off by default, by where they are read. */
+/** The types whose rows can be read and that have events, by where they are read. */
 const urls = new Map(
   Object.entries(contract.components.schemas).flatMap(([name, schema]) => {
     const type = schema['x-type'] ?? name;
     const { recordsUrl } = schema['x-record'] ?? schema['x-entry-type'] ?? schema['x-code-type'] ?? {};
-    const hasEvents = Object.values(contract.webhooks).some(
-      ({ post: { 'x-event': one } }) => one.entityType === type && one.setting === undefined,
-    );
+    const hasEvents = Object.values(contract.webhooks).some(({ post }) => post['x-event'].entityType === type);
     return recordsUrl !== undefined && hasEvents ? [[type, recordsUrl] as const] : [];
   }),
 );
