@@ -76,8 +76,17 @@ export function detailOf(error: ErrorObject): string {
       return unknownProperty(String(params.additionalProperty ?? params.unevaluatedProperty), namesIn(schema));
     case 'type':
       return typeDetail([error]);
-    case 'enum':
-      return `The value must be ${oneOf(params.allowedValues, params.sent ?? error.data)}.`;
+    case 'enum': {
+      const [allowed, sent]: [unknown[], unknown] = [params.allowedValues, params.sent ?? error.data];
+      if (
+        String(sent).includes(',') &&
+        String(sent)
+          .split(',')
+          .every((part) => allowed.includes(part.trim()))
+      )
+        return 'The value has several values in one. Send each as an item of its own, in a query by repeating the parameter.';
+      return `The value must be ${oneOf(allowed, sent)}.`;
+    }
     case 'format':
     case 'pattern':
       return schema.pattern === notBlank ? 'The text must not be blank.' : `The value must have ${formOf(schema)}.`;

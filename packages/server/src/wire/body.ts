@@ -14,10 +14,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  *
  * The limits of the contract are checked before the work that they limit, so that its time is linear.
  *
+ * @param isOfLines whether `jsonBody` has made the body of lines, of which the one that is not JSON is named
  * @throws Rejection `MALFORMED_REQUEST` if the bytes are not UTF-8 or not JSON, if a text contains NUL or an unpaired
  * surrogate (neither can be stored), if an object has a name twice, or if a limit is exceeded.
  */
-export function parseBody(bytes: Uint8Array): unknown {
+export function parseBody(bytes: Uint8Array, isOfLines = false): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -34,7 +35,7 @@ export function parseBody(bytes: Uint8Array): unknown {
     // Inspecting the source of each number is slow, and hardly any body requires it.
     value = mayBeInexact ? JSON.parse(text, keepExact) : JSON.parse(text);
   } catch (error) {
-    throw malformed(`The body is not valid JSON: ${error instanceof Error ? error.message : 'it cannot be parsed'}.`);
+    throw malformed((isOfLines ? wrongLine(text) : undefined) ?? `The body is not valid JSON: ${reasonOf(error)}.`);
   }
   // Pure ASCII without escapes is normalized and contains nothing to reject. Most bodies are, and need no copy.
   const reader = new Reader(!isPlain);
@@ -42,6 +43,25 @@ export function parseBody(bytes: Uint8Array): unknown {
   // JSON.parse keeps the last of several properties with the same name.
   if (reader.names !== names) throw duplicate(findDuplicate(text) ?? '');
   return read;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'it cannot be parsed';
+}
+
+/** Names the first line that is not JSON. All but the first that is not empty follow a comma. */
+function wrongLine(text: string): string | undefined {
+  let hasItem = false;
+  for (const [index, line] of text.split('\n').slice(1, -1).entries()) {
+    if (line.trim() === '') continue;
+    try {
+      JSON.parse(hasItem ? line.slice(1) : line);
+      hasItem = true;
+    } catch (error) {
+      return `Line ${index + 1} is not valid JSON: ${reasonOf(error)}.`;
+    }
+  }
+  return undefined;
 }
 
 function keepExact(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {

@@ -2,6 +2,7 @@ import type { Operation } from '../contract/contract.ts';
 import { problemOf } from '../contract/findings.ts';
 import type { ContractValidator } from '../contract/validator.ts';
 import { parseBody } from './body.ts';
+import { linesType } from './input.ts';
 
 /** The raw parts of a request. Parameters have been checked for characters that are not allowed in text. */
 export interface RawRequest {
@@ -28,7 +29,8 @@ export function checkRequest(
   operation: Operation,
   { path, query, headers, bytes }: RawRequest,
 ): CheckedRequest {
-  const body = bytes === undefined ? undefined : parseBody(bytes);
+  const isOfLines = operation.lines !== null && linesType.test(String(headers['content-type']));
+  const body = bytes === undefined ? undefined : parseBody(bytes, isOfLines);
   const checked = validator.request(operation, { path, query, headers, body });
   if (checked.findings.length > 0) throw problemOf(operation, checked.findings, body);
   return { query: checked.query, body, bytes };

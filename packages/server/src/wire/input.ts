@@ -10,7 +10,7 @@ import { unknownEncoding } from './raw-body.ts';
 /** In UTF-8, the only encoding of JSON (RFC 8259). */
 const jsonType = /^application\/json *(; *(charset *= *"?utf-8"? *)?)?$/i;
 /** The other media type of operations that declare it: the items of a list, one a line. */
-const linesType = /^application\/x-ndjson *(; *(charset *= *"?utf-8"? *)?)?$/i;
+export const linesType = /^application\/x-ndjson *(; *(charset *= *"?utf-8"? *)?)?$/i;
 
 /** Encodings that the contract supports. The body parser supports more. */
 const encodings = ['identity', 'gzip', 'deflate', 'br'];
@@ -71,13 +71,15 @@ export function jsonBody(
   };
 }
 
-/** The object with a list whose items are the lines. A line break is no part of a text in JSON, so that each ends an item. */
+/**
+ * The object with a list whose items are the lines. A line break is no part of a text in JSON, so that each ends an item. The
+ * lines begin in the second line and stay where they were, for `parseBody` to find one that is not JSON.
+ */
 function withLines(bytes: Uint8Array, list: string): Buffer {
-  const lines = Buffer.from(bytes)
-    .toString('latin1')
-    .split('\n')
-    .filter((line) => line.trim() !== '');
-  return Buffer.from(`{"${list}":[${lines.join(',')}]}`, 'latin1');
+  const lines = Buffer.from(bytes).toString('latin1').split('\n');
+  const first = lines.findIndex((line) => line.trim() !== '');
+  const items = lines.map((line, index) => (index > first && line.trim() !== '' ? `,${line}` : line));
+  return Buffer.from(`{"${list}":[\n${items.join('\n')}\n]}`, 'latin1');
 }
 
 function isClean(parameters: Readonly<Record<string, unknown>>): boolean {

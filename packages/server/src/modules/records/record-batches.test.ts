@@ -138,6 +138,16 @@ describe('createRecordBatch', () => {
     expect(await main.call('POST', path, body, asLines)).toMatchObject({ status, body: { code } });
   });
 
+  test.each([
+    [`\n${lines([group('a'), group('b')])}\nname;code\n`, 'Line 5 is not valid JSON: '],
+    [`${JSON.stringify(group('a'))},\n${JSON.stringify(group('b'))}\n`, 'Line 1 is not valid JSON: '],
+    [JSON.stringify([group('a'), group('b')], null, 1), 'Line 1 is not valid JSON: '],
+  ])('names the line that is not JSON: %j', async (body, detail) => {
+    const { status, body: problem } = await main.call<{ detail: string }>('POST', path, body, asLines);
+    expect([status, problem.detail.slice(0, detail.length)]).toEqual([400, detail]);
+    expect(problem.detail).not.toContain(']}');
+  });
+
   test('other operations accept no lines', async () => {
     const sent = await main.call('POST', '/api/v1/records', lines([group('x')]), asLines);
     expect(sent).toMatchObject({ status: 415, body: { detail: expect.not.stringContaining('ndjson') } });
