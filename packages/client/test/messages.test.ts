@@ -57,6 +57,15 @@ const programs = [
   "const event = verifyWebhook({ headers: {}, body: '' }, 'whsec_'); if (event.entityType === 'Client') event.data.outstandingBalance satisfies string;",
 ];
 const text = prefix + programs.join('\n');
+const many = fileURLToPath(new URL('many.ts', import.meta.url));
+const calls = Array.from({ length: 25 }, (_, index) => [
+  `api.searchInvoices.rows({ body: { where: { amountDue: { _gt: '${index}.00' } }, fields: ['total'] } });`,
+  `api.searchClients({ body: { where: { name: { _ilike: '%${index}%' } } } });`,
+]);
+const texts = new Map([
+  [file, text],
+  [many, `${prefix}verifyWebhook satisfies object;\n${calls.flat().join('\n')}`],
+]);
 
 const options: ts.CompilerOptions = {
   ...ts.parseJsonConfigFileContent(
@@ -68,10 +77,10 @@ const options: ts.CompilerOptions = {
 };
 const service = ts.createLanguageService({
   getCompilationSettings: () => options,
-  getScriptFileNames: () => [file],
+  getScriptFileNames: () => [...texts.keys()],
   getScriptVersion: () => '1',
   getScriptSnapshot: (name) => {
-    const content = name === file ? text : ts.sys.readFile(name);
+    const content = texts.get(name) ?? ts.sys.readFile(name);
     return content === undefined ? undefined : ts.ScriptSnapshot.fromString(content);
   },
   getCurrentDirectory: () => fileURLToPath(new URL('.', import.meta.url)),
@@ -96,6 +105,14 @@ describe('the compiler', () => {
       mistakes.length,
     );
   });
+});
+
+it('checks 50 calls with few types created for them, so within 2 seconds', () => {
+  const created = () => service.getProgram()?.getInstantiationCount() ?? Number.NaN;
+  const before = created();
+  expect(service.getSemanticDiagnostics(many)).toEqual([]);
+  expect(created() - before).toBeGreaterThan(100);
+  expect(created() - before).toBeLessThan(10_000);
 });
 
 describe('an editor', () => {
