@@ -7983,7 +7983,8 @@ export interface components {
             /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
             with?: components["schemas"]["ClientRelatedColumn"][];
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
@@ -12685,7 +12686,8 @@ export interface components {
             /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
             with?: components["schemas"]["ProjectRelatedColumn"][];
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
@@ -15170,7 +15172,8 @@ export interface components {
             /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
             with?: components["schemas"]["PaymentRelatedColumn"][];
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
@@ -17687,7 +17690,8 @@ export interface components {
             /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
             with?: components["schemas"]["InvoiceRelatedColumn"][];
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
@@ -18681,7 +18685,8 @@ export interface components {
                 [key: string]: components["schemas"]["BilledLineMeasure"];
             };
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
@@ -19122,7 +19127,8 @@ export interface components {
             /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
             with?: components["schemas"]["JournalEntryRelatedColumn"][];
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
@@ -19479,7 +19485,8 @@ export interface components {
             /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
             with?: components["schemas"]["LedgerEntryRelatedColumn"][];
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
@@ -20382,7 +20389,8 @@ export interface components {
             /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
             with?: components["schemas"]["TaskRelatedColumn"][];
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
@@ -20940,7 +20948,8 @@ export interface components {
             /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
             with?: components["schemas"]["WipEntryRelatedColumn"][];
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
@@ -21486,7 +21495,8 @@ export interface components {
             /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
             with?: components["schemas"]["TimeEntryRelatedColumn"][];
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
@@ -21924,7 +21934,8 @@ export interface components {
             /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
             with?: components["schemas"]["ExpenseEntryRelatedColumn"][];
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
@@ -23918,7 +23929,8 @@ export interface components {
             /** @description Columns of the rows that groups are keyed by, such as `client.name` of groups by `clientId`: each group has their values in its `with`. */
             with?: components["schemas"]["EngagementRelatedColumn"][];
             /**
-             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned.
+             * @description Conditions on numbers in `measures`, by their names. Groups that meet all of them are returned. Leave out groups of zero, such as
+             *     clients without open work, by `_neq` `0`: the work of clients by age is then returned sooner.
              * @example {
              *       "open": {
              *         "_gt": "0"
