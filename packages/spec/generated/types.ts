@@ -4153,7 +4153,8 @@ export interface paths {
          * Send a test event to a subscription
          * @description Sends an event to the URL of the subscription, waits up to 10 seconds for the receiver, and returns its response. The event is the
          *     example of its type in this contract, with a new ID and your tenant, is signed like all others, and has the header `webhook-test: true`. Its row does
-         *     not exist. It is not listed among the deliveries and is not repeated.
+         *     not exist. It is not listed among the deliveries and is not repeated. With several entity types or operations, `entityType` and `operation` choose the event;
+         *     one that the subscription does not receive returns 400.
          *
          *     You must be allowed to read what the subscription sends, as in `reactivateEventSubscription`: otherwise the call returns 403, or 400
          *     (`FILTER_NOT_ALLOWED`) for a subscription to Payment. An inactive subscription returns 409 (`INVALID_STATE`).
@@ -43270,6 +43271,10 @@ export interface components {
         AfterEvent: string;
         /** @description Maximum number of events per page. */
         EventPageSize: number;
+        /** @description Entity type of the event, one of those of the subscription. Default its first. */
+        TestEventType: string;
+        /** @description Operation of the event, one of those of the subscription. Default the first that the entity type has. */
+        TestEventOperation: components["schemas"]["EventOperation"];
         /** @description Source of the files. Repeat the parameter to match any of several sources. */
         FileSources: components["schemas"]["FileSource"][];
         /** @description Status of the files. */
@@ -52034,7 +52039,12 @@ export interface operations {
     };
     sendTestEvent: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Entity type of the event, one of those of the subscription. Default its first. */
+                entityType?: components["parameters"]["TestEventType"];
+                /** @description Operation of the event, one of those of the subscription. Default the first that the entity type has. */
+                operation?: components["parameters"]["TestEventOperation"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.

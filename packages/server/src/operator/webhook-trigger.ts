@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { contract } from '../contract/contract.ts';
-import { typesWith } from '../modules/bulk/index.ts';
 import { databaseClock } from '../platform/database-clock.ts';
 import type { FirmCalls } from './firm-calls.ts';
 
@@ -63,16 +62,15 @@ const samples: Readonly<Record<string, Sample>> = {
 
 const isSent = (type: string, operation: Operation) =>
   Object.values(contract.webhooks).some(
-    ({ post: { 'x-event': event } }) =>
-      event.entityType === type && event.operation === operation && event.setting === undefined,
+    ({ post: { 'x-event': event } }) => event.entityType === type && event.operation === operation,
   );
 
 /** Types of which an existing row is changed, by metadata: creating one takes more than a call. */
-const changed = [...typesWith('x-record')].flatMap(([type, { operations }]) =>
-  samples[type] === undefined && operations.includes('UPDATE') && isSent(type, 'UPDATE') ? [type] : [],
+const changed = Object.entries(contract.components.schemas).flatMap(([type, { 'x-record': record }]) =>
+  samples[type] === undefined && record?.operations.includes('UPDATE') && isSent(type, 'UPDATE') ? [type] : [],
 );
 
-/** The events that can be triggered, such as `Client.CREATE`. */
+/** The events of which a real change is made, such as `Client.CREATE`. Of all others, the example of the contract is sent. */
 export const triggers: readonly string[] = [
   ...Object.entries(samples).flatMap(([type, { operations }]) => operations.map((operation) => `${type}.${operation}`)),
   ...changed.map((type) => `${type}.UPDATE`),
@@ -87,15 +85,16 @@ interface WriteResult {
 }
 
 /**
- * Makes a real change that emits the event: creates a row, and changes or deactivates it, or changes metadata of an existing one.
+ * Makes a real change that emits the event, if one call can: creates a row, and changes or deactivates it, or changes metadata of an
+ * existing one. Otherwise sends the example of the event to the subscriptions that receive it.
  *
- * @returns the ID of the row.
- * @throws Error with a sentence if the event cannot be triggered, or the change is rejected.
+ * @returns the ID of the row, or of the event that was sent.
+ * @throws Error with a sentence if there is no such event, if none of the subscriptions receives it, or the change is rejected.
  */
 export async function triggerEvent(calls: FirmCalls, event: string): Promise<string> {
   const [type = '', operation = ''] = event.split('.');
   const sample = samples[type];
-  if (!triggers.includes(event)) throw new Error(`"${event}" cannot be triggered. These can: ${triggers.join(', ')}.`);
+  if (!triggers.includes(event)) return sendExample(calls, type, operation);
   const suffix = randomBytes(4).toString('hex').toUpperCase();
   if (sample === undefined) return changeRow(calls, type, suffix);
   const record = { type, systemRef: `webhook-trigger-${suffix}` };
@@ -115,6 +114,38 @@ async function changeRow(calls: FirmCalls, type: string, suffix: string): Promis
   if (row === undefined) throw new Error(`The tenant has no ${type} to change. Create one first.`);
   const metadata = { 'webhook-trigger': suffix };
   return write(calls, 'PUT', { type, systemRef: row.systemRef, metadata, attributes: {} });
+}
+
+interface Subscription {
+  readonly id: string;
+  readonly active: boolean;
+  readonly entityTypes: readonly string[];
+  readonly operations: readonly string[];
+}
+
+async function sendExample({ call }: FirmCalls, type: string, operation: string): Promise<string> {
+  const path = '/api/v1/event-subscriptions';
+  const { data } = await call<{ data: { entityType: string; operation: string }[] }>(
+    'GET',
+    `${path}/catalog?enabled=true`,
+  );
+  if (!data.some((one) => one.entityType === type && one.operation === operation))
+    throw new Error(
+      `There is no event "${type}.${operation}". There are: ${data.map((one) => `${one.entityType}.${one.operation}`).join(', ')}.`,
+    );
+  let sent = '';
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const more = cursor === '' ? '' : `&cursor=${cursor}`;
+    const page: { data: Subscription[]; nextCursor: string | null } = await call('GET', `${path}?pageSize=100${more}`);
+    for (const { id, active, entityTypes, operations } of page.data) {
+      if (!active || !entityTypes.includes(type) || !operations.includes(operation)) continue;
+      const query = `entityType=${type}&operation=${operation}`;
+      sent = (await call<{ eventId: string }>('POST', `${path}/${id}/test?${query}`)).eventId;
+    }
+    cursor = page.nextCursor;
+  }
+  if (sent === '') throw new Error(`No active subscription receives ${type}.${operation}. Start webhook listen first.`);
+  return sent;
 }
 
 async function write({ call }: FirmCalls, method: string, record: object): Promise<string> {

@@ -63,14 +63,15 @@ export function addEventCommands(program: Command): void {
     });
   webhook
     .command('trigger')
-    .description('Change a row so that an event is emitted. Use it with a test tenant.')
+    .description('Change a row so that an event is emitted, or send its example. Use it with a test tenant.')
     .argument('<tenant>', 'the tenant')
-    .argument('<event>', `one of ${triggers.join(', ')}`)
+    .argument('<event>', `an event, such as Client.CREATE. A real change is made for ${triggers.join(', ')}`)
     .option('--url <url>', 'address of the server; from HOST and PORT by default')
     .action(async (name: string, event: string, { url }: { url?: string }) => {
       const { calls, end } = await visitServer(name, url, 'webhook-trigger');
-      const row = await triggerEvent(calls, event).finally(end);
-      console.log(`${event} was emitted for ${row}.`);
+      const id = await triggerEvent(calls, event).finally(end);
+      const what = triggers.includes(event) ? `was emitted for ${id}` : `was sent as an example, with the ID ${id}`;
+      console.log(`${event} ${what}.`);
     });
 }
 

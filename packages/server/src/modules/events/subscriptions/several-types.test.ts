@@ -67,6 +67,14 @@ test('sendTestEvent › sends the signed example of the type, and returns the re
     tenant: service.tenant.name,
   });
   expect(receiver.faults).toEqual([]);
+  const test = (query: string) => call('POST', `${path}/${body.id}/test?${query}`);
+  await test('entityType=ClientGroup&operation=UPDATE');
+  expect(receiver.arrivals.at(-1)?.event).toMatchObject({ entityType: 'ClientGroup', operation: 'UPDATE' });
+  expect(await test('entityType=Client')).toMatchObject({
+    status: 400,
+    body: { errors: [{ pointer: '/entityType' }] },
+  });
+  expect(await test('operation=DELETE')).toMatchObject({ status: 400, body: { errors: [{ pointer: '/operation' }] } });
   receiver.respond = (_arrival, response) => response.writeHead(503).end('later');
   expect(await call('POST', `${path}/${body.id}/test`)).toMatchObject({
     body: { outcome: 'FAILED', httpStatusCode: 503 },
