@@ -1,4 +1,4 @@
-import { contract, type Operation, type Schema } from './contract.ts';
+import { allOperations, contract, type Operation, type Schema } from './contract.ts';
 import { resolved } from './fields.ts';
 
 /** Where parameters are, by their names in the contract and in findings. */
@@ -54,6 +54,15 @@ export function declarationsOf({ path, method }: Operation): Declaration[] {
   const own = item[method.toLowerCase()];
   if (own === undefined) throw new Error(`The contract has no operation ${method} ${path}.`);
   return [item, own];
+}
+
+/** Returns how many rows a page of an operation has if its caller does not say it. */
+export function standardPageSizeOf(id: Operation['id']): number {
+  const declared = allOperations.filter((operation) => operation.id === id).flatMap(declarationsOf);
+  const parameters = declared.flatMap((one) => one.parameters ?? []).map(referred);
+  const size = parameters.find(({ name }) => name === 'pageSize')?.schema.default;
+  if (typeof size !== 'number') throw new Error(`The contract declares no default of pageSize for ${id}.`);
+  return size;
 }
 
 interface MediaType {

@@ -1,5 +1,6 @@
 import type { components } from '@financial-automation/spec';
 import { contract } from '../../contract/contract.ts';
+import { standardPageSizeOf } from '../../contract/parameters.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Handler } from '../../entity/context.ts';
 import { type CursorPosition, readCursor, writeCursor } from '../../query/cursor.ts';
@@ -7,8 +8,7 @@ import { Person, type SearchedTable, searchedTables } from './personal-data.ts';
 
 type Item = components['schemas']['PersonalDataItem'];
 
-/** As the contract says. */
-const standardPageSize = 50;
+const standardPageSize = standardPageSizeOf('getPersonalData');
 /** How many rows of a table one statement searches, and a page in all: the next one continues there. */
 const rowsAtOnce = 5_000;
 const maxRows = 20_000;

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { contract } from '../../../contract/contract.ts';
 import { CsvFile } from '../../../contract/csv.ts';
 import type { Result } from '../../../contract/handler.ts';
+import { standardPageSizeOf } from '../../../contract/parameters.ts';
 import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { ResponseFile } from '../../../contract/response-file.ts';
@@ -25,8 +26,7 @@ interface Period {
   readonly to: string;
 }
 
-/** As the contract says. */
-const standardPageSize = 50;
+const standardPageSize = standardPageSizeOf('getClientStatement');
 /** Maximum number of movements of a file, which is written in memory. */
 const maxMovements = { csv: contract['x-row-limits'].file, pdf: contract['x-row-limits'].statement };
 

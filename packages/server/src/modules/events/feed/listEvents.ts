@@ -1,5 +1,6 @@
 import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
+import { standardPageSizeOf } from '../../../contract/parameters.ts';
 import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Context, Handler } from '../../../entity/context.ts';
@@ -17,7 +18,7 @@ type Event = components['schemas']['Event'];
 type Query = Parameters<typeof listEvents>[1]['query'];
 
 const limited = withinPageBytes({ names: ['position', ...storedNames], sized: ['data', 'changedFields'], key: 'id' });
-const standardPageSize = 100;
+const standardPageSize = standardPageSizeOf('listEvents');
 /** How many events without a position get one before a page is read: more than a page has. */
 const maxAssigned = 1_000;
 /** How many positions a page goes through at most to find events that the caller wants. */
