@@ -3,13 +3,17 @@ import type { Session } from '../../../platform/store/session.ts';
 import type { BookRule, Breach } from './book-rule.ts';
 import { findWrongBilling } from './job-billing.ts';
 import { findJournalBreaches } from './journal-invariants.ts';
+import { findLedgerBreaches } from './ledger-invariants.ts';
 
 /**
  * Returns the rows of a tenant that violate an invariant of the books. Each row is checked in one statement, so
  * concurrent writes do no harm.
  */
 export async function findBreaches(session: Pick<Session, 'all'>, tenantId: number): Promise<Breach[]> {
-  const breaches = await findJournalBreaches(session, tenantId);
+  const breaches = [
+    ...(await findJournalBreaches(session, tenantId)),
+    ...(await findLedgerBreaches(session, tenantId)),
+  ];
   for (const { rule, broken } of rules)
     for (const { id, detail } of await session.all(broken(tenantId))) breaches.push({ rule, id, detail });
   for (const wrong of await findWrongBilling(session, tenantId))
@@ -18,34 +22,6 @@ export async function findBreaches(session: Pick<Session, 'all'>, tenantId: numb
 }
 
 const documents = ['draft_invoice', 'invoice'] as const;
-
-/** The accounts of the ledger, the rows whose balances they explain, and when the balance `b` of a row has the wrong sign. */
-const ledgerAccounts = [
-  {
-    account: 'RECEIVABLE',
-    table: 'invoice',
-    owner: 'invoice_id',
-    balance: 'outstanding(status, amount_due)',
-    isNegative: 'b.balance < 0',
-  },
-  {
-    account: 'CREDIT',
-    table: 'payment',
-    owner: 'payment_id',
-    balance: 'held(status, unapplied_amount)',
-    // Money that a bank takes back after a refund is gone twice.
-    isNegative: `b.balance < 0 and not exists (select 1 from payment p
-      where p.tenant_id = b.tenant_id and p.id = b.id and p.status = 'RETURNED' and p.refunded_amount > 0)`,
-  },
-  {
-    account: 'WIP',
-    table: 'wip_entry',
-    owner: 'wip_entry_id',
-    balance: 'outstanding_amount',
-    isNegative: `exists (select 1 from wip_entry w
-      where w.tenant_id = b.tenant_id and w.id = b.id and sign(w.amount) = -sign(b.balance))`,
-  },
-] as const;
 
 /** Tables with amounts in the currency of the client, and their amounts. */
 const amountsOf = {
@@ -119,29 +95,6 @@ const rules: readonly BookRule[] = [
         and ((d.subtotal, d.discount_total, d.tax_total, d.interest_total)
             is distinct from (coalesce(l.subtotal, 0), coalesce(l.discount, 0), coalesce(l.tax, 0), coalesce(l.interest, 0))
           or d.total <> document_total(d.subtotal, d.discount_total, d.tax_total, d.interest_total))`,
-  })),
-  ...ledgerAccounts.map(({ account, table, owner, balance }) => ({
-    rule: `the ${account} entries of a row of ${table} add up to its balance`,
-    broken: (tenantId: number) => sql<{ id: string; detail: string }>`
-      select coalesce(r.id, e.id)::text as id, concat_ws(' ', r.balance, e.amount) as detail
-      from (select id, ${sql.raw(balance)} as balance from ${sql.table(table)} where tenant_id = ${tenantId}) r
-      full join (select ${sql.ref(owner)} as id, sum(amount) as amount from ledger_entry
-        where tenant_id = ${tenantId} and account = ${account} group by 1) e on e.id = r.id
-      where r.id is null or coalesce(r.balance, 0) <> coalesce(e.amount, 0)`,
-  })),
-  ...ledgerAccounts.map(({ account, owner, isNegative }) => ({
-    rule: `the balance of the ${account} entries of a row has its sign as of any day`,
-    // A balance is added up day by day only where this can be: not where all that raises it comes before what reduces it to no less than zero.
-    broken: (tenantId: number) => sql<{ id: string; detail: string }>`
-      select b.id::text, concat_ws(' ', b.business_date, b.balance) as detail
-      from (select e.tenant_id, ${sql.ref(owner)} as id, business_date,
-          sum(sum(amount)) over (partition by ${sql.ref(owner)} order by business_date) as balance
-        from ledger_entry e where tenant_id = ${tenantId} and account = ${account} and ${sql.ref(owner)} in (
-          select ${sql.ref(owner)} from ledger_entry where tenant_id = ${tenantId} and account = ${account} group by 1
-          having not coalesce(max(business_date) filter (where amount > 0) <= min(business_date) filter (where amount < 0), min(amount) > 0)
-            or sum(amount) < 0${account === 'WIP' ? sql` union all select id from wip_entry where tenant_id = ${tenantId} and amount < 0` : sql``})
-        group by 1, 2, 3) b
-      where ${sql.raw(isNegative)}`,
   })),
   {
     rule: 'the entries of work are those of its day, client and job, and all others add up to nothing',

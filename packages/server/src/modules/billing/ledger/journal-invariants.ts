@@ -1,17 +1,13 @@
 import { sql } from 'kysely';
 import type { Session } from '../../../platform/store/session.ts';
-import type { BookRule, Breach } from './book-rule.ts';
+import { type BookRule, type Breach, findBroken } from './book-rule.ts';
 
 /** Returns the rows of a tenant with which the journal does not agree. It is derived once for all rules, as of one moment. */
 export function findJournalBreaches(session: Pick<Session, 'all'>, tenantId: number): Promise<Breach[]> {
-  const broken = rules.map(
-    ({ rule, broken }) => sql`select ${rule}::text as rule, b.id::text, b.detail from (${broken(tenantId)}) b`,
-  );
-  return session.all(sql<Breach>`
-    with journal as materialized (
-      select posting_id, client_id, invoice_id, payment_id, purpose, business_date, currency, amount
-      from journal_entry where tenant_id = ${tenantId} and wip_entry_id is null)
-    ${sql.join(broken, sql` union all `)}`);
+  const journal = sql`journal as materialized (
+    select posting_id, client_id, invoice_id, payment_id, purpose, business_date, currency, amount
+    from journal_entry where tenant_id = ${tenantId} and wip_entry_id is null)`;
+  return findBroken(session, tenantId, journal, rules);
 }
 
 /**
