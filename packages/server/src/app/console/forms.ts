@@ -87,7 +87,13 @@ export async function inputFor(
   form = '',
 ): Promise<HtmlContent> {
   const id = `${form}${path}`;
-  const [sentence = ''] = /^.*?[.](?=\s|$)/s.exec(schema.description ?? '') ?? [];
+  const [described = ''] = /^.*?[.](?=\s|$)/s.exec(schema.description ?? '') ?? [];
+  const offered = schema.items === undefined ? undefined : merged(schema.items).enum;
+  const several =
+    offered === undefined
+      ? ''
+      : ` Several are separated by commas: ${offered.map(String).map(valueInWords).join(', ')}.`;
+  const sentence = `${described}${several}`;
   const [field = '', item = '', part = item] = path.split('.');
   const position = /^\d+$/.test(item) ? `${Number(item) + 1}: ` : '';
   const words =
@@ -100,7 +106,8 @@ export async function inputFor(
   const choices = await choicesFor(visit, schema);
   if (choices !== undefined)
     return html`<div>${label}<select${attributes}>${(isRequired && text !== '' ? choices : [['', ''] as const, ...choices]).map(([value, name]) => html`<option value="${value}"${(value === text || name === text) && html` selected`}>${name}</option>`)}</select>${hint}</div>`;
-  if ((schema.maxLength ?? 0) >= 1000) return html`<div>${label}<textarea${attributes}>${text}</textarea>${hint}</div>`;
+  if ((schema.maxLength ?? 0) >= 1000 && schema.format !== 'uri')
+    return html`<div>${label}<textarea${attributes}>${text}</textarea>${hint}</div>`;
   const kind = schema.format === 'date' ? html` type="date"` : isNumber(schema) && html` inputmode="decimal"`;
   return html`<div>${label}<input${attributes} value="${text}" autocomplete="off"${kind}>${hint}</div>`;
 }
