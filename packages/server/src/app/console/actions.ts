@@ -50,17 +50,12 @@ function writersOf(type: string): readonly Writer[] {
 }
 
 function writerOf(operation: Operation, type: string): Writer | undefined {
-  const body = bodyOf(operation);
+  const { body } = schemasOf(operation);
   const [items, list] = Object.entries(body.properties ?? {}).find(([, one]) => one.type === 'array') ?? [];
   if (list?.items === undefined || operation.path.includes('{'))
     return { operation, items: undefined, attributes: body };
   const item = variantOf(list.items, type);
   return item && { operation, items, attributes: merged(item.properties?.attributes ?? {}) };
-}
-
-function bodyOf(operation: Operation): Schema {
-  const { body } = schemasOf(operation);
-  return body === undefined ? {} : merged(body);
 }
 
 function variantOf(unmerged: Schema, type: string): Schema | undefined {
@@ -133,7 +128,7 @@ export function readsOf(list: DataList): RowRead[] {
 
 /** The action of an operation beside those that write fields. */
 export function commandOf(operation: Operation): Action {
-  const { required = [], ...schema } = bodyOf(operation);
+  const { required = [], ...schema } = schemasOf(operation).body;
   const inputs = inputsOf(schema).map((input) => ({ ...input, isRequired: required.includes(input.path) }));
   return { name: operation.id, label: actionInWords(operation.id), operation, inputs, fixed: {} };
 }

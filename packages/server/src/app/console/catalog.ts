@@ -50,7 +50,7 @@ export function schemasOf(operation: Operation) {
   const success = operation.statuses.find((status) => status < 300);
   const response = responses[String(success)];
   return {
-    body: jsonOf(requestBody),
+    body: merged(jsonOf(requestBody) ?? {}),
     response: response && jsonOf(referred(response)),
     query: parts
       .flatMap(({ parameters = [] }) => parameters.map(referred))
@@ -78,14 +78,10 @@ export function plain(unmerged: Schema): Schema {
   return choice === undefined ? schema : { ...choice, ...own };
 }
 
-function nameOf(schema: Schema | undefined): string | undefined {
-  return schema?.$ref?.split('/').at(-1);
-}
-
-/** The type of the rows in a page, and that of a read by ID. */
-function rowsOf(operation: Operation): string | undefined {
-  const { response } = schemasOf(operation);
-  return response === undefined ? undefined : nameOf(merged(response).properties?.data?.items);
+/** The type of rows by the name of their schema. Entity types have other names than some, such as File and FileMetadata. */
+function typeNamed(schema: Schema | undefined): string | undefined {
+  const name = schema?.$ref?.split('/').at(-1);
+  return name === undefined ? undefined : (schemaOf(name)['x-type'] ?? name);
 }
 
 const baseFields = new Set(['id', 'systemRef', 'sysRefs', 'active', 'createdAt', 'updatedAt', 'version', 'currency']);
@@ -165,56 +161,32 @@ export function columnsOf(properties: ReadonlyMap<string, Schema>): string[] {
     .map(({ name }) => name);
 }
 
-/** The fields by which a search can be sorted. */
-function sortableOf(operation: Operation): Set<string> {
-  const { body } = schemasOf(operation);
-  const order = body === undefined ? undefined : merged(body).properties?.orderBy?.items;
-  return new Set(Object.keys((order === undefined ? undefined : merged(order).properties) ?? {}));
-}
-
-function conditionsOf({ body }: ReturnType<typeof schemasOf>): [name: string, condition: Schema][] | undefined {
-  const where = body === undefined ? undefined : merged(body).properties?.where;
-  return where === undefined ? undefined : Object.entries(merged(where).properties ?? {});
-}
-
-function filtersOf(operation: Operation): FilterField[] {
-  const schemas = schemasOf(operation);
-  const { query } = schemas;
-  const conditions = conditionsOf(schemas);
-  if (conditions !== undefined) {
-    return conditions.flatMap(([name, condition]) => {
-      const operators = Object.entries(merged(condition).properties ?? {}).filter(([operator]) => /^_/.test(operator));
-      const own = operators.map(([operator, schema]): [string, Schema] => [operator, merged(schema)]);
-      return name.startsWith('_') || own.length === 0 ? [] : [{ name, operators: new Map(own) }];
-    });
-  }
-  return query
-    .filter(({ name }) => !['page', 'pageSize', 'cursor', 'includeTotal', 'fields', 'with'].includes(name))
-    .map(({ name, schema }) => ({ name, operators: new Map([['=', schema]]) }));
-}
-
-/** Entity types have other names than some schemas, such as File and FileMetadata. */
-function typeOf(schema: string): string {
-  return schemaOf(schema)['x-type'] ?? schema;
+function filtersOf({ body, query }: ReturnType<typeof schemasOf>): FilterField[] {
+  const where = propertiesOf(body).get('where');
+  if (where === undefined)
+    return query
+      .filter(({ name }) => !['page', 'pageSize', 'cursor', 'includeTotal', 'fields', 'with'].includes(name))
+      .map(({ name, schema }) => ({ name, operators: new Map([['=', schema]]) }));
+  return [...propertiesOf(where)].flatMap(([name, condition]) => {
+    const operators = new Map([...propertiesOf(condition)].filter(([operator]) => operator.startsWith('_')));
+    return name.startsWith('_') || operators.size === 0 ? [] : [{ name, operators }];
+  });
 }
 
 /** The properties of what an operation returns. */
 export function responseProperties(operation: Operation): Map<string, Schema> {
-  const { response } = schemasOf(operation);
-  return response === undefined ? new Map() : propertiesOf(merged(response));
+  return propertiesOf(schemasOf(operation).response);
 }
 
-export function propertiesOf(schema: Schema): Map<string, Schema> {
-  return new Map(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, merged(property)]));
+export function propertiesOf(schema: Schema = {}): Map<string, Schema> {
+  return new Map(Object.entries(merged(schema).properties ?? {}).map(([name, property]) => [name, merged(property)]));
 }
 
-function describeList(schema: string, operation: Operation, path: DataList['path'] = {}): DataList {
-  const type = typeOf(schema);
-  const interfaces = schemaOf(schema);
-  const properties = propertiesOf(interfaces);
-  const byId = allOperations.find(
-    (one) => one.method === 'GET' && /^[^{]*\/\{\w+\}$/.test(one.path) && nameOf(schemasOf(one).response) === schema,
-  );
+function describeList(type: string, schema: Schema, operation: Operation, path: DataList['path'] = {}): DataList {
+  const properties = propertiesOf(schema);
+  const schemas = schemasOf(operation);
+  const isById = ({ method, path: url }: Operation) => method === 'GET' && /^[^{]*\/\{\w+\}$/.test(url);
+  const aggregatePath = operation.path.replace(/search$/, 'aggregate');
   return {
     type,
     title: typesInWords(type),
@@ -223,13 +195,11 @@ function describeList(schema: string, operation: Operation, path: DataList['path
     properties,
     columns: columnsOf(properties),
     label: labelOf(properties),
-    sortable: sortableOf(operation),
-    filters: filtersOf(operation),
-    aggregate: allOperations.find(
-      ({ id, path: url }) => id.startsWith('aggregate') && url === operation.path.replace(/search$/, 'aggregate'),
-    ),
-    byId,
-    writeRoles: (interfaces['x-record'] ?? interfaces['x-entry-type'])?.writeRoles ?? [],
+    sortable: new Set(propertiesOf(propertiesOf(schemas.body).get('orderBy')?.items).keys()),
+    filters: filtersOf(schemas),
+    aggregate: allOperations.find(({ id, path: url }) => id.startsWith('aggregate') && url === aggregatePath),
+    byId: allOperations.find((one) => isById(one) && typeNamed(schemasOf(one).response) === type),
+    writeRoles: (schema['x-record'] ?? schema['x-entry-type'])?.writeRoles ?? [],
   };
 }
 
@@ -239,21 +209,23 @@ export const dataLists: ReadonlyMap<string, DataList> = findLists();
 function findLists(): Map<string, DataList> {
   const found = new Map<string, DataList>();
   for (const operation of allOperations) {
-    if (operation.paging === null || operation.path.includes('{')) continue;
-    const type = rowsOf(operation);
-    if (type === undefined || schemaOf(type)['x-entity'] !== true) continue;
-    const { query } = schemasOf(operation);
-    if (query.some(({ required }) => required)) continue;
-    const list = describeList(type, operation);
+    const { response, query } = schemasOf(operation);
+    const rows = propertiesOf(response).get('data')?.items;
+    const type = typeNamed(rows);
+    const isWhole =
+      operation.paging !== null && !operation.path.includes('{') && !query.some(({ required }) => required);
+    if (!isWhole || rows === undefined || type === undefined || merged(rows)['x-entity'] !== true) continue;
+    const list = describeList(type, merged(rows), operation);
     // Of two lists, the one with filters.
-    if ((found.get(list.type)?.filters.length ?? -1) < list.filters.length) found.set(list.type, list);
+    if ((found.get(type)?.filters.length ?? -1) < list.filters.length) found.set(type, list);
   }
-  for (const [type, schema] of Object.entries(contract.components.schemas)) {
-    const row = schema['x-record'] ?? schema['x-code-type'] ?? schema['x-entry-type'];
-    if (row === undefined || found.has(typeOf(type))) continue;
-    const [, start, name] = /^(.*\/)([^/]+)$/.exec(row.recordsUrl) ?? [];
+  for (const [name, schema] of Object.entries(contract.components.schemas)) {
+    const type = schema['x-type'] ?? name;
+    const { recordsUrl = '' } = schema['x-record'] ?? schema['x-code-type'] ?? schema['x-entry-type'] ?? {};
+    const [, start, last = ''] = /^(.*\/)([^/]+)$/.exec(recordsUrl) ?? [];
     const operation = allOperations.find(({ path, method }) => method === 'POST' && path === `${start}{type}`);
-    if (operation !== undefined && name !== undefined) found.set(type, describeList(type, operation, { type: name }));
+    if (operation !== undefined && !found.has(type))
+      found.set(type, describeList(type, schema, operation, { type: last }));
   }
   return new Map([...found].sort(([, one], [, other]) => one.title.localeCompare(other.title)));
 }
@@ -278,24 +250,16 @@ export function customList(definition: Readonly<Record<string, unknown>>): DataL
   const { name, displayName, fields } = definition;
   const own: readonly CustomField[] = Array.isArray(fields) ? fields : [];
   const type = String(name);
+  const properties = own.map(({ name: field, referencedEntityType }): [string, Schema] => [
+    field,
+    typeof referencedEntityType === 'string' ? { 'x-references': referencedEntityType } : {},
+  ]);
   return {
-    type,
+    ...describeList(type, { properties: Object.fromEntries(properties) }, lookup, { type }),
     title: String(displayName ?? name),
-    operation: lookup,
-    path: { type },
-    properties: new Map(
-      own.map((field): [string, Schema] => [
-        field.name,
-        typeof field.referencedEntityType === 'string' ? { 'x-references': field.referencedEntityType } : {},
-      ]),
-    ),
     columns: ['systemRef', ...own.map((field) => field.name)].slice(0, maxColumns),
     label: 'systemRef',
-    sortable: new Set(),
     filters: [],
-    aggregate: undefined,
-    byId: undefined,
-    writeRoles: [],
   };
 }
 

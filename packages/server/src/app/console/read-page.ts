@@ -1,20 +1,24 @@
 /** Pages of operations that read something else than the rows of a list: about the firm, or about one row. */
+import { hasRole } from '@financial-automation/spec/roles';
 import type { Operation } from '../../contract/contract.ts';
 import { CsvFile } from '../../contract/csv.ts';
 import type { OperationId } from '../../contract/handler.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { ResponseFile } from '../../contract/response-file.ts';
+import { contentOf } from '../../modules/files/index.ts';
+import { contentResult } from '../../wire/content.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { fileResult } from '../../wire/result.ts';
+import { type BytesResult, fileResult } from '../../wire/result.ts';
 import { actionForms, perform } from './action-pages.ts';
 import { commandOf, type RowRead, readsOf } from './actions.ts';
-import { dataLists, type QueryParameter, responseProperties, schemasOf } from './catalog.ts';
+import { type DataList, dataLists, type QueryParameter, responseProperties, schemasOf } from './catalog.ts';
 import { enteredValues, queryForm } from './forms.ts';
-import { card, framed, pageLinks, urlWith } from './layout.ts';
+import { card, framed, pageLinks, table, urlWith } from './layout.ts';
 import { namesIn } from './names.ts';
 import { csvFile } from './results.ts';
 import { balances, fieldCards, type ShownRow } from './values.ts';
-import { type ConsoleVisit, callOperation, nextPage, operationOf, todayOf } from './visit.ts';
-import { actionInWords, typeInWords, valueInWords } from './words.ts';
+import { type ConsoleVisit, call, callOperation, nextPage, operationOf, todayOf } from './visit.ts';
+import { actionInWords, sentenceInWords, typeInWords, valueInWords } from './words.ts';
 
 /** About the firm: what an operation returns, and what another one changes. */
 const firmPages: Readonly<Record<string, readonly [shows: OperationId, changes: OperationId, lead: string]>> = {
@@ -110,4 +114,40 @@ async function responseDetails(visit: ConsoleVisit, operation: Operation, body: 
   const properties = responseProperties(operation);
   const view = { frame: visit.frame, names: await namesIn(visit, [body], properties) };
   return [balances(body, properties), fieldCards(view, 'Now', body, properties)];
+}
+
+/** The content of a document: a PDF is shown, also beside the row that it is of; anything else is only downloaded. */
+export async function fileContent(visit: ConsoleVisit, id: string): Promise<BytesResult> {
+  const { exchange, service, tenant } = visit;
+  const row = await call(visit, 'getFile', { path: { id }, query: { includeDownloadUrl: 'true' } });
+  const result = await contentResult(contentOf(service, tenant, row), exchange);
+  if (row.mimeType !== 'application/pdf') return result;
+  // Viewers of browsers are pages of their own, which other policies keep from showing it.
+  const shownHere = { 'Content-Security-Policy': `frame-ancestors 'self'`, 'X-Frame-Options': 'SAMEORIGIN' };
+  return { ...result, headers: { ...result.headers, ...shownHere, 'Content-Disposition': 'inline' } };
+}
+
+interface Formats {
+  readonly formats?: readonly { readonly format: string; readonly missing: readonly { readonly detail: string }[] }[];
+}
+
+/** A row as a document in each format of the contract, or what it lacks for one; false if it has none yet. */
+export async function documentsCard(visit: ConsoleVisit, list: DataList, id: string): Promise<HtmlContent> {
+  const operation = readsOf(list).find(({ name }) => name === 'documents')?.operation;
+  if (operation === undefined || !hasRole(visit.caller.roles, operation.roles)) return false;
+  const { formats = [] }: Formats = await callOperation(visit, operation, { path: { id, format: 'json' } }).catch(
+    (error: unknown) => {
+      if (error instanceof Rejection && error.code === 'INVALID_STATE') return {};
+      throw error;
+    },
+  );
+  const url = `${visit.frame.base}/data/${list.type}/${encodeURIComponent(id)}/documents`;
+  const rows = formats.map(({ format, missing }) => {
+    const name = valueInWords(format);
+    const sentences = missing.map(({ detail }) => html`<li>${sentenceInWords(detail)}</li>`);
+    return missing.length === 0
+      ? [html`<a href="${url}/${format}">${name}</a>`, '']
+      : [name, html`<ul class="links">${sentences}</ul>`];
+  });
+  return rows.length > 0 && card('Document', table('Document', ['Format', 'What it lacks'], rows));
 }

@@ -153,7 +153,7 @@ export function fieldCards(view: View, title: HtmlContent, row: ShownRow, proper
 }
 
 function embeddedTable(view: View, row: ShownRow, name: string, schema: Schema | undefined): HtmlContent {
-  const properties = propertiesOf(itemSchema(schema) ?? {});
+  const properties = propertiesOf(itemSchema(schema));
   const listed = row[name];
   const rows: readonly ShownRow[] = Array.isArray(listed) ? listed : [];
   // What no row has is no column.
