@@ -34,6 +34,8 @@ export function enterIdentified(plan: Plan, { id, values, previous, input }: Pay
   if (previous === undefined || previous.clientId !== null || values.clientId === null) return;
   const entries = entriesOf(plan, 'CREDIT', id);
   const amount = sum(entries.map((entry) => entry.amount));
+  // Nothing is held after a return or a refund, so no entry needs a day.
+  if (amount.eq(zero)) return;
   const change = zero.minus(amount);
   const undone = entries.findLast(({ kind }) => kind === 'PAYMENT' || kind === 'RETURN');
   // After a refund and a return, less than nothing is held.

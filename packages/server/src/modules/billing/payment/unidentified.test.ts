@@ -2,7 +2,7 @@
 import type { components } from '@financial-automation/spec';
 import { describe, expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
-import { only } from '../../../../test/modules/records.ts';
+import { only, recordsOf } from '../../../../test/modules/records.ts';
 import { testService } from '../../../../test/service.ts';
 import { booksOf } from '../../../operator/books.ts';
 
@@ -131,14 +131,14 @@ describe('the money of an unknown payer', () => {
     ['RETURNED', { changeReason: 'Bounced' }, 'RETURN'],
     ['VOIDED', {}, 'PAYMENT_VOID'],
   ])('is taken back: %s', async (status, more, kind) => {
-    const paid = await receive('30.00');
+    const paid = await receive('30.00', { orgId: org?.id });
     expect(await change(paid, { status, ...more, changeDate: '2026-02-05' })).toMatchObject({ status: 'UPDATED' });
     expect(await ledgerOf(paid.id)).toEqual(['PAYMENT 30.00 2026-02-01 null', `${kind} -30.00 2026-02-05 null`]);
     await agree();
   });
 
   test('is returned after it was refunded, and the loss moves to the client', async () => {
-    const paid = await receive('30.00');
+    const paid = await receive('30.00', { orgId: org?.id });
     await change(paid, { refundedAmount: '10.00', changeDate: '2026-02-03' });
     await change(paid, { status: 'RETURNED', changeReason: 'Bounced', changeDate: '2026-02-05' });
     const { id: clientId } = await newClient();
@@ -255,6 +255,20 @@ test('many payments of unknown payers at once, and two that identify one, leave 
   const changes = await Promise.all([one, other].map((clientId) => change(first ?? { systemRef: null }, { clientId })));
   expect(changes.map(({ status }) => status).toSorted()).toEqual(['FAILED', 'UPDATED']);
   await agree();
+});
+
+test('a payment of which nothing is held is identified as of any day, also in a closed period', async () => {
+  const { id: clientId } = await newClient();
+  const paid = await receive('30.00');
+  await change(paid, { status: 'RETURNED', changeReason: 'Bounced', changeDate: '2026-02-03' });
+  const accountant = recordsOf(await service.signIn({ roles: ['API_ADMIN', 'BOOKS_CLOSE'] }));
+  const closing = { type: 'Org', systemRef: org?.systemRef ?? '', attributes: { booksClosedThrough: '2026-02-28' } };
+  expect(only(await accountant.update([closing])).error).toBeNull();
+  expect(await change(paid, { clientId, changeDate: '2026-02-05' })).toMatchObject({ status: 'UPDATED' });
+  expect(await ledgerOf(paid.id)).toEqual(['PAYMENT 30.00 2026-02-01 null', 'RETURN -30.00 2026-02-03 null']);
+  await agree();
+  const reopened = { ...closing, attributes: { booksClosedThrough: null, changeReason: 'Other tests' } };
+  expect(only(await accountant.update([reopened])).error).toBeNull();
 });
 
 test('a client of another org, or with another currency, cannot be the payer', async () => {
