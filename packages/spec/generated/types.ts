@@ -6070,7 +6070,7 @@ export interface components {
          *     | `REQUIRED` | a required value is missing | send it | The value is missing. |
          *     | `DEPENDENT_REQUIRED` | another value of the object requires this one | send both values, or neither | The value must have property daysBefore when property boundaries is present. |
          *     | `UNKNOWN_PROPERTY` | the object cannot have this property | correct its name, or leave it out | Unknown property. Did you mean name? |
-         *     | `UNKNOWN_PARAMETER` | the operation has no such query parameter | correct its name, or leave it out | Unknown query parameter 'x'. |
+         *     | `UNKNOWN_PARAMETER` | the operation has no such query parameter | correct its name, or leave it out | Unknown query parameter 'x'. The operation has: includeDownloadUrl, fields, with. |
          *     | `ENUM` | the value is none of the allowed ones | send one of the values in `detail` | The value must be one of TimeEntry, ExpenseEntry. |
          *     | `CONST` | only one value is allowed | send the value in `detail` | The value must be false. |
          *     | `FORMAT` | the text does not have its format, such as a date or a URL | send the form that `detail` shows | deliveryUrl is not a URL. |

@@ -68,6 +68,7 @@ test('all errors of a request are reported', async () => {
   const parts = { path: { id: 'x' }, query: { a: '1' }, headers: {}, body: undefined };
   const unknown = real.request(get, parts);
   expect(unknown.findings.map((finding) => finding.path)).toEqual(['/query/a', '/headers/tenant', '/params/id']);
+  expect(unknown.findings[0]?.message).toMatch(/^Unknown query parameter 'a'\. The operation has: (\w+, )*\w+\.$/);
   const several = real.request(search, {
     path: {},
     query: {},

@@ -122,7 +122,8 @@ function findingOf({ keyword, instancePath, params }: ErrorObject, prefix: strin
 
 function unknownParameter(name: string, declared: readonly string[]): Finding {
   const meant = nearest(name, declared);
-  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  const all = declared.length === 0 ? 'none' : declared.join(', ');
+  const hint = meant === undefined ? ` The operation has: ${all}.` : ` Did you mean ${meant}?`;
   return { path: `/query/${name}`, keyword: '', message: `Unknown query parameter '${name}'.${hint}` };
 }
 

@@ -78,12 +78,8 @@ export function detailOf(error: ErrorObject): string {
       return typeDetail([error]);
     case 'enum': {
       const [allowed, sent]: [unknown[], unknown] = [params.allowedValues, params.sent ?? error.data];
-      if (
-        String(sent).includes(',') &&
-        String(sent)
-          .split(',')
-          .every((part) => allowed.includes(part.trim()))
-      )
+      const parts = typeof sent === 'string' && /\/\d+$/.test(error.instancePath) ? sent.split(',') : [];
+      if (parts.length > 1 && parts.every((part) => allowed.includes(part.trim())))
         return 'The value has several values in one. Send each as an item of its own, in a query by repeating the parameter.';
       return `The value must be ${oneOf(allowed, sent)}.`;
     }

@@ -20,14 +20,19 @@ test.each([
   ['BusinessDate', '1 May', 'The value must have the form "2026-09-30" (business day, in the tenant\'s time zone).'],
   ['SystemRef', '', 'The text must not be blank.'],
   ['Priority', 'URGENT', 'The value must be one of LOW, NORMAL, HIGH.'],
-  [
-    'Priority',
-    'LOW,HIGH',
-    'The value has several values in one. Send each as an item of its own, in a query by repeating the parameter.',
-  ],
+  ['Priority', 'LOW,HIGH', 'The value must be one of LOW, NORMAL, HIGH.'],
   ['NullableMoney', 5, 'The value must be text or null.'],
 ])('an invalid %s has one error, in the words of its schema', (schema, value, sentence) => {
   expect(detailsOf(schema, value)).toEqual([` ${sentence}`]);
+});
+
+test('several values in one item of a list', () => {
+  const validate = ajv.compile({ type: 'array', items: { enum: ['LOW', 'HIGH'] } });
+  validate(['LOW,HIGH', 'LOW,MIDDLE']);
+  expect(distinct(validate.errors ?? []).map(({ detail }) => detail)).toEqual([
+    'The value has several values in one. Send each as an item of its own, in a query by repeating the parameter.',
+    'The value must be one of LOW, HIGH.',
+  ]);
 });
 
 test('a value that matches several forms of which it may have one is invalid', () => {
