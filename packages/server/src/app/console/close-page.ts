@@ -2,11 +2,11 @@ import { type HtmlContent, html } from '../../wire/html.ts';
 import { day } from './formats.ts';
 import { queryForm } from './forms.ts';
 import { card, framed, keyField } from './layout.ts';
-import { type CountedRows, countsOf } from './overview-page.ts';
+import { countsOf, type WaitingRows } from './overview-page.ts';
 import { type ConsoleVisit, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
 
 /** What should be done before a period is closed: its time, expenses, drafts and payments. */
-function checksOf(through: string): readonly CountedRows[] {
+function checksOf(through: string): readonly WaitingRows[] {
   const until = { _lte: through };
   const isOpen = { status: { _in: ['DRAFT', 'SUBMITTED'] }, active: { _eq: true } };
   return [

@@ -74,10 +74,10 @@ async function scopeForm(visit: ConsoleVisit, scope: Scope): Promise<HtmlContent
 }
 
 /** Rows that meet conditions, by what they are called. */
-export type CountedRows = readonly [type: string, text: string, where: RowConditions];
+export type WaitingRows = readonly [type: string, text: string, where: RowConditions];
 
 /** What waits for a person: rows of a list, which need no date, office or service line. */
-const waiting: readonly CountedRows[] = [
+const waiting: readonly WaitingRows[] = [
   ['DraftInvoice', 'Draft invoices to review', { status: { _eq: 'IN_REVIEW' }, active: { _eq: true } }],
   ['TimeEntry', 'Time entries to approve', { status: { _eq: 'SUBMITTED' }, active: { _eq: true } }],
   ['ExpenseEntry', 'Expenses to approve', { status: { _eq: 'SUBMITTED' }, active: { _eq: true } }],
@@ -99,7 +99,7 @@ async function needsPerson(visit: ConsoleVisit): Promise<HtmlContent> {
 }
 
 /** How many there are of each, with a link to them, but for those that there are none of. */
-export async function countsOf(visit: ConsoleVisit, counted: readonly CountedRows[]): Promise<HtmlContent[]> {
+export async function countsOf(visit: ConsoleVisit, counted: readonly WaitingRows[]): Promise<HtmlContent[]> {
   const items = counted.map(async ([type, text, where]) => {
     const list = listOf(type);
     const { aggregate } = list;
