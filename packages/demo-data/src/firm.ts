@@ -30,8 +30,11 @@ function planLists(plan: Plan): void {
   const [firm] = plan.all(org, 'active', 'true');
   if (firm === undefined) throw new Error('The tenant has no org.');
   const west = { orgId: firm.id, timeZone: 'America/Los_Angeles' };
-  const seattle = { ...west, name: 'Seattle', code: 'SEA', address: { city: 'Seattle', state: 'WA', country: 'US' } };
-  const oregon = { ...west, name: 'Portland', code: 'PDX', address: { city: 'Portland', state: 'OR', country: 'US' } };
+  const fernhill = { line1: '2215 Fernhill Avenue', city: 'Seattle', state: 'WA', postalCode: '98121', country: 'US' };
+  const larch = { line1: '640 SW Larch Street', line2: 'Floor 9', city: 'Portland', state: 'OR', postalCode: '97205' };
+  const seattle = { ...west, name: 'Seattle', code: 'SEA', address: fernhill, phone: '+12065550117' };
+  const address = { ...larch, country: 'US' };
+  const oregon = { ...west, name: 'Portland', code: 'PDX', address, phone: '+15035550100' };
   plan.create(office, oregon, { id: portland, systemRef: 'PDX' });
   plan.create(office, seattle, { id: storyId('Office', 2), systemRef: 'SEA' });
   plan.create(department, { name: 'Tax', code: 'TAX', officeId: portland }, { id: tax, systemRef: 'TAX' });
