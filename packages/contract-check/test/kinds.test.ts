@@ -41,8 +41,11 @@ const transitions: Readonly<Record<string, readonly string[]>> = {
   occupied: ['free'],
 };
 const status = { enum: Object.keys(transitions), 'x-contract-check': { transitions } };
+/** As in many public APIs: `opened=7` or `opened[gte]=5&opened[lt]=9`. */
+const bounds = { gt: integer, gte: integer, lt: integer, lte: integer };
+const period = { anyOf: [{ type: 'object', properties: bounds }, integer] };
 const own = { name: string, floor: integer, guestId: { type: ['string', 'null'] } };
-const shown = { ...own, status, guest: ref('Guest'), keys: list(ref('Key')) };
+const shown = { ...own, opened: integer, status, guest: ref('Guest'), keys: list(ref('Key')) };
 const paged = { page: integer, per_page: integer, total: integer, total_pages: integer };
 const document = {
   openapi: '3.1.0',
@@ -60,6 +63,7 @@ const document = {
             include,
             query('page', { type: 'integer', minimum: 1, maximum: 1000, default: 1 }),
             query('per_page', { type: 'integer', minimum: 1, maximum: 50, default: 20 }),
+            { name: 'opened', in: 'query', style: 'deepObject', explode: true, schema: period },
           ],
         },
         header('Link'),
@@ -98,6 +102,7 @@ const document = {
 
 interface Room {
   readonly id: string;
+  readonly opened: number;
   readonly guestId: string | null;
   readonly status: string;
   readonly keys: { readonly id: string; readonly label: string }[];
@@ -116,7 +121,7 @@ function hotel(drift: string) {
   let count = 0;
   const add = (sent: object): Room => {
     const id = `room-${++count}-of-the-hotel`;
-    const room = { guestId: null, status: 'free', ...sent, id, keys: [] };
+    const room = { guestId: null, status: 'free', ...sent, opened: 100 + 7 * count, id, keys: [] };
     rooms.set(id, room);
     return room;
   };
@@ -133,10 +138,21 @@ function hotel(drift: string) {
       ...(named.includes('keys') && { keys }),
     };
   };
+  const isWithin = (opened: number, asked: URLSearchParams) => {
+    const bound = (name: string) => asked.get(`opened${name && `[${name}]`}`);
+    const holds = (name: string, test: (limit: number) => boolean) => bound(name) === null || test(Number(bound(name)));
+    return (
+      holds('', (limit) => opened === limit) &&
+      holds('gt', (limit) => (is('gt-includes') ? opened >= limit : opened > limit)) &&
+      holds('gte', (limit) => (is('gte-excludes') ? opened > limit : opened >= limit)) &&
+      holds('lt', (limit) => (is('lt-includes') ? opened <= limit : opened < limit)) &&
+      holds('lte', (limit) => (is('lte-excludes') ? opened < limit : opened <= limit))
+    );
+  };
   const listed = (asked: URLSearchParams): Reply => {
     const [page, size] = [Number(asked.get('page') ?? 1), Number(asked.get('per_page') ?? 20)];
     if (!(page >= 1) || !(size >= 1 && size <= 50)) return { status: 400 };
-    const all = [...rooms.values()];
+    const all = [...rooms.values()].filter(({ opened }) => isWithin(opened, asked));
     const pages = Math.ceil(all.length / size);
     const fields = asked
       .get('fields')
@@ -269,6 +285,10 @@ const kinds: Readonly<Record<string, string>> = {
   'page-constant': 'page-total listRooms',
   'size-constant': 'page-total listRooms',
   'pages-floor': 'page-total listRooms',
+  'gt-includes': 'filter-ignored listRooms',
+  'gte-excludes': 'filter-lost listRooms',
+  'lt-includes': 'filter-ignored listRooms',
+  'lte-excludes': 'filter-lost listRooms',
   'last-beyond': 'page-next listRooms',
   'bulk-last-kept': 'bulk-lost deleteRooms',
   'bulk-unknown-done': 'bulk-results deleteRooms',

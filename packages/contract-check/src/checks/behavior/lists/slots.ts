@@ -4,6 +4,7 @@ import { type Shape, shapeOf } from '../../../document/shape.ts';
 import { type Call, contentOf, type Exchange } from '../../../http/call.ts';
 import { isJson, isObject, type JsonObject } from '../../../json.ts';
 import { keyOfName, wordsOf } from '../../../run/names.ts';
+import { isOperatorName } from './operators.ts';
 
 /** An input of a list operation: a query parameter, a body property, or a nested property of these. */
 export interface Slot {
@@ -45,7 +46,9 @@ export function slotsOf(document: OpenApiDocument, operation: Operation, call: C
   };
   const inQuery = operation.parameters
     .filter((parameter) => parameter.in === 'query' && parameter.mediaType === undefined)
-    .flatMap(({ name, schema, node, required }) => slot('query', [name], shapeOf(document, schema), node, required));
+    .flatMap(({ name, schema, node, required }) =>
+      alternatives(document, schema).flatMap((shape) => slot('query', [name], shape, node, required)),
+    );
   const content = contentOf(call);
   if (content?.schema === undefined || !isJson(content.mediaType)) return inQuery;
   const body = shapeOf(document, content.schema);
@@ -53,6 +56,17 @@ export function slotsOf(document: OpenApiDocument, operation: Operation, call: C
     slot('body', [name], shapeOf(document, ...schemas), schemas[0] ?? content.node, body.required.has(name)),
   );
   return [...inQuery, ...inBody];
+}
+
+/** The shapes of a filter that is a value or an object of operators, as `created=5` or `created[gte]=5`; otherwise its own. */
+function alternatives(document: OpenApiDocument, schema: JsonObject): readonly Shape[] {
+  const shape = shapeOf(document, schema);
+  const branches = shape.choices.flatMap((choice) =>
+    choice.branches.map((branch) => shapeOf(document, schema, ...branch)),
+  );
+  const hasOperators = ({ types, properties }: Shape) =>
+    types.has('object') && properties.size > 0 && [...properties.keys()].every(isOperatorName);
+  return branches.some(hasOperators) ? branches : [shape];
 }
 
 /** Returns a copy with the value at a path. */
