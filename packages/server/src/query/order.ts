@@ -15,12 +15,14 @@ export interface OrderKey {
 /** The keys of a total order: `id` ascending is always the last one. A repeated column has no effect and is omitted. */
 export function orderKeys(entity: AnyEntity, orderBy: readonly Readonly<Record<string, string>>[]): OrderKey[] {
   const keys = new Map<string, OrderKey>();
+  const idField = entity.sortedBy('id') ?? 'id';
   for (const [name, direction] of orderBy.flatMap((one) => Object.entries(one))) {
     const field = entity.sortedBy(name);
-    if (field !== undefined && !keys.has(field)) keys.set(field, keyOf(entity, field, direction));
+    // If the order of IDs is that of another field, its equals follow by their IDs in the same direction.
+    const fields = field === undefined ? [] : field === idField ? [idField, 'id'] : [field];
+    for (const one of fields) if (!keys.has(one)) keys.set(one, keyOf(entity, one, direction));
   }
-  for (const field of [entity.sortedBy('id') ?? 'id', 'id'])
-    if (!keys.has(field)) keys.set(field, keyOf(entity, field, 'asc'));
+  for (const field of [idField, 'id']) if (!keys.has(field)) keys.set(field, keyOf(entity, field, 'asc'));
   return [...keys.values()];
 }
 

@@ -404,3 +404,19 @@ test('listJournalEntries has each row on one page, by cursor and by offset, and 
   const accountant = await service.signIn({ roles: ['JRNL_R'] });
   expect((await accountant.call('POST', '/gql/v1/journal_entries', {})).status).toBe(200);
 });
+
+test.each(['asc', 'desc'])('searchJournalEntries orders rows by their IDs: %s', async (direction) => {
+  const ids: string[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const read: { body: { data: JournalEntry[]; nextCursor: string | null } } = await service.call(
+      'POST',
+      '/gql/v1/journal_entries/search',
+      { orderBy: [{ id: direction }], pageSize: 7, cursor },
+    );
+    ids.push(...read.body.data.map(({ id }) => id));
+    cursor = read.body.nextCursor;
+  }
+  expect(ids.length).toBeGreaterThan(40);
+  const sorted = ids.toSorted();
+  expect(ids).toEqual(direction === 'asc' ? sorted : sorted.toReversed());
+});
