@@ -98,9 +98,14 @@ const group = (more: object): Request => [
 /** By the schema, and the keyword: requests that it alone rejects. */
 const cases: Readonly<Record<string, Case>> = {
   'EventSubscriptionCreateRequest not': {
-    rejected: [{}, { filterExpression: 'mine' }, { filterExpression: null }].map((more) =>
-      subscribe({ entityType: 'Payment', ...more }),
-    ),
+    rejected: [
+      { entityType: undefined },
+      { entityTypes: ['Client'] },
+      ...[{}, { filterExpression: 'mine' }, { filterExpression: null }].map((more) => ({
+        entityType: 'Payment',
+        ...more,
+      })),
+    ].map(subscribe),
   },
   'DeliveryUrl pattern': {
     rejected: ['http://hooks.example.com/in', 'https://me@hooks.example.com'].map((deliveryUrl) =>
