@@ -10,7 +10,7 @@ import { checkRows, describeFinding, type RowPosition } from '../operator/rows.t
 
 /** Number of random writes. Unless it is set, all tests take a sample. */
 const isSample = process.env.BOUND_WRITES === undefined;
-const writes = Number(process.env.BOUND_WRITES ?? 60);
+const writes = Number(process.env.BOUND_WRITES ?? 30);
 const random = new Random(Number(process.env.BOUND_SEED ?? 1));
 
 const service = await testService({ sandbox: true });
@@ -82,7 +82,7 @@ test.each([...rows, ...operations])('$name › rejects a value beyond its bound,
 test('values at their bounds are rejected or can be read, whatever operation writes them', async () => {
   let [total, possible] = [0, 0];
   for (const door of [...rows, ...operations]) {
-    const results = await send(door, some(door, 0.1).flatMap(atBounds));
+    const results = await send(door, some(door, 0.05).flatMap(atBounds));
     total += results.length;
     possible += results.filter(({ isAccepted }) => isAccepted).length;
   }
