@@ -1,5 +1,6 @@
 import { lookup } from 'mime-types';
 import type { Handler } from '../../entity/context.ts';
+import { entityOf } from '../../entity/registry.ts';
 import { timeOf } from '../../platform/store/session.ts';
 import { writtenRow } from '../../query/entity-tag.ts';
 import { withOwnKeys } from '../bulk/index.ts';
@@ -13,6 +14,10 @@ export const createFile: Handler<'createFile'> = (context, { body }) => {
   const uploader = caller.staffId === null ? {} : ({ uploadedByType: 'STAFF', uploadedById: caller.staffId } as const);
   return context.write(async (unit) => {
     const id = await unit.plan((plan) => {
+      for (const [name, value] of Object.entries(about)) {
+        const target = entityOf(file.fields.get(name)?.references ?? '');
+        if (target !== undefined && typeof value === 'string') plan.checkActive(target, value, `/${name}`);
+      }
       const own = withOwnKeys(plan, undefined, systemRef, metadata === undefined ? {} : { metadata });
       const mimeType = lookup(body.fileName) || 'application/octet-stream';
       const system = {

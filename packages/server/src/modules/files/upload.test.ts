@@ -2,9 +2,13 @@ import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
+import { recordsOf } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
 
-const { call, address, signIn } = await testService();
+const service = await testService();
+const { call, address, signIn } = service;
+const records = recordsOf(service);
+const newClient = async (name: string) => (await records.make('Client', { name })).id;
 
 interface Upload {
   readonly file: { readonly id: string; readonly status: string; readonly metadata: object };
@@ -100,10 +104,15 @@ test('createFile › requires the role that writes files, and references that ex
   const reader = await signIn({ roles: ['FILE_R'] });
   expect(await reader.call('POST', '/api/v1/files', { fileName: 'a.txt' })).toMatchObject({ status: 403 });
   const clientId = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f1ff';
-  expect(await create({ fileName: 'a.txt', clientId })).toMatchObject({
-    status: 400,
-    body: { code: 'REFERENCE_NOT_FOUND' },
-  });
+  const isRejected = { status: 400, body: { code: 'REFERENCE_NOT_FOUND', errors: [{ pointer: '/clientId' }] } };
+  expect(await create({ fileName: 'a.txt', clientId })).toMatchObject(isRejected);
+  const [gone, merged, into] = [await newClient('Gone'), await newClient('Merged'), await newClient('Into')];
+  await records.remove([{ type: 'Client', systemRef: gone }]);
+  const merge = { from: merged, into, reason: 'Recorded twice' };
+  expect(await call('POST', '/api/v1/clients/merge', merge)).toMatchObject({ status: 200 });
+  for (const one of [gone, merged])
+    expect(await create({ fileName: 'a.txt', clientId: one })).toMatchObject(isRejected);
+  expect(await create({ fileName: 'a.txt', clientId: into })).toMatchObject({ status: 201 });
 });
 
 test('createFile › content that breaks off changes nothing, and can be sent again', async () => {
