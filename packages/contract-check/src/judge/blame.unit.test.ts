@@ -111,6 +111,8 @@ it('reads a stream that does not end for a bounded time, and judges its items on
   const ndjson = 'application/x-ndjson';
   expect(await titles('/lines', ndjson, '{"n":1}\n{"n":2}\n{"n":')).toEqual([]);
   expect(await titles('/lines', ndjson, '{"n":1}\n{"n":"2"}\n')).toEqual(['/n in 200 must be integer']);
+  // The report shows this item.
+  expect(await findings('/lines', ndjson, '{"n":1}\n{"n":"2"}\n')).toMatchObject([{ pointer: '/1/n' }]);
   expect(await titles('/lines', ndjson, '{"n":1}\nnone\n')).toEqual(['An item of 200 is not valid JSON']);
   const record = (text: string) => titles('/records', 'application/json-seq', `\x1e{"n":1}\n\x1e${text}\n\x1e`);
   expect(await record('{"n":2}')).toEqual([]);

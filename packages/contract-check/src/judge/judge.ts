@@ -214,16 +214,28 @@ export class Judge {
     if (schema === undefined) return;
     const found = itemsIn(text, mediaType).flatMap((item, index) => {
       const place = this.#placeOf(content.node);
-      const broken = { title: `An item of ${status} is not valid JSON`, actual: `item ${index + 1}`, place };
+      const at = `/${index}`;
+      const broken = {
+        title: `An item of ${status} is not valid JSON`,
+        actual: `item ${index + 1}`,
+        place,
+        pointer: at,
+      };
       if (item === undefined) return [candidateOf('response-json', operation, `${status} item`, broken)];
       const data = View.of(this.#document, schema)
         .member('data')
         .parts.find((part) => isObject(part.contentSchema));
       const inner = isObject(item) && isObject(data?.contentSchema) ? parsedJson(String(item.data)) : undefined;
       return [
-        ...this.#breaches(operation, status, schema, item),
+        ...[...this.#breaches(operation, status, schema, item)].map((one) => ({
+          ...one,
+          pointer: `${at}${one.pointer ?? ''}`,
+        })),
         ...(inner && isObject(data?.contentSchema)
-          ? this.#breaches(operation, status, data.contentSchema, inner.value)
+          ? [...this.#breaches(operation, status, data.contentSchema, inner.value)].map((one) => ({
+              ...one,
+              pointer: `${at}/data`,
+            }))
           : []),
       ];
     });

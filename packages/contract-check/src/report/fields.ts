@@ -1,4 +1,5 @@
 /** The description of a finding, in the order in which every format has it. */
+import { isStream, itemsIn } from '../http/stream.ts';
 import { at, exactly, isDeep, parsedJson } from '../json.ts';
 import type { MaskedExchange, MaskedFinding } from './masked.ts';
 import { placeText } from './texts.ts';
@@ -58,9 +59,10 @@ function headersOf({ title, expected, actual }: MaskedFinding, { response }: Mas
 const maxLines = 10;
 const maxLineLength = 160;
 
-/** The part of a body that a finding is about, with its pointer, or the beginning of the body. */
+/** The part of a body that a finding is about, with its pointer, or the beginning of the body. A stream counts as a list of its items. */
 function excerptOf({ pointer = '' }: MaskedFinding, { response }: MaskedExchange): string[] {
-  const json = parsedJson(response.body);
+  const [mediaType = ''] = (response.headers['content-type'] ?? '').toLowerCase().split(/\s*;/);
+  const json = isStream(mediaType) ? { value: itemsIn(response.body, mediaType) } : parsedJson(response.body);
   const body = json === undefined || isDeep(json.value) ? undefined : json.value;
   let place = pointer;
   // What is missing is missing in its parent.
