@@ -15432,6 +15432,20 @@ export interface components {
          */
         DraftInvoiceStatus: "DRAFT" | "IN_REVIEW" | "APPROVED" | "REJECTED" | "POSTED" | "DELETED";
         /**
+         * Percent
+         * Format: decimal
+         * @description Percentage of the total, after credit notes that refer to the invoice, from 0.01 to 100, with up to two decimal places.
+         * @example 2
+         */
+        percent: DecimalString;
+        /**
+         * Days
+         * Format: int32
+         * @description Number of days after `invoiceDate` in which the payment must be dated.
+         * @example 14
+         */
+        withinDays: number;
+        /**
          * Invoice line type
          * @description Type of a line.
          *
@@ -15629,13 +15643,43 @@ export interface components {
         };
         /**
          * Draft invoice change
-         * @description Value of one field before and after a revision. A list has IDs or lines.
+         * @description Value of one field before and after a revision. A list has IDs or lines, and an object is an `earlyPayment`.
          */
         DraftInvoiceChange: {
             /** @description Value before, in the format of a draft invoice; null if there was none. */
-            old: string | boolean | (string | components["schemas"]["InvoiceLine"])[] | null;
+            old: string | boolean | (string | components["schemas"]["InvoiceLine"])[] | {
+                /**
+                 * Percent
+                 * Format: decimal
+                 * @description Percentage of the total, after credit notes that refer to the invoice, from 0.01 to 100, with up to two decimal places.
+                 * @example 2
+                 */
+                percent: DecimalString;
+                /**
+                 * Days
+                 * Format: int32
+                 * @description Number of days after `invoiceDate` in which the payment must be dated.
+                 * @example 14
+                 */
+                withinDays: number;
+            } | null;
             /** @description Value after, in the same format; null if it was cleared. */
-            new: string | boolean | (string | components["schemas"]["InvoiceLine"])[] | null;
+            new: string | boolean | (string | components["schemas"]["InvoiceLine"])[] | {
+                /**
+                 * Percent
+                 * Format: decimal
+                 * @description Percentage of the total, after credit notes that refer to the invoice, from 0.01 to 100, with up to two decimal places.
+                 * @example 2
+                 */
+                percent: DecimalString;
+                /**
+                 * Days
+                 * Format: int32
+                 * @description Number of days after `invoiceDate` in which the payment must be dated.
+                 * @example 14
+                 */
+                withinDays: number;
+            } | null;
         };
         /**
          * Draft invoice snapshot

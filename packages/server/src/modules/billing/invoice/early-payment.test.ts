@@ -183,3 +183,20 @@ test('settleEarlyPayment of invoices of several lines and taxes credits exactly 
   }
   await agrees();
 });
+
+test('the history of a draft has the changes of earlyPayment', async () => {
+  const draft = await draftOf([{ unitAmount: '10.00' }]);
+  await records.update([{ type: 'DraftInvoice', systemRef: draft.systemRef, attributes: { earlyPayment } }]);
+  expect(
+    await service.call('POST', '/gql/v1/draft_invoice_histories/search', {
+      where: { draftInvoiceId: { _eq: draft.id } },
+    }),
+  ).toMatchObject({
+    status: 200,
+    body: {
+      data: expect.arrayContaining([
+        expect.objectContaining({ changes: { earlyPayment: { old: null, new: earlyPayment } } }),
+      ]),
+    },
+  });
+});
