@@ -70,7 +70,7 @@ const changed = Object.entries(contract.components.schemas).flatMap(([type, { 'x
   samples[type] === undefined && record?.operations.includes('UPDATE') && isSent(type, 'UPDATE') ? [type] : [],
 );
 
-/** The events of which a real change is made, such as `Client.CREATE`. Of all others, the example of the contract is sent. */
+/** The events that a real change causes, such as `Client.CREATE`. For all others, the example in the contract is sent. */
 export const triggers: readonly string[] = [
   ...Object.entries(samples).flatMap(([type, { operations }]) => operations.map((operation) => `${type}.${operation}`)),
   ...changed.map((type) => `${type}.UPDATE`),
