@@ -2,7 +2,7 @@ import { contract } from '../contract/contract.ts';
 import { escapePointer } from '../contract/pointer.ts';
 import { type ErrorCode, Rejection } from '../contract/rejection.ts';
 import { Unstorable } from '../contract/unstorable.ts';
-import { findDuplicate, pointerAt, scanJson } from './json-scan.ts';
+import { findDuplicate, pointerAt, replaceEscapedNames, scanJson } from './json-scan.ts';
 
 const limits = contract['x-json-limits'];
 
@@ -25,21 +25,25 @@ export function parseBody(bytes: Uint8Array, isOfLines = false): unknown {
   } catch {
     throw malformed('The body is not UTF-8.');
   }
-  const { names, isPlain, mayBeInexact, excess } = scanJson(bytes);
+  const { names, isPlain, hasEscapedName, mayBeInexact, excess } = scanJson(bytes);
   if (excess !== undefined) {
     const { code, detail, offset } = excess;
     throw malformed(detail, { pointer: pointerAt(bytes, offset), code, detail });
   }
+  // Inspecting the source of each number is slow, and hardly any body requires it.
+  const parse = (json: string): unknown => (mayBeInexact ? JSON.parse(json, keepExact) : JSON.parse(json));
   let value: unknown;
   try {
-    // Inspecting the source of each number is slow, and hardly any body requires it.
-    value = mayBeInexact ? JSON.parse(text, keepExact) : JSON.parse(text);
+    value = parse(text);
   } catch (error) {
     throw malformed((isOfLines ? wrongLine(text) : undefined) ?? `The body is not valid JSON: ${reasonOf(error)}.`);
   }
+  const replaced = hasEscapedName ? replaceEscapedNames(text) : undefined;
+  if (replaced !== undefined) value = parse(replaced.json);
   // Pure ASCII without escapes is normalized and contains nothing to reject. Most bodies are, and need no copy.
-  const reader = new Reader(!isPlain);
-  const read = isPlain && !text.includes('"__proto__"') ? reader.check(value) : reader.clean(value);
+  const reader = new Reader(!isPlain, replaced?.names);
+  const isClean = isPlain && !hasEscapedName && !text.includes('"__proto__"');
+  const read = isClean ? reader.check(value) : reader.clean(value);
   // JSON.parse keeps the last of several properties with the same name.
   if (reader.names !== names) throw duplicate(findDuplicate(text) ?? '');
   return read;
@@ -111,11 +115,13 @@ export function cleanParameter(name: string, location: 'path' | 'query', text: s
 /** Reads a parsed body: its property names are counted and limited in length, and its texts are normalized. */
 class Reader {
   readonly #cleans: boolean;
+  readonly #names: ReadonlyMap<string, string> | undefined;
   readonly #path: (string | number)[] = [];
   names = 0;
 
-  constructor(cleans: boolean) {
+  constructor(cleans: boolean, names: ReadonlyMap<string, string> | undefined) {
     this.#cleans = cleans;
+    this.#names = names;
   }
 
   /** Returns the value itself: none of its texts needs to be normalized. */
@@ -138,7 +144,7 @@ class Reader {
     if (Array.isArray(value)) return value.map((item, index) => this.#at(index, () => this.clean(item)));
     const cleaned: Record<string, unknown> = {};
     for (const [name, item] of Object.entries(value)) {
-      const key = this.#cleanText(name);
+      const key = this.#cleanText(this.#names?.get(name) ?? name);
       this.#at(key, () => {
         this.#count(key);
         if (Object.hasOwn(cleaned, key)) throw duplicate(this.#pointer());
