@@ -12,7 +12,7 @@ const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const [program = '', ...words]: string[] = scripts.start.split(' && ').at(-1).split(' ');
 
 test.runIf(process.platform === 'linux')(
-  'start › has at most 350 MB of resident memory after it has added three years and is read',
+  'start › has at most 330 MB of resident memory after it has added three years and is read',
   async () => {
     const environment = await processEnvironment();
     const server = spawn(program, words, { cwd: root, env: { ...process.env, ...environment } });
@@ -38,7 +38,7 @@ test.runIf(process.platform === 'linux')(
       }
       await pause(60_000);
       const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8')) ?? [];
-      expect(Number(kilobytes) / 1024).toBeLessThanOrEqual(350);
+      expect(Number(kilobytes) / 1024).toBeLessThanOrEqual(330);
     } finally {
       server.kill('SIGTERM');
       await once(server, 'exit');

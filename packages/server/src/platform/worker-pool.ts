@@ -8,6 +8,8 @@ export interface PoolLimits {
   readonly elapsed: number;
   /** Memory of a worker, in megabytes: of its heap, and of its buffers. By default, Node's own limit. */
   readonly memory?: number;
+  /** How long a worker without a task is kept, in milliseconds: it holds tens of megabytes. By default, a minute. */
+  readonly idle?: number;
 }
 
 export const limitNames = { cpu: 'processor time', elapsed: 'elapsed time', memory: 'memory' };
@@ -40,7 +42,8 @@ const period = 100;
 export class WorkerPool<Task, Report> {
   readonly #script: URL;
   readonly #limits: PoolLimits;
-  readonly #idle: Worker[] = [];
+  /** The workers without a task, each with the timer that ends it. */
+  readonly #idle = new Map<Worker, NodeJS.Timeout>();
   readonly #waiting: Waiter[] = [];
   #count = 0;
 
@@ -83,8 +86,10 @@ export class WorkerPool<Task, Report> {
   }
 
   #take(): Promise<Worker> {
-    const idle = this.#idle.pop();
+    // The one that worked last, so that those that are not needed end.
+    const idle = [...this.#idle.keys()].at(-1);
     if (idle !== undefined) {
+      this.#wake(idle);
       // A worker with a task keeps the process alive; an idle one does not.
       idle.ref();
       return Promise.resolve(idle);
@@ -106,7 +111,9 @@ export class WorkerPool<Task, Report> {
     const ended = (code: number) => failed(new Error(`A worker ended with code ${code} before it was ready.`));
     const ready = () => {
       leave();
-      worker.on('exit', () => this.#removeIdle(worker));
+      worker.on('exit', () => {
+        if (this.#wake(worker)) this.#replace();
+      });
       this.#offer(worker);
     };
     const leave = () => worker.off('message', ready).off('error', failed).off('exit', ended).on('error', ignore);
@@ -118,15 +125,19 @@ export class WorkerPool<Task, Report> {
     if (next !== undefined) next.resolve(worker);
     else {
       worker.unref();
-      this.#idle.push(worker);
+      const end = () => {
+        this.#wake(worker);
+        this.#replace();
+        void worker.terminate();
+      };
+      this.#idle.set(worker, setTimeout(end, this.#limits.idle ?? 60_000).unref());
     }
   }
 
-  #removeIdle(worker: Worker): void {
-    const index = this.#idle.indexOf(worker);
-    if (index < 0) return;
-    this.#idle.splice(index, 1);
-    this.#replace();
+  /** @returns whether the worker was idle. */
+  #wake(worker: Worker): boolean {
+    clearTimeout(this.#idle.get(worker));
+    return this.#idle.delete(worker);
   }
 
   /** Starts another worker instead of one that has ended, if a task waits for it. */

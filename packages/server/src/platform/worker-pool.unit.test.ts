@@ -76,6 +76,12 @@ describe('a task that exceeds its budget', () => {
   });
 });
 
+test('a worker without a task ends, and the next task starts another one', async () => {
+  const pool = poolOf({ idle: 1 });
+  const { threadId } = await pool.run('quick');
+  await expect.poll(async () => (await pool.run('quick')).threadId, { interval: 100 }).not.toBe(threadId);
+});
+
 test('a task does not wait for one that takes long, in another worker', async () => {
   const pool = poolOf({ workers: 2, cpu: 60_000 });
   const memory = new SharedArrayBuffer(1);
