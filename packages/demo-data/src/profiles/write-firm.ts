@@ -53,15 +53,9 @@ export async function writeFirm(writing: Writing): Promise<void> {
   if (known !== undefined && known !== digest)
     throw new LoadOfOtherVersion('Another version of the service began to load the data, and this one has other rows.');
   let number = 0;
-  let analyzed = 0;
   for (const { operation, work } of stepsOf(firm, content)) {
     if (++number <= done) continue;
     signal?.throwIfAborted();
-    // Without statistics of the rows so far, the database checks each new row with a scan of whole tables.
-    if (number > analyzed * 1.3 + 10) {
-      await store.system((transaction) => transaction.all(sql`analyze`));
-      analyzed = number;
-    }
     const start = performance.now();
     await asOperator(service, tenant, operation, async (unit) => {
       await work(unit);

@@ -16,6 +16,7 @@ import { SchemaCheck } from './schema-check.ts';
 import { firstSavepoint, OpenSession, OpenTransaction, type Session, type Transaction } from './session.ts';
 import type { Standbys } from './standbys/index.ts';
 import { StatementNames } from './statement-names.ts';
+import { Statistics } from './statistics.ts';
 
 export interface StoreOptions {
   /** A PostgreSQL server, version 15 or newer. Without it the store is PGlite in `dataDir`. */
@@ -208,6 +209,7 @@ class EngineStore implements Store {
   readonly #engine: Engine;
   readonly #schema: SchemaCheck;
   readonly #names: StatementNames | undefined;
+  readonly #statistics = new Statistics((work) => this.system(work));
   readonly #listeners = new Map<string, Set<(payload: string) => void>>();
   readonly #unsent = new Map<string, Set<string>>();
   /** Set while work is in progress in this chain of calls. */
@@ -268,7 +270,9 @@ class EngineStore implements Store {
   async write<Result>(tenantId: number, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#withConnection((connection) => this.#transact(connection, { tenantId }, work));
+        const result = await this.#withConnection((connection) => this.#transact(connection, { tenantId }, work));
+        this.#statistics.wrote();
+        return result;
       } catch (error) {
         if (!(error instanceof TransactionConflict) || attempt === maxAttempts) throw error;
         // A random delay prevents the same conflict again.
