@@ -9,6 +9,7 @@ import {
   payment,
   startSending,
 } from '@financial-automation/server/modules/billing';
+import { client } from '@financial-automation/server/modules/clients';
 import { job } from '@financial-automation/server/modules/projects';
 import { wipEntry } from '@financial-automation/server/modules/time';
 import {
@@ -16,6 +17,7 @@ import {
   newId,
   type Plan,
   parseDecimal,
+  type Row,
   type RowInput,
   type Service,
   type Tenant,
@@ -81,24 +83,32 @@ export async function seedBilling(
     createLink(plan, apiUserId, url, body, storyId('QuickPaymentLink', 1));
   });
   await step((plan) => {
-    const { orgId } = plan.get(invoice, idOf('overdue')) ?? {};
-    if (orgId === undefined) throw new Error('The demo firm has no overdue invoice.');
-    const texts = { kind: 'INVOICE', template: 'INVOICE', language: 'en', message: null, reminderDate: null } as const;
-    const addresses = { toAddresses: ['ines@example.com'], ccAddresses: [], quickPaymentLinkId: null };
-    const about = { orgId, clientId, invoiceIds: [idOf('overdue')] };
-    const { row } = plan.insert(
-      mail,
-      { ...texts, ...addresses, ...about, status: 'QUEUED' },
-      { id: storyId('Mail', 1) },
-    );
-    const started = startSending(plan, row, 'Invoice INV-2026-00355 from Hartwell & Oakes LLP').row;
-    endSending(plan, started, { status: 'SENT', failure: null, acceptedAddresses: ['ines@example.com'] });
+    const row = plan.get(invoice, idOf('overdue'));
+    if (row === undefined) throw new Error('The demo firm has no overdue invoice.');
+    const subject = 'Invoice INV-2026-00355 from Hartwell & Oakes LLP';
+    planSentMail(plan, row, { subject, toAddresses: ['ines@example.com'] }, storyId('Mail', 1));
   });
   for (const status of ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED'] as const)
     await step((plan) => plan.update(job, storyId('Job', 2), { status }));
   await asOperator(service, tenant, 'upsertRecords', (unit) =>
     insertProgress(unit.transaction, tenant.id, clientId, jobId),
   );
+}
+
+/** Plans a mail about an invoice that was sent: by default the invoice itself, to the client. */
+export function planSentMail(
+  plan: Plan,
+  { id: invoiceId, orgId, clientId }: Row<'Invoice'>,
+  { subject, ...more }: Pick<Row<'Mail'>, 'subject'> & Partial<Row<'Mail'>>,
+  id?: string,
+): void {
+  const { email = null, documentLanguage: language = 'en' } = plan.get(client, clientId) ?? {};
+  const toAddresses = email === null ? [] : [email];
+  const texts = { kind: 'INVOICE', template: 'INVOICE', message: null, reminderDate: null } as const;
+  const about = { orgId, clientId, invoiceIds: [invoiceId], ccAddresses: [], quickPaymentLinkId: null };
+  const { row } = plan.insert(mail, { ...texts, language, toAddresses, ...about, ...more, status: 'QUEUED' }, { id });
+  const started = startSending(plan, row, subject ?? '').row;
+  endSending(plan, started, { status: 'SENT', failure: null, acceptedAddresses: row.toAddresses });
 }
 
 /** Inserts work with the entry of the ledger that the examples of the contract read: entries get their IDs from the service. */

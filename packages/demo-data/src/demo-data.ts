@@ -1,4 +1,5 @@
 import { asOperator, ensureApiUser, type Service, tenantNamed } from '@financial-automation/server/service';
+import { seedAbroad } from './abroad.ts';
 import { seedBilling } from './billing.ts';
 import { seedEngagements } from './engagements.ts';
 import { planFirm } from './firm.ts';
@@ -21,6 +22,7 @@ export async function seedDemoData({ service }: { readonly service: Service }, t
   const crm = { user: 'hartwell-crm', roles: ['API_ADMIN'] };
   const apiUserId = await service.store.write(tenant.id, (transaction) => ensureApiUser(transaction, tenant, crm));
   await seedBilling(service, tenant, work, apiUserId);
+  await seedAbroad(service, tenant);
   await seedEngagements(service, tenant, work, apiUserId);
   await seedIntegrations(service, tenant, apiUserId);
 }

@@ -29,6 +29,10 @@ const [portland, tax] = [storyId('Office', 1), storyId('Department', 1)];
 function planLists(plan: Plan): void {
   const [firm] = plan.all(org, 'active', 'true');
   if (firm === undefined) throw new Error('The tenant has no org.');
+  const account = { iban: 'DE89370400440532013000', bic: 'COBADEFFXXX' };
+  const german = { vatId: 'DE136695976', electronicAddress: { scheme: '9930', id: 'DE136695976' } } as const;
+  const reminderSchedule = [7, 21].map((daysAfterDue) => ({ daysAfterDue, template: 'REMINDER' }));
+  plan.update(org, firm.id, { ...german, bankAccounts: [account], reminderSchedule });
   const west = { orgId: firm.id, timeZone: 'America/Los_Angeles' };
   const fernhill = { line1: '2215 Fernhill Avenue', city: 'Seattle', state: 'WA', postalCode: '98121', country: 'US' };
   const larch = { line1: '640 SW Larch Street', line2: 'Floor 9', city: 'Portland', state: 'OR', postalCode: '97205' };

@@ -32,6 +32,12 @@ export function formatNumber(amount: string, places: number, most = places, loca
   return format.format(amount as Intl.StringNumericLiteral);
 }
 
+/** Formats a rate in percent, such as 19% or, in German, 19 %. */
+export function formatPercent(rate: string, locale: string): string {
+  const format = new Intl.NumberFormat(locale, { style: 'unit', unit: 'percent', maximumFractionDigits: 4 });
+  return format.format(rate as Intl.StringNumericLiteral);
+}
+
 /** Formats a day, such as September 8, 2026. */
 export function formatDay(day: string, locale = 'en-US'): string {
   return Temporal.PlainDate.from(day).toLocaleString(locale, { dateStyle: 'long' });

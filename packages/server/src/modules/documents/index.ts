@@ -6,6 +6,7 @@ export {
   formatDay,
   formatInstant,
   formatNumber,
+  formatPercent,
   formatPeriod,
   pageTexts,
   paperIn,

@@ -32,6 +32,8 @@ export interface DocumentTexts {
   readonly base: string;
   readonly taxRate: string;
   readonly amount: string;
+  /** In place of the amount, beside prices that include tax. */
+  readonly netAmount: string;
   readonly subtotal: string;
   readonly discounts: string;
   readonly interest: string;
@@ -85,6 +87,7 @@ const en: DocumentTexts = {
   base: 'Base',
   taxRate: 'Tax rate',
   amount: 'Amount',
+  netAmount: 'Net amount',
   subtotal: 'Subtotal',
   discounts: 'Discounts',
   interest: 'Interest',
@@ -93,9 +96,9 @@ const en: DocumentTexts = {
   amountCredited: 'Amount credited',
   memo: 'Memo',
   earlyPayment: 'Discount for early payment',
-  earlyPaymentTerms: '{percent}% discount if paid by {day}: pay {amount}',
+  earlyPaymentTerms: '{percent} discount if paid by {day}: pay {amount}',
   bankDetails: 'Bank details',
-  accountHolder: 'Account holder',
+  accountHolder: 'Account holder:',
   reasons: {
     AE: 'Reverse charge: the recipient is liable for the tax',
     K: 'Intra-Community supply, exempt from tax',
@@ -144,6 +147,7 @@ const de: DocumentTexts = {
   base: 'Nettobetrag',
   taxRate: 'Steuersatz',
   amount: 'Betrag',
+  netAmount: 'Nettobetrag',
   subtotal: 'Zwischensumme',
   discounts: 'Rabatte',
   interest: 'Zinsen',
@@ -152,9 +156,9 @@ const de: DocumentTexts = {
   amountCredited: 'Gutgeschriebener Betrag',
   memo: 'Hinweis',
   earlyPayment: 'Skonto',
-  earlyPaymentTerms: '{percent} % Skonto bei Zahlung bis {day}: {amount} zu zahlen',
+  earlyPaymentTerms: '{percent} Skonto bei Zahlung bis {day}: {amount} zu zahlen',
   bankDetails: 'Bankverbindung',
-  accountHolder: 'Kontoinhaber',
+  accountHolder: 'Kontoinhaber:',
   reasons: {
     AE: 'Steuerschuldnerschaft des Leistungsempfängers',
     K: 'Steuerfreie innergemeinschaftliche Lieferung',
@@ -203,6 +207,7 @@ const fr: DocumentTexts = {
   base: 'Base HT',
   taxRate: 'Taux',
   amount: 'Montant',
+  netAmount: 'Montant HT',
   subtotal: 'Sous-total',
   discounts: 'Remises',
   interest: 'Intérêts',
@@ -211,9 +216,9 @@ const fr: DocumentTexts = {
   amountCredited: 'Montant crédité',
   memo: 'Remarque',
   earlyPayment: 'Escompte pour paiement anticipé',
-  earlyPaymentTerms: 'Escompte de {percent} % pour un paiement jusqu’au {day} : {amount} à payer',
+  earlyPaymentTerms: 'Escompte de {percent} pour un paiement jusqu’au {day} : {amount} à payer',
   bankDetails: 'Coordonnées bancaires',
-  accountHolder: 'Titulaire du compte',
+  accountHolder: 'Titulaire du compte :',
   reasons: {
     AE: 'Autoliquidation : taxe due par le preneur',
     K: 'Livraison intracommunautaire exonérée de taxe',
@@ -262,6 +267,7 @@ const es: DocumentTexts = {
   base: 'Base imponible',
   taxRate: 'Tipo',
   amount: 'Importe',
+  netAmount: 'Importe sin impuestos',
   subtotal: 'Subtotal',
   discounts: 'Descuentos',
   interest: 'Intereses',
@@ -270,9 +276,9 @@ const es: DocumentTexts = {
   amountCredited: 'Importe abonado',
   memo: 'Nota',
   earlyPayment: 'Descuento por pronto pago',
-  earlyPaymentTerms: '{percent} % de descuento por pago hasta el {day}: {amount} a pagar',
+  earlyPaymentTerms: '{percent} de descuento por pago hasta el {day}: {amount} a pagar',
   bankDetails: 'Datos bancarios',
-  accountHolder: 'Titular de la cuenta',
+  accountHolder: 'Titular de la cuenta:',
   reasons: {
     AE: 'Inversión del sujeto pasivo',
     K: 'Entrega intracomunitaria exenta de impuestos',

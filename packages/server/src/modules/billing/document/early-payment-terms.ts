@@ -1,5 +1,5 @@
 import { parseDecimal } from '../../../platform/decimal.ts';
-import { formatAmount, formatDay, formatNumber } from '../../documents/index.ts';
+import { formatAmount, formatDay, formatPercent } from '../../documents/index.ts';
 import { discountOf, lastDayOf } from '../rules/early-payment.ts';
 import type { DocumentStyle } from './document-texts.ts';
 import type { InvoiceFace } from './invoice-document.ts';
@@ -12,7 +12,7 @@ export function earlyPaymentTerms(face: InvoiceFace, { texts, locale }: Document
   const total = parseDecimal(face.total);
   const reduced = total.minus(discountOf(total, { percent: parseDecimal(percent) }, currency)).toFixed(2);
   return texts.earlyPaymentTerms
-    .replace('{percent}', formatNumber(percent, 0, 2, locale))
+    .replace('{percent}', formatPercent(percent, locale))
     .replace('{day}', formatDay(lastDayOf(invoiceDate, { withinDays }), locale))
     .replace('{amount}', formatAmount(reduced, currency, locale));
 }

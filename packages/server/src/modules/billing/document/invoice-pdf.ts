@@ -1,6 +1,14 @@
 import { placesOf } from '../../../contract/currency.ts';
 import { type Column, heightOf, type Pages, renderPages, type Style } from '../../../platform/pdf/pages.ts';
-import { formatAmount, formatDay, formatNumber, formatPeriod, pageTexts, paperIn } from '../../documents/index.ts';
+import {
+  formatAmount,
+  formatDay,
+  formatNumber,
+  formatPercent,
+  formatPeriod,
+  pageTexts,
+  paperIn,
+} from '../../documents/index.ts';
 import { type DocumentStyle, documentTexts } from './document-texts.ts';
 import { earlyPaymentTerms } from './early-payment-terms.ts';
 import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace } from './invoice-document.ts';
@@ -54,7 +62,7 @@ function setNotes(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
   const details = accounts.map(({ iban, bic, accountHolder }) => {
     const groups = iban.replaceAll(/(.{4})(?=.)/g, '$1 ');
     const bank = bic === null ? '' : `   BIC ${bic}`;
-    return `IBAN ${groups}${bank}   ${texts.accountHolder}: ${accountHolder ?? parties.firmName}`;
+    return `IBAN ${groups}${bank}   ${texts.accountHolder} ${accountHolder ?? parties.firmName}`;
   });
   setNote(page, texts.bankDetails, details);
   setNote(page, texts.memo, memo?.split(/\r\n?|\n/) ?? []);
@@ -143,9 +151,11 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
   const places = placesOf(currency);
   const { texts, locale } = style;
   const number = (text: string, least: number, most = least) => formatNumber(text, least, most, locale);
+  // An amount is without tax, so beside such a price it would look wrong under the usual name.
+  const includesTax = lines.some((line) => line.includesTax);
   const taxes: TableColumn = {
     name: texts.tax,
-    text: (line) => line.taxes.map(({ ratePercent }) => `${number(ratePercent, 0, 4)}%`).join(' + '),
+    text: (line) => line.taxes.map(({ ratePercent }) => formatPercent(ratePercent, locale)).join(' + '),
   };
   const columns: readonly TableColumn[] = [
     {
@@ -153,11 +163,14 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
       text: ({ quantity, unitCode }) => `${number(quantity, 0, 4)} ${texts.units[unitCode] ?? ''}`.trim(),
     },
     {
-      name: lines.some(({ includesTax }) => includesTax) ? texts.rateWithTax : texts.rate,
+      name: includesTax ? texts.rateWithTax : texts.rate,
       text: ({ unitAmount }) => number(unitAmount, places, 4),
     },
     ...(lines.some((line) => line.taxes.length > 0) ? [taxes] : []),
-    { name: `${texts.amount} (${currency})`, text: ({ amount }) => number(amount, places) },
+    {
+      name: `${includesTax ? texts.netAmount : texts.amount} (${currency})`,
+      text: ({ amount }) => number(amount, places),
+    },
   ];
   const rows = lines.map((line) => ({ description: line.description, texts: columns.map(({ text }) => text(line)) }));
   let right = margin + page.width - 4;

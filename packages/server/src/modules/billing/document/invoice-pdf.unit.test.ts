@@ -61,6 +61,15 @@ test('the PDF of an invoice has the discount for early payment, and that of a cr
   expect(await textOf({ documentType: 'CREDIT_NOTE' })).not.toContain('discount if');
 });
 
+test('the PDF of an invoice with prices that include tax says that the amounts of its lines do not', async () => {
+  const taxes = [{ ratePercent: '19', category: null }];
+  const lines = [{ ...line, includesTax: true, unitAmount: '238.00', quantity: '1', amount: '200.00', taxes }];
+  const parties = { ...invoice.face.parties, language: 'de' as const };
+  const text = (await pagesOf({ ...withFace({ parties }), lines })).join('\n').replaceAll(/\s+/g, ' ');
+  expect(text).toContain('Preis mit Steuer Steuer Nettobetrag (USD)');
+  expect(text).toContain('1 h 238,00 19 % 200,00');
+});
+
 test('the PDF of an invoice says that its rates include tax', async () => {
   const lines = [{ ...line, includesTax: true }];
   expect((await pagesOf({ ...invoice, lines })).join('\n')).toContain('Rate with tax');

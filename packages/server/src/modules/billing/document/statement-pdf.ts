@@ -1,5 +1,6 @@
 import type { components } from '@financial-automation/spec';
 import { placesOf } from '../../../contract/currency.ts';
+import { parseDecimal, zero } from '../../../platform/decimal.ts';
 import { type Column, heightOf, type Pages, renderPages, type Style } from '../../../platform/pdf/pages.ts';
 import {
   addressLines,
@@ -107,9 +108,10 @@ function setAges(page: Pages, statement: StatementDocument): void {
     [texts.ages.days31To60, ageing.days31To60],
     [texts.ages.days61To90, ageing.days61To90],
     [texts.ages.daysOver90, ageing.daysOver90],
-    [texts.ages.unappliedCredit, ageing.unappliedCredit],
+    // What is shown adds up to the balance.
+    [texts.ages.unappliedCredit, zero.minus(parseDecimal(ageing.unappliedCredit)).toFixed(2)],
   ];
-  const shown = ages.filter(([, amount]) => !/^[0.]+$/.test(amount));
+  const shown = ages.filter(([, amount]) => !/^-?[0.]+$/.test(amount));
   page.reserve((shown.length + 2) * heightOf(small) + 20);
   page.space(14);
   const names: Column = { left: margin, width: 240 };

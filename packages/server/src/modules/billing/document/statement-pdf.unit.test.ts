@@ -48,6 +48,13 @@ test('a statement of many pages has every movement once, and its head on each pa
   expect(text.at(-1)).toMatch(/Closing balance\s+50,000\.00/);
 });
 
+test('a statement deducts credit that is not applied, so that its ages add up to the balance', async () => {
+  const { ageing, ...statement } = statementOf(2);
+  const pdf = await render({ ...statement, closingBalance: '150.00', ageing: { ...ageing, unappliedCredit: '50.00' } });
+  const { text } = await extractText(await getDocumentProxy(new Uint8Array(pdf)));
+  expect(text.join(' ')).toMatch(/Not due\s+USD 200\.00\s+Credit\s+USD -50\.00\s+Balance\s+USD 150\.00/);
+});
+
 test.each([
   ['de', 'DE', 'Kontoauszug', '10.02.2026', '1.234,50', 'USD 200,00'],
   ['fr', 'FR', 'Relevé de compte', '10 févr. 2026', '1 234,50', 'USD 200,00'],

@@ -1,6 +1,6 @@
 import { placesOf } from '../../../contract/currency.ts';
 import { type Column, heightOf, type Pages, type Style } from '../../../platform/pdf/pages.ts';
-import { formatNumber } from '../../documents/index.ts';
+import { formatNumber, formatPercent } from '../../documents/index.ts';
 import type { DocumentStyle } from './document-texts.ts';
 import type { InvoiceFace } from './invoice-document.ts';
 
@@ -33,7 +33,7 @@ export function setTaxes(page: Pages, face: InvoiceFace, { texts, locale }: Docu
   page.space(14);
   setRow([texts.taxes, texts.base, texts.taxRate, texts.amount], heading);
   for (const { name, ratePercent, category, amount, tax } of taxes) {
-    setRow([name, amountOf(amount), `${formatNumber(ratePercent, 0, 4, locale)}%`, amountOf(tax)], small);
+    setRow([name, amountOf(amount), formatPercent(ratePercent, locale), amountOf(tax)], small);
     const reason = category === 'E' ? face.taxExemptReason : category === null ? undefined : texts.reasons[category];
     if (reason) page.text(reason, label, names);
   }
