@@ -98,7 +98,7 @@ function planDrafts(plan: Plan): string[] {
   return [
     bill(nordhafen, 70, { 'Steuererklärung der US-Niederlassung': '2380.00', Registerauszüge: '34.00' }, german),
     bill(nordhafen, 50, { 'Laufende Buchführung': '1190.00', 'Abstimmung der Konten': '340.00' }, german),
-    bill(beaupre, 25, { 'Déclaration de revenus américaine': '1850.00' }),
+    bill(beaupre, 25, { 'Impôts fédéraux américains': '1850.00' }),
   ];
 }
 

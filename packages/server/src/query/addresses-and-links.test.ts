@@ -50,3 +50,24 @@ test.each([
     new Set(expected.map(({ id }) => id)),
   );
 });
+
+test('the demo firm has a client with invoices in every format, one of them reminded of and one paid early', async () => {
+  const [client] = await search('/gql/v1/clients/search', { clientRef: { _eq: 'C-01044' } });
+  const documents = await search('/gql/v1/invoices/search', { clientId: { _eq: client?.id } }, [
+    { invoiceNumber: 'asc' },
+  ]);
+  expect(documents.map(({ documentType, status, total }) => [documentType, status, total])).toEqual([
+    ['CREDIT_NOTE', 'POSTED', '-48.28'],
+    ['INVOICE', 'PAID', '2414.00'],
+    ['INVOICE', 'POSTED', '1530.00'],
+  ]);
+  for (const { id } of documents) {
+    const { body } = await call<{ formats: { missing: object[] }[] }>('GET', `/api/v1/invoices/${id}/documents/json`);
+    expect(body.formats.map(({ missing }) => missing)).toEqual([[], [], [], []]);
+  }
+  const mails = await search('/gql/v1/mails/search', { clientId: { _eq: client?.id } });
+  expect(mails.map(({ kind, status, language }) => [kind, status, language])).toEqual([
+    ['INVOICE', 'SENT', 'de'],
+    ['REMINDER', 'SENT', 'de'],
+  ]);
+});

@@ -364,6 +364,16 @@ describe('TaxCode', () => {
       { type: 'TaxCode', attributes: { name: 'All', code: 'ALL', taxes: [all, all] } },
     ]);
     expect(failed).toMatchObject({ status: 'FAILED', error: { pointer: '/records/0/attributes/taxes' } });
+    const four = Array.from({ length: 4 }, (_, index) => ({ name: `Tax ${index}`, ratePercent: '100' }));
+    const line = { lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '10.00', taxes: four };
+    const dates = { billThroughDate: '2026-12-31', proposedInvoiceDate: '2026-01-31', dueDate: '2026-03-02' };
+    for (const pricesIncludeTax of [false, true]) {
+      const attributes = { clientId: client.id, ...dates, pricesIncludeTax, lines: [line] };
+      expect(only(await records.upsert([{ type: 'DraftInvoice', attributes }]))).toMatchObject({
+        status: 'FAILED',
+        error: { code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/lines/0/taxes' },
+      });
+    }
   });
 });
 
