@@ -65,6 +65,8 @@ export async function checkBooks(
   try {
     return await store.write(tenantId, async (transaction) => {
       let done = 0;
+      // All rows of a firm are joined and added up, which would be sorted in files otherwise.
+      await transaction.all(sql`select set_config('work_mem', '64MB', true)`);
       const found = await booksOf(
         {
           all(query) {

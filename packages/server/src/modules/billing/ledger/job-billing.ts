@@ -50,15 +50,16 @@ export async function findWrongBilling(session: Pick<Session, 'all'>, tenantId: 
   }
 }
 
+/** Of the work of a line with a job, it only matters whether there is any. */
 function documentsAfter(tenantId: number, after: string) {
   return sql<StoredDocument>`
     select i.id, i.currency,
       (select coalesce(json_agg(json_build_object('lineType', l.line_type, 'jobId', l.job_id, 'amount', l.amount::text,
           'work', (select coalesce(json_agg(json_build_object('jobId', w.job_id, 'billed', r.billed::text)), '[]')
-            from invoice_line_wip k
+            from (select tenant_id, wip_entry_id from invoice_line_wip k where k.tenant_id = l.tenant_id and k.line_id = l.id
+              order by k.position limit case when l.job_id is not null then 1 end) k
             join wip_relief r on r.tenant_id = k.tenant_id and r.invoice_id = i.id and r.wip_entry_id = k.wip_entry_id
-            join wip_entry w on w.tenant_id = k.tenant_id and w.id = k.wip_entry_id
-            where k.tenant_id = l.tenant_id and k.line_id = l.id)) order by l.position), '[]')
+            join wip_entry w on w.tenant_id = k.tenant_id and w.id = k.wip_entry_id)) order by l.position), '[]')
         from invoice_line l where l.tenant_id = i.tenant_id and l.invoice_id = i.id) as lines,
       (select coalesce(json_object_agg(b.job_id, concat_ws(' ', b.billed, b.fee, b.fee_without_work)), '{}')
         from invoice_billing b where b.tenant_id = i.tenant_id and b.invoice_id = i.id) as billing
