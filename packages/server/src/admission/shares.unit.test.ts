@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { millisecondsOf } from '../contract/durations.ts';
 import { standardWaitMs } from './admission.ts';
 import type { Weight } from './holder.ts';
 import { type ShareLimits, Shares, type Slot, shareLimits } from './shares.ts';
@@ -88,6 +89,23 @@ describe('Shares', () => {
     expect(started).toEqual(['a/x 1+', 'a/x 3', 'b/x 2']);
     await end('a/x 1+');
     expect(started.slice(3)).toEqual(['a/x 2+']);
+  });
+
+  test('rejects no report of six users of a tenant that is alone, even if each takes all of the time that a read may take', async () => {
+    open(shareLimits(10, standardWaitMs));
+    const reportMs = millisecondsOf('read');
+    const users = ['a', 'b', 'c', 'd', 'e', 'f'].map(async (user) => {
+      for (let report = 1; report <= 4; report++) {
+        const slot = await shares.enter('tenant', user, 'heavy');
+        await new Promise((resolve) => setTimeout(resolve, reportMs));
+        slot.end();
+        started.push(`${user} ${report}`);
+      }
+    });
+    const outcomes = Promise.allSettled(users);
+    await vi.advanceTimersByTimeAsync(users.length * 4 * reportMs);
+    expect(await outcomes).toEqual(users.map(() => ({ status: 'fulfilled', value: undefined })));
+    expect(started).toHaveLength(users.length * 4);
   });
 
   test('lets no light request take what a heavy one waits for, if it is its turn', async () => {
