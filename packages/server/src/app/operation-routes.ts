@@ -7,7 +7,7 @@ import { invalid } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { ResponseFile } from '../contract/response-file.ts';
 import { authorize, isPublic } from '../contract/roles.ts';
-import { rowsBeyondBounds } from '../contract/row-findings.ts';
+import { findingsOfToday, rowsBeyondBounds } from '../contract/row-findings.ts';
 import { findUnstorable } from '../contract/unstorable.ts';
 import type { Context, PublicContext } from '../entity/context.ts';
 import type { Service } from '../entity/service.ts';
@@ -182,14 +182,16 @@ async function handleOnce(
   }
 }
 
+const replayedHeader = 'Idempotency-Replayed';
+
 function replayed(response: StoredResponse): HandlerResult {
-  return { ...response, headers: { ...response.headers, 'Idempotency-Replayed': 'true' } };
+  return { ...response, headers: { ...response.headers, [replayedHeader]: 'true' } };
 }
 
 /**
  * Replaces a response that violates the contract with an `INTERNAL_ERROR` problem, and logs the findings. If stored values
- * only exceed a bound, it is sent: one row must not prevent the others from being read. A response that the caller already
- * has becomes a 304.
+ * only exceed a bound, or were valid when they were stored, it is sent: one row must not prevent the others from being read.
+ * A response that the caller already has becomes a 304.
  */
 function checkResult(
   { config, validator, metrics }: Service,
@@ -203,7 +205,10 @@ function checkResult(
   const isChecked = isProblem || Math.random() < config.responseValidation;
   const findings = isChecked ? validator.response(operation, status, jsonType(status), body) : [];
   if (findings.length === 0) return withoutKnown(operation, inPart(result), exchange);
-  const rows = isProblem ? undefined : rowsBeyondBounds(findings, body);
+  const ofToday = findingsOfToday(findings, operation, result.headers?.[replayedHeader] !== undefined);
+  if (ofToday.length < findings.length)
+    exchange.log.error({ operation: operation.id, findings }, 'Stored values violate the contract; sent as stored.');
+  const rows = isProblem ? undefined : rowsBeyondBounds(ofToday, body);
   const outcome = rows === undefined ? 'withheld' : 'sent';
   metrics.invalidResponses.inc({ operation: operation.id, outcome });
   if (rows !== undefined) {

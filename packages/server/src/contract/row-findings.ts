@@ -64,6 +64,24 @@ function patternsOfDecimals(node: unknown): string[] {
   return [...own, ...Object.values(node).flatMap(patternsOfDecimals)];
 }
 
+/** What an operation returns as it was stored: the rows of events. */
+const storedParts: Readonly<Record<string, RegExp>> = { listEvents: /^\/response\/data\/\d+\/data\// };
+
+/**
+ * Returns the findings about what is of today. A value that was valid when it was stored is sent, whatever the contract has changed since:
+ * otherwise one event would stop the feed for ever. Members that the contract does not have are left out before.
+ */
+export function findingsOfToday(
+  findings: readonly Finding[],
+  operation: { readonly id: string },
+  isReplayed: boolean,
+): readonly Finding[] {
+  const stored = isReplayed ? /^\/response\// : storedParts[operation.id];
+  return findings.filter(({ path, keyword }) => unknownMember.has(keyword) || stored?.test(path) !== true);
+}
+
+const unknownMember: ReadonlySet<string> = new Set(['additionalProperties', 'unevaluatedProperties']);
+
 function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

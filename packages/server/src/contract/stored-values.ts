@@ -20,6 +20,8 @@ interface Form {
   readonly isUnion: boolean;
   readonly isClosed: boolean;
   readonly properties: ReadonlyMap<string, Schema>;
+  /** The schema of the values of a map, if they have parts. */
+  readonly values: Schema | undefined;
   /** What a value gets that lacks the property. */
   readonly initial: readonly (readonly [name: string, value: unknown])[];
 }
@@ -30,14 +32,17 @@ function formOf(schema: Schema): Form {
   const known = forms.get(schema);
   if (known !== undefined) return known;
   const whole = resolved(schema);
-  const { properties = {}, required = [], additionalProperties, items, oneOf, discriminator } = whole;
-  const isUnion = oneOf !== undefined || discriminator !== undefined;
+  const { properties = {}, required = [], additionalProperties, items, anyOf, oneOf, discriminator } = whole;
+  const isUnion = (anyOf ?? oneOf ?? discriminator) !== undefined;
+  const values =
+    isObject(additionalProperties) && !formOf(additionalProperties).isLeaf ? additionalProperties : undefined;
   const form = {
     whole,
-    isLeaf: !isUnion && items === undefined && whole.properties === undefined,
+    isLeaf: !isUnion && (items ?? whole.properties ?? values) === undefined,
     isUnion,
     isClosed: additionalProperties === false,
     properties: new Map(Object.entries(properties)),
+    values,
     initial: Object.entries(properties).flatMap(([name, property]): [string, unknown][] => {
       const initial = required.includes(name) ? initialOf(resolved(property)) : property.default;
       return initial === undefined ? [] : [[name, initial]];
@@ -65,7 +70,7 @@ export function asOfToday(schema: Schema, value: unknown): unknown {
   const row: Record<string, unknown> = {};
   let isSame = true;
   for (const [name, held] of Object.entries(value)) {
-    const property = form.properties.get(name);
+    const property = form.properties.get(name) ?? form.values;
     if (property === undefined && form.isClosed) isSame = false;
     else {
       row[name] = property === undefined ? held : asOfToday(property, held);
@@ -85,14 +90,15 @@ function sameOr(list: readonly unknown[], change: (item: unknown) => unknown): r
   return changed.every((item, index) => item === list[index]) ? list : changed;
 }
 
-/** The member of a union that the value is of, through unions within it. */
-function memberOf({ discriminator, oneOf = [] }: Schema, value: JsonObject): Schema | undefined {
+/** The member of a union that the object is of, through unions within it. */
+function memberOf({ discriminator, anyOf = [], oneOf = anyOf }: Schema, value: JsonObject): Schema | undefined {
   if (discriminator !== undefined) {
     const name = discriminator.mapping[String(value[discriminator.propertyName])];
     return name === undefined ? undefined : schemaOf(name);
   }
-  for (const one of oneOf.map(resolved)) {
-    const member = one.discriminator === undefined ? one : memberOf(one, value);
+  for (const one of oneOf) {
+    const { whole, isUnion, isLeaf } = formOf(one);
+    const member = isUnion ? memberOf(whole, value) : isLeaf ? undefined : one;
     if (member !== undefined) return member;
   }
   return undefined;
@@ -100,12 +106,12 @@ function memberOf({ discriminator, oneOf = [] }: Schema, value: JsonObject): Sch
 
 /** What a row has in a field that did not exist when it was stored: its default, that of new rows, or null. */
 function initialOf(schema: Schema): unknown {
-  const types = [schema.type ?? []].flat();
+  const types = [schema, ...(schema.anyOf ?? [])].flatMap((one) => resolved(one).type ?? []);
   const initial = schema.default ?? schema['x-on-create']?.value;
   if (initial !== undefined) return initial;
   if (types.includes('null')) return null;
   if (types.includes('array')) return [];
-  return types.includes('object') && schema.properties === undefined ? {} : undefined;
+  return types.includes('object') ? asOfToday(schema, {}) : undefined;
 }
 
 /** The schemas of the rows in events, by type and operation. */

@@ -27,10 +27,11 @@ export function withMembers(schemas: Schemas): Schemas {
 
 function membersOf({ oneOf = [], discriminator }: Schema, schemas: Schemas): Members | undefined {
   if (discriminator !== undefined) return discriminator;
-  // One member can be open: a discriminated union nested next to a schema for everything else.
+  // The members of a union that is nested in it, and one member for everything else.
   const discriminators = oneOf.map(({ $ref = '' }) => schemas[$ref.slice(prefix.length)]?.discriminator);
-  const [otherwise, ...more] = oneOf.filter((_, index) => discriminators[index] === undefined);
-  const found = discriminators.find((one) => one !== undefined);
+  const nested = discriminators.findIndex((one) => one !== undefined);
+  const [otherwise, ...more] = oneOf.filter((_, index) => index !== nested);
+  const found = discriminators[nested];
   if (found === undefined || otherwise?.$ref === undefined || more.length > 0) return undefined;
   return { ...found, otherwise: otherwise.$ref };
 }

@@ -96,6 +96,8 @@ export interface EntityDefinition<Type extends EntityType> {
   readonly audited?: boolean;
   /** True if rows are only inserted. */
   readonly appendOnly?: boolean;
+  /** True if rows include objects that an earlier release can have stored, and that no migration changes. */
+  readonly snapshots?: boolean;
 }
 
 /** A record type defined by a tenant: its rows share a table and a schema with those of other types. */
@@ -128,7 +130,8 @@ export function createEntity<Type extends EntityType>(
     if (field === undefined) throw new Error(`The contract declares no field ${name} for ${type}.`);
     return field;
   };
-  const { table, relations = {}, sumsUp = [], writable = true, audited = true, appendOnly = false } = definition;
+  const { table, relations = {}, sumsUp = [], writable = true, audited = true } = definition;
+  const { appendOnly = false, snapshots = false } = definition;
   const computed = byField<Computed>(definition.computed, find);
   const embeds = byField<Embed>(definition.embeds, find);
   const owned = byField<Owned>(definition.owned, find);
@@ -165,6 +168,7 @@ export function createEntity<Type extends EntityType>(
     rowRoles: schemaOf(schema)['x-row-roles'] ?? {},
     isAudited: audited,
     isAppendOnly: appendOnly,
+    hasSnapshots: snapshots,
     within(row, tenantId) {
       const ofTenant = sql<boolean>`${sql.ref(`${row}.tenant_id`)} = ${tenantId}`;
       return custom === undefined ? ofTenant : sql<boolean>`${ofTenant} and ${custom.only(row)}`;

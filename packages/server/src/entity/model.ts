@@ -45,6 +45,8 @@ export interface AnyEntity {
   readonly isAudited: boolean;
   /** Whether rows are only inserted: the database rejects any change but the one of a merge. */
   readonly isAppendOnly: boolean;
+  /** Whether rows include objects as an earlier release stored them. They are read by the contract of today. */
+  readonly hasSnapshots: boolean;
   /** SQL condition that a row of the table belongs to this entity and the tenant. */
   within(row: string, tenantId: number): RawBuilder<boolean>;
   /** Fields whose values are unique within a tenant. */

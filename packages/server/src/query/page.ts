@@ -1,8 +1,9 @@
 import type { RawBuilder } from 'kysely';
-import { numberOf } from '../contract/contract.ts';
+import { numberOf, schemaOf } from '../contract/contract.ts';
 import { eitherCursorOrPage } from '../contract/findings.ts';
 import { invalid } from '../contract/problem.ts';
 import { withJson } from '../contract/serialized.ts';
+import { asOfToday } from '../contract/stored-values.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { seesAll, visibleTo } from '../entity/field-access.ts';
 import type { JsonRow } from '../entity/select.ts';
@@ -115,8 +116,10 @@ export function parsedPage<Row extends object>(
   { data: written, ...page }: Page<JsonRow>,
 ): Page<Row> {
   const json = `[${written.map((row) => row.json).join(',')}]`;
-  const data: Row[] = JSON.parse(json);
-  if (!seesAll(holds, entity)) return { data: data.map((row) => visibleTo(holds, entity, row)), ...page };
+  const stored: Row[] = JSON.parse(json);
+  const data = entity.hasSnapshots ? stored.map((row) => asOfToday(schemaOf(entity.schema), row)) : stored;
+  if (entity.hasSnapshots || !seesAll(holds, entity))
+    return { data: data.map((row) => visibleTo(holds, entity, row)), ...page };
   return withJson({ data, ...page }, `{"data":${json},${JSON.stringify(page).slice(1)}`);
 }
 

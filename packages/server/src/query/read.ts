@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { contract } from '../contract/contract.ts';
+import { contract, schemaOf } from '../contract/contract.ts';
+import { asOfToday } from '../contract/stored-values.ts';
 import type { AnyEntity, Entity } from '../entity/entity.ts';
 import { conditionsToSee, isVisibleTo, visibleTo } from '../entity/field-access.ts';
 import type { AnyStoredRow, EntityType, StoredRow } from '../entity/row.ts';
@@ -29,7 +30,8 @@ export async function findById<Type extends EntityType>(
   entity: Entity<Type>,
   id: string,
 ): Promise<StoredRow<Type> | undefined> {
-  const [row] = await readRows<StoredRow<Type>>(session, queryById(entity)(tenantId, id));
+  const [stored] = await readRows<StoredRow<Type>>(session, queryById(entity)(tenantId, id));
+  const row = stored && entity.hasSnapshots ? asOfToday(schemaOf(entity.schema), stored) : stored;
   return row === undefined || !isVisibleTo(holds, entity, row) ? undefined : visibleTo(holds, entity, row);
 }
 

@@ -17,6 +17,7 @@ export const engagementBatch = defineEntity('EngagementBatch', {
     errors: (row) =>
       ofItems(row, sql`coalesce(json_agg(i.failure order by i.index) filter (where i.failure is not null), '[]')`),
   },
+  snapshots: true,
   // An event is sent at the end; the progress can be read from the status.
   rules: { isAnnounced: ({ finishedAt }) => finishedAt !== null },
 });

@@ -1,6 +1,8 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
+import { schemaOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { asOfToday } from '../../contract/stored-values.ts';
 import type { Context, Handler } from '../../entity/context.ts';
 import { timeOf } from '../../platform/store/session.ts';
 import type { Session } from '../../platform/store/store.ts';
@@ -28,5 +30,6 @@ export async function batchOf(
   const { resultFileId } = batch;
   const signed =
     resultFileId === null ? undefined : signedUrl('content', service, tenant.name, resultFileId, timeOf(session));
-  return { ...batch, resultUrl: signed?.url ?? null, resultUrlExpiresAt: signed?.expiresAt ?? null };
+  const failures = asOfToday({ items: schemaOf('RecordBatchResult') }, batch.failures);
+  return { ...batch, failures, resultUrl: signed?.url ?? null, resultUrlExpiresAt: signed?.expiresAt ?? null };
 }

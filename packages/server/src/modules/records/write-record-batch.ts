@@ -2,7 +2,8 @@ import type { components } from '@financial-automation/spec';
 import { hasRole } from '@financial-automation/spec/roles';
 import { sql } from 'kysely';
 import { defineJob, type JobRun } from '../../background/job.ts';
-import { numberOf } from '../../contract/contract.ts';
+import { numberOf, schemaOf } from '../../contract/contract.ts';
+import { asOfToday } from '../../contract/stored-values.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import type { Caller } from '../../platform/auth/caller.ts';
 import { type RecordItem, writeRecordsIn } from '../bulk/index.ts';
@@ -14,6 +15,7 @@ type Result = components['schemas']['RecordBatchResult'];
 
 /** How many records one transaction writes: as many as one call of `upsertRecords`. */
 const chunkSize = numberOf('RecordUpsertRequest', 'records', 'maxItems');
+const resultSchema = schemaOf('RecordBatchResult');
 const maxFailures = numberOf('RecordBatch', 'failures', 'maxItems');
 
 /**
@@ -35,7 +37,7 @@ export const writeRecordBatch = defineJob({
     const results = await read((session) =>
       session.all<{ result: Result }>(sql`select result from record_batch_item where ${of} order by index`),
     );
-    const lines = results.map(({ result }) => `${JSON.stringify(result)}\n`).join('');
+    const lines = results.map(({ result }) => `${JSON.stringify(asOfToday(resultSchema, result))}\n`).join('');
     const content = await service.storage.put(tenant.id, Buffer.from(lines));
     await finish(async (unit) => {
       const about = { fileName: `Records ${data.batchId}.ndjson`, mimeType: 'application/x-ndjson' };

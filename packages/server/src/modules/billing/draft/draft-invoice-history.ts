@@ -41,6 +41,7 @@ export const draftInvoiceHistory = defineEntity('DraftInvoiceHistory', {
   table: 'draft_invoice_history',
   relations: { draftInvoice: ofSnapshot, client: one('Client', 'clientId') },
   appendOnly: true,
+  snapshots: true,
 });
 
 /** The number of the last revision of each draft. */
