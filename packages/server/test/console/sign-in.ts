@@ -43,6 +43,16 @@ export function signInTests({ newKey, visitor, stranger, audit }: ConsoleFirm): 
     expect(await admin.submit('/keys', `/keys/${id}/revoke`)).toMatchObject({ status: 404 });
   });
 
+  test('ends when the API user loses the role', async () => {
+    const former = await visitor((await newKey('former administrator')).key);
+    expect(await former.get('')).toMatchObject({ status: 200 });
+    await newKey('former administrator', ['CLNT_R']);
+    await expect.poll(async () => (await former.get('')).status, { timeout: 20_000 }).toBe(403);
+    const { headers, text } = await former.get('');
+    expect(headers['set-cookie']?.[0]).toMatch(/^console_session=; .*Max-Age=0;/);
+    expect(text).toContain('requires the role');
+  });
+
   test('ends by signing out', async () => {
     const [one, other] = [await visitor(), await visitor()];
     const response = await one.submit('', '/sign-out');

@@ -9,7 +9,7 @@ import { type DataList, responseProperties } from './catalog.ts';
 import { type Change, changeTable, recordedSince } from './changes.ts';
 import { listNamed, readRow } from './data-pages.ts';
 import { currentText, enteredValues, inputFor } from './forms.ts';
-import { alert, card, framed, keyField, table } from './layout.ts';
+import { alert, card, keyField, type Page, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
 import { type CallInput, type ConsoleVisit, callIn, contextIn } from './visit.ts';
@@ -35,7 +35,7 @@ function versionField(row: ShownRow | undefined): HtmlContent {
 }
 
 /** The form that changes a row, or creates one with what the address presets. @throws Rejection `FORBIDDEN` */
-export async function formPage(visit: ConsoleVisit, type: string, id?: string): Promise<string> {
+export async function formPage(visit: ConsoleVisit, type: string, id?: string): Promise<Page> {
   const { frame, query, caller } = visit;
   const list = await listNamed(visit, type);
   const row = id === undefined ? undefined : await readRow(visit, list, id);
@@ -60,12 +60,11 @@ export async function formPage(visit: ConsoleVisit, type: string, id?: string): 
   );
   const contents = (of: typeof first) => html`<div class="form">${of.map(({ content }) => content)}</div>`;
   const from = `${frame.base}${urlOf(list, row)}`;
-  return framed(frame, {
+  return {
     title: titleOf(list, action, row),
-    part: '/data',
     lead: html`<a href="${from}">Back without changes</a>`,
     body: html`<form class="card" method="post" action="${from}/${action.name}">${keyField(frame)}${versionField(row)}<input type="hidden" name="newRef" value="console-${newId()}">${contents(first)}${more.length > 0 && html`<details><summary>More fields</summary>${contents(more)}</details>`}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${from}">Cancel</a></div></form>`,
-  });
+  };
 }
 
 function cannotWrite({ title }: DataList): Rejection {
@@ -150,7 +149,7 @@ export interface ActionRequest {
  * @returns a page, or where the browser goes next
  * @throws Rejection what the operation rejects; a rejection of all rows is one of the form
  */
-export async function perform(visit: ConsoleVisit, action: Action, request: ActionRequest) {
+export async function perform(visit: ConsoleVisit, action: Action, request: ActionRequest): Promise<Page | string> {
   const { frame } = visit;
   const { operation, label } = action;
   const { input, ifMatch, names, from } = request;
@@ -170,11 +169,11 @@ export async function perform(visit: ConsoleVisit, action: Action, request: Acti
   const failures = failuresIn(body);
   const [first] = failures.values();
   if (first !== undefined && failures.size >= names.length) throw new Rejection('INVALID_STATE', first);
-  if (isRehearsal) return { page: rehearsalPage(visit, action, request, changes, failures) };
+  if (isRehearsal) return rehearsalPage(visit, action, request, changes, failures);
   if (canRehearse) return request.next(body);
   const shown = fields({ frame, names: new Map() }, body, responseProperties(operation));
   const lead = html`<a href="${frame.base}${from}">Back</a>`;
-  return { page: framed(frame, { title: label, part: from, lead, body: card('Done', shown) }) };
+  return { title: label, lead, body: card('Done', shown) };
 }
 
 function rehearsalPage(
@@ -183,16 +182,15 @@ function rehearsalPage(
   { title, from, names }: ActionRequest,
   changes: readonly Change[],
   failures: ReadonlyMap<number, string>,
-): string {
+): Page {
   const { frame, fields: entered, exchange } = visit;
   const url = `${frame.base}${from}`;
   const hidden = [...[...entered].filter(([name]) => name !== 'formKey'), ['confirmed', 'yes'] as const];
   const failed = [...failures].map(([index, detail]) => [names[index] ?? '', sentenceInWords(detail)]);
   const target = `${frame.base}${(exchange.path ?? '').replace(/^.*?\/console/, '')}`;
   const rows = names.length > 1 && ` in ${names.length - failures.size} of ${names.length} rows`;
-  return framed(frame, {
+  return {
     title,
-    part: '/data',
     lead: html`<a href="${url}">Back without changes</a>`,
     notice: alert('', html`Nothing has changed yet. This is what would change${rows}.`),
     body: html`${failed.length > 0 && card('What would not change', table('Failures', ['Row', 'Why'], failed))}${card(
@@ -200,5 +198,5 @@ function rehearsalPage(
       html`${changeTable(visit, changes)}
 <form method="post" action="${target}">${keyField(frame)}${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button><a class="button plain" href="${url}">Cancel</a></div></form>`,
     )}`,
-  });
+  };
 }

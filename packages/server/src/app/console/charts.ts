@@ -35,7 +35,7 @@ export function columnChart(title: string, bars: readonly Bar[]): Promise<HtmlCo
     marginRight: 4,
     x: { axis: null, padding: 0.1, domain: isPaired ? [true, false] : [false] },
     fx: { domain: names, padding: 0.2 },
-    y: { domain: domainOf(bars), label: null, grid: true, ticks: 5, tickFormat: '~s' },
+    y: { domain: domainOf(bars), nice: true, label: null, grid: true, ticks: 5, tickFormat: '~s' },
     marks: [
       axisFx({ label: null, anchor: 'bottom' }),
       barY(bars as Data, {

@@ -1,7 +1,7 @@
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { day } from './formats.ts';
 import { queryForm } from './forms.ts';
-import { card, framed, keyField } from './layout.ts';
+import { card, keyField, type Page } from './layout.ts';
 import { countsOf, type WaitingRows } from './overview-page.ts';
 import { type ConsoleVisit, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
 
@@ -23,8 +23,8 @@ function checksOf(through: string): readonly WaitingRows[] {
 }
 
 /** Closes the books of each legal entity through a day, once the check list of the period is looked at, and opens them again. */
-export async function closePage(visit: ConsoleVisit): Promise<string> {
-  const { frame, query } = visit;
+export async function closePage(visit: ConsoleVisit): Promise<Page> {
+  const { query } = visit;
   const lastOfMonth = Temporal.PlainDate.from(await todayOf(visit))
     .with({ day: 1 })
     .subtract({ days: 1 })
@@ -32,14 +32,13 @@ export async function closePage(visit: ConsoleVisit): Promise<string> {
   const through = query.get('through')?.trim() || lastOfMonth;
   const checks = await countsOf(visit, checksOf(through));
   const orgs = rowsIn(await callOperation(visit, operationOf('listOrgs'), { body: { pageSize: 100 } }));
-  return framed(frame, {
+  return {
     title: 'Close a month',
-    part: '/close',
     lead: 'After it is closed, nothing gets a day of the period, and its figures never change.',
     body: html`${await queryForm(visit, '/close', { through }, [{ path: 'through', schema: { format: 'date' } }], 'Check')}
 ${card(html`Still open through ${day(through)}`, checks.length === 0 ? html`<p>Nothing. The period is complete.</p>` : html`<ul class="links">${checks}</ul><p class="soft">What is done later counts for the first open day.</p>`)}
 ${orgs.map((org) => orgCard(visit, org, through))}`,
-  });
+  };
 }
 
 function orgCard(

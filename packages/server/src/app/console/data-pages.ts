@@ -16,7 +16,7 @@ import {
   whereIn,
   withEntered,
 } from './filter.ts';
-import { alert, card, framed, type Head, keyField, options, pageLinks, rejected, table, urlWith } from './layout.ts';
+import { card, type Head, keyField, options, type Page, pageLinks, rejected, table, urlWith } from './layout.ts';
 import { namesIn } from './names.ts';
 import { csvFile } from './results.ts';
 import { headOf, rowCells, type ShownRow, technical } from './values.ts';
@@ -38,7 +38,7 @@ const minLength = 3;
 const known = /^(name|legalName|displayName|email|fileName|batchRef)$|Number$|^(client|job|staff|engagement|pms)Ref$/;
 
 /** All lists: those of the contract, and those of the tenant's own types. */
-export async function dataPage(visit: ConsoleVisit): Promise<string> {
+export async function dataPage(visit: ConsoleVisit): Promise<Page> {
   const { base } = visit.frame;
   const cursor = visit.query.get('page');
   const query = { pageSize: '100', ...(cursor !== null && { cursor }) };
@@ -48,13 +48,12 @@ export async function dataPage(visit: ConsoleVisit): Promise<string> {
     html`<ul class="links">${lists.map(({ type, title }) => html`<li><a href="${base}/data/${type}">${title}</a></li>`)}</ul>`;
   const groups = Map.groupBy(dataLists.values(), ({ operation }) => subjectInWords(operation.tag));
   const custom = rowsIn(body).map(customList);
-  return framed(visit.frame, {
+  return {
     title: 'Data',
-    part: '/data',
     lead: 'Every list. Open a row to see what belongs to it, and what happened to it.',
     body: html`${[...groups].map(([subject, lists]) => card(subject, links(lists)))}
 ${custom.length > 0 && card('Custom record types', [links(custom), pageLinks(undefined, next && `${base}/data?page=${next}`)])}`,
-  });
+  };
 }
 
 /** @throws Rejection `NOT_FOUND` */
@@ -83,7 +82,7 @@ export async function readRow(visit: ConsoleVisit, list: DataList, id: string): 
 }
 
 /** One list, with its filter. What the operation rejects is shown above the filter. */
-export async function listPage(visit: ConsoleVisit, type: string): Promise<string> {
+export async function listPage(visit: ConsoleVisit, type: string): Promise<Page> {
   const list = await listNamed(visit, type);
   const { frame, query } = visit;
   const order = enteredOrder(list, query);
@@ -105,13 +104,12 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<strin
   const hidden = all.length - rows.length;
   const url = (state: ListState) => listUrl(frame.base, list, { where, order, ...state });
   const file = url({}).replace(`/data/${type}`, `/data/${type}.csv`);
-  return framed(frame, {
+  return {
     title: list.title,
-    part: type === 'EventSubscription' ? `/data/${type}` : '/data',
     lead:
       writingOf(list, undefined, visit.caller) !== undefined &&
       html`<a href="${frame.base}/data/${type}/new">New ${typeInWords(type).toLowerCase()}</a>`,
-    notice: rejection !== undefined ? rejected(rejection) : query.has('done') && alert('good', 'Done.'),
+    ...(rejection !== undefined && { notice: rejected(rejection) }),
     body: html`${filterForm(visit, list, where)}${await shownConditions(visit, list, where, (others) => url({ where: others }))}
 <section class="card">${
       rows.length === 0
@@ -120,7 +118,7 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<strin
     }
 ${hidden > 0 && html`<p><a href="${frame.base}/data/${type}?inactive=on">Show ${hidden} inactive ones</a></p>`}
 ${pageLinks(page && url({}), next && url({ page: next }))}</section>`,
-  });
+  };
 }
 
 /** What a row of a list sends if it is selected. */
@@ -240,7 +238,7 @@ function findIn({ filters, label = '', byId }: DataList, text: string): RowCondi
 }
 
 /** What has a name, number or reference with the text, of every list that the caller may search. */
-export async function searchPage(visit: ConsoleVisit): Promise<string> {
+export async function searchPage(visit: ConsoleVisit): Promise<Page> {
   const text = visit.query.get('q')?.trim() ?? '';
   const found = [...(text.length < minLength ? [] : dataLists.values())].map(async (list): Promise<HtmlContent> => {
     const where = findIn(list, text);
@@ -252,10 +250,9 @@ export async function searchPage(visit: ConsoleVisit): Promise<string> {
   const cards = (await Promise.all(found)).filter((one) => one !== false);
   const nothing =
     text.length < minLength ? `Enter at least ${minLength} characters.` : 'Nothing has this name or number.';
-  return framed(visit.frame, {
+  return {
     title: text === '' ? 'Search' : `Search: ${text}`,
-    part: 'none',
     search: text,
     body: cards.length > 0 ? cards : html`<section class="card"><p>${nothing}</p></section>`,
-  });
+  };
 }

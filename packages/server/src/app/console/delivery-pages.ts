@@ -3,7 +3,7 @@ import { Rejection } from '../../contract/rejection.ts';
 import { eventBody } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { badge, count, none, when } from './formats.ts';
-import { card, framed, keyField, pageLinks, table } from './layout.ts';
+import { card, keyField, type Page, pageLinks, table } from './layout.ts';
 import { type ConsoleVisit, call, contextIn, operationOf } from './visit.ts';
 import { typeInWords, valueInWords } from './words.ts';
 
@@ -43,7 +43,7 @@ export async function deliveriesCard(visit: ConsoleVisit, id: string): Promise<H
 }
 
 /** What was sent with an event, and what the receiver responded to each attempt. */
-export async function sentEventPage(visit: ConsoleVisit, id: string, eventId: string): Promise<string> {
+export async function sentEventPage(visit: ConsoleVisit, id: string, eventId: string): Promise<Page> {
   const { frame } = visit;
   const url = `${frame.base}/data/EventSubscription/${id}`;
   const { data } = await attemptsOf(visit, id, 100);
@@ -53,9 +53,8 @@ export async function sentEventPage(visit: ConsoleVisit, id: string, eventId: st
   const sent = await eventBody(contextIn(visit, operationOf('listEvents')), eventId);
   const row = html`<a href="${frame.base}/data/${latest.entityType}/${latest.entityId}">${typeInWords(latest.entityType)}</a>`;
   const again = html`<form class="row" method="post" action="${url}/deliveries/${latest.id}/retry">${keyField(frame)}<button>Deliver again</button></form>`;
-  return framed(frame, {
+  return {
     title: `${valueInWords(latest.operation)} of ${typeInWords(latest.entityType).toLowerCase()}`,
-    part: '/data/EventSubscription',
     lead: html`<a href="${url}">All deliveries of the subscription</a>`,
     body: html`${card('Received in return', [
       table(
@@ -73,7 +72,7 @@ ${card(
       : html`<pre>${JSON.stringify(JSON.parse(sent), null, 2)}</pre>`
   }`,
 )}`,
-  });
+  };
 }
 
 /** Delivers an event again. */

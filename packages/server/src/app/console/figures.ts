@@ -60,32 +60,34 @@ export interface Series {
 /** Rows of a figure by name. */
 const maxNames = 10;
 const amount = { function: 'SUM', column: 'amount' } as const;
+const olderAges = { 31: '31–60 days', 61: '61–90 days', 91: 'Over 90' };
+/** What clients owe, as the ledger has it. */
+const receivable = {
+  type: 'LedgerEntry',
+  unit: 'MONEY',
+  where: { account: { _eq: 'RECEIVABLE' } },
+  day: 'businessDate',
+  measure: amount,
+  of: ['client', 'client'],
+} as const;
 
 export const figures: readonly OverviewFigure[] = [
   {
     id: 'receivables',
     title: 'Receivables by age',
     lead: 'What clients owe, by days past due.',
-    type: 'LedgerEntry',
-    unit: 'MONEY',
+    ...receivable,
     column: 'dueDate',
-    ages: { below: 'Not due', 1: '1–30 days', 31: '31–60 days', 61: '61–90 days', 91: 'Over 90' },
-    where: { account: { _eq: 'RECEIVABLE' } },
-    day: 'businessDate',
-    measure: amount,
-    of: ['client', 'client'],
+    ages: { below: 'Not due', 1: '1–30 days', ...olderAges },
   },
   {
     id: 'work',
     title: 'Unbilled work by age',
     lead: 'Work at standard rates that is not billed, by days since it was done.',
-    type: 'LedgerEntry',
-    unit: 'MONEY',
+    ...receivable,
     column: 'workDate',
-    ages: { below: 'Later', 0: '0–30 days', 31: '31–60 days', 61: '61–90 days', 91: 'Over 90' },
+    ages: { below: 'Later', 0: '0–30 days', ...olderAges },
     where: { account: { _eq: 'WIP' } },
-    day: 'businessDate',
-    measure: amount,
     of: ['client', 'job'],
   },
   {
@@ -119,13 +121,8 @@ export const figures: readonly OverviewFigure[] = [
     id: 'debtors',
     title: 'Largest debtors',
     lead: 'The clients that owe most.',
-    type: 'LedgerEntry',
-    unit: 'MONEY',
+    ...receivable,
     column: 'clientId',
-    where: { account: { _eq: 'RECEIVABLE' } },
-    day: 'businessDate',
-    measure: amount,
-    of: ['client', 'client'],
   },
   {
     id: 'utilization',

@@ -93,7 +93,8 @@ export async function inputFor(
     offered === undefined
       ? ''
       : ` Several are separated by commas: ${offered.map(String).map(valueInWords).join(', ')}.`;
-  const sentence = `${described}${several}`;
+  // Of a few words, it repeats the label.
+  const sentence = `${described.split(' ').length > 4 ? described : ''}${several}`;
   const [field = '', item = '', part = item] = path.split('.');
   const position = /^\d+$/.test(item) ? `${Number(item) + 1}: ` : '';
   const words =

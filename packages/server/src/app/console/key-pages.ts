@@ -7,8 +7,9 @@ import { databaseClock } from '../../platform/database-clock.ts';
 import { faultOf } from '../../wire/body.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { badge, none, when } from './formats.ts';
-import { alert, framed, keyField, table } from './layout.ts';
+import { alert, keyField, type Page, table } from './layout.ts';
 import type { ConsoleVisit } from './visit.ts';
+import { sentence } from './words.ts';
 
 const maxDays = 3650;
 const maxTextLength = 200;
@@ -17,25 +18,27 @@ const { enum: roles = [], description: described = '' } = schemaOf('Role');
 /** What roles permit, and the roles of which each permits a part, from the table in their description. */
 const permissions = [...described.matchAll(/^\| (`.+`) \| (.+) \|$/gm)].map(([, codes = '', text = '']) => ({
   codes: [...codes.matchAll(/`(\w+)`/g)].map(([, code = '']) => code),
-  text: text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part)),
+  text: sentence(text)
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part)),
 }));
 
 type ListedKey = Awaited<ReturnType<typeof listKeys>>[number];
 
-function stateOf({ revokedAt, expiresAt }: ListedKey): 'revoked' | 'expired' | 'active' {
-  if (revokedAt !== null) return 'revoked';
-  return Date.parse(expiresAt) > databaseClock.now() ? 'active' : 'expired';
+function stateOf({ revokedAt, expiresAt }: ListedKey): 'Revoked' | 'Expired' | 'Active' {
+  if (revokedAt !== null) return 'Revoked';
+  return Date.parse(expiresAt) > databaseClock.now() ? 'Active' : 'Expired';
 }
 
-export async function keysPage(visit: ConsoleVisit): Promise<string> {
+export async function keysPage(visit: ConsoleVisit): Promise<Page> {
   const { frame, tenant, service, query } = visit;
   const keys = await service.store.read(tenant.id, (session) => listKeys(session, tenant.id));
   const isAll = query.get('ended') === 'on';
-  const shown = isAll ? keys : keys.filter((key) => stateOf(key) === 'active');
+  const shown = isAll ? keys : keys.filter((key) => stateOf(key) === 'Active');
   const rows = shown.map((key) => [
     key.user,
-    badge(stateOf(key), stateOf(key) === 'active' ? 'good' : ''),
-    stateOf(key) === 'active'
+    badge(stateOf(key), stateOf(key) === 'Active' ? 'good' : ''),
+    stateOf(key) === 'Active'
       ? html`<details><summary>Revoke</summary><form method="post" action="${frame.base}/keys/${key.id}/revoke">${keyField(frame)}<button class="danger">Revoke this key for good</button></form></details>`
       : none(),
     html`<ul class="plain">${permissions.map(({ codes, text }) => {
@@ -48,13 +51,11 @@ export async function keysPage(visit: ConsoleVisit): Promise<string> {
     html`<code>${key.id}</code>`,
   ]);
   const heads = ['API user', 'State', 'Change', 'Roles', 'Description', 'Last used', 'Expires', 'Key ID'];
-  return framed(frame, {
+  return {
     title: 'API keys',
-    part: '/keys',
     lead: 'The text of a key is shown once, when it is created, and not stored.',
-    notice: query.get('done') === 'revoked' && alert('good', 'The key is revoked. Its tokens end within seconds.'),
     body: html`<section class="card">${table('API keys', heads, rows)}${!isAll && keys.length > shown.length && html`<p><a href="${frame.base}/keys?ended=on">Show ${keys.length - shown.length} revoked and expired ones</a></p>`}</section>${creationForm(visit)}`,
-  });
+  };
 }
 
 function creationForm({ frame, caller }: ConsoleVisit): HtmlContent {
@@ -76,7 +77,7 @@ ${field('staff', 'Staff number', 'if the API user is a staff member')}</div>
 }
 
 /** Creates a key with roles of which the caller has each, and shows it once. @throws Rejection `VALIDATION_ERROR`, `FORBIDDEN` */
-export async function createdKeyPage(visit: ConsoleVisit): Promise<string> {
+export async function createdKeyPage(visit: ConsoleVisit): Promise<Page> {
   const { frame, fields, service, tenant, caller, exchange } = visit;
   const [user, description, staff] = ['user', 'description', 'staff'].map((name) => entered(fields, name));
   const days = Number(fields.get('days'));
@@ -95,16 +96,15 @@ export async function createdKeyPage(visit: ConsoleVisit): Promise<string> {
     { user, roles: chosen, staff, days, description },
     origin,
   );
-  return framed(frame, {
+  return {
     title: `Key of ${user}`,
-    part: '/keys',
     lead: html`<a href="${frame.base}/keys">All keys</a>`,
     notice: alert(
       'good',
       html`The key is created, and valid until ${when(frame, expiresAt)}. Copy it now: it is not shown again.`,
     ),
     body: html`<section class="card"><h2>API key</h2><pre id="key">${key}</pre></section>`,
-  });
+  };
 }
 
 function entered(fields: URLSearchParams, name: string): string | undefined {

@@ -15,15 +15,16 @@ export interface Frame {
   readonly timeZone: string;
 }
 
-export interface ConsolePageShape {
+export interface Page {
   readonly title: string;
-  /** The part of the console that the page belongs to, which is the start of its path. */
-  readonly part: string;
   readonly lead?: HtmlContent;
   readonly notice?: HtmlContent;
   /** What was searched. */
   readonly search?: string;
   readonly body: HtmlContent;
+  /** Whether it shows a document of the service beside its own content. */
+  readonly hasDocument?: boolean;
+  readonly status?: number;
 }
 
 const parts: readonly (readonly [path: string, title: string])[] = [
@@ -38,10 +39,11 @@ const parts: readonly (readonly [path: string, title: string])[] = [
   ['/clock', 'Clock'],
 ];
 
-/** A page for someone who is signed in. */
-export function framed(frame: Frame, { title, part, lead, notice, search = '', body }: ConsolePageShape): string {
+/** A page for someone who is signed in, at its path below the console. */
+export function framed(frame: Frame, at: string, { title, lead, notice, search = '', body }: Page): string {
   const { base, tenant, user, isSandbox } = frame;
   const shown = parts.filter(([path]) => path !== '/clock' || isSandbox);
+  const [part] = shown.findLast(([path]) => at === path || (path !== '' && at.startsWith(`${path}/`))) ?? [];
   return document(
     title,
     html`<header class="top"><p class="brand">Console</p>

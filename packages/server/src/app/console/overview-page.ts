@@ -21,13 +21,13 @@ import {
 import type { RowConditions } from './filter.ts';
 import { count, decimal, monthOf, when } from './formats.ts';
 import { queryForm } from './forms.ts';
-import { card, framed, table } from './layout.ts';
+import { card, type Page, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { type ConsoleVisit, call, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
 import { typeInWords } from './words.ts';
 
 /** The first page: figures of the firm, and what requires attention. */
-export async function overviewPage(visit: ConsoleVisit): Promise<string> {
+export async function overviewPage(visit: ConsoleVisit): Promise<Page> {
   const scope = await scopeOf(visit);
   // Each costly aggregate waits for its turn among all those of the firm.
   const [cards, form, attention, failed] = await Promise.all([
@@ -36,12 +36,11 @@ export async function overviewPage(visit: ConsoleVisit): Promise<string> {
     needsPerson(visit),
     failedJobs(visit),
   ]);
-  return framed(visit.frame, {
+  return {
     title: 'Overview',
-    part: '',
     lead: `Amounts in ${scope.currency}, business days in ${visit.tenant.timeZone}.`,
     body: html`${form}${attention}<div class="charts">${cards}</div>${failed}`,
-  });
+  };
 }
 
 async function scopeOf(visit: ConsoleVisit): Promise<Scope> {

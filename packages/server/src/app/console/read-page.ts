@@ -13,7 +13,7 @@ import { actionForms, perform } from './action-pages.ts';
 import { commandOf, type RowRead, readsOf } from './actions.ts';
 import { type DataList, dataLists, type QueryParameter, responseProperties, schemasOf } from './catalog.ts';
 import { enteredValues, queryForm } from './forms.ts';
-import { card, framed, pageLinks, table, urlWith } from './layout.ts';
+import { card, pageLinks, table, urlWith } from './layout.ts';
 import { namesIn } from './names.ts';
 import { csvFile } from './results.ts';
 import { balances, fieldCards, type ShownRow } from './values.ts';
@@ -40,12 +40,11 @@ export async function firmPage(visit: ConsoleVisit, name: string) {
   if (shows === undefined || changes === undefined) return undefined;
   const body = await callOperation(visit, operationOf(shows));
   const forms = await actionForms(visit, `/${name}`, [commandOf(operationOf(changes))]);
-  return framed(visit.frame, {
+  return {
     title: actionInWords(shows),
-    part: `/${name}`,
     lead,
     body: html`${await responseDetails(visit, operationOf(shows), body)}${card('What you can do now', forms)}`,
-  });
+  };
 }
 
 /** Handles its form. @returns undefined if there is no such form */
@@ -86,9 +85,8 @@ export async function readPage(visit: ConsoleVisit, type: string, id: string, na
   const inputs = parameters.filter(
     (one) => one.name !== 'format' && one.name !== 'cursor' && one.name !== 'includeTotal',
   );
-  return framed(frame, {
+  return {
     title: actionInWords(operation.id),
-    part: '/data',
     lead: html`<a href="${frame.base}/data/${type}/${id}">Back to the ${typeInWords(type).toLowerCase()}</a>`,
     body: html`${await queryForm(
       visit,
@@ -97,7 +95,7 @@ export async function readPage(visit: ConsoleVisit, type: string, id: string, na
       inputs.map(({ name: one, schema }) => ({ path: one, schema })),
     )}${await responseDetails(visit, operation, row)}
 <div class="row">${formats.map((format) => html`<a class="button plain" href="${url({ format })}">As ${valueInWords(String(format))}</a>`)}</div>${pageLinks(query.cursor && url({}), next && url({ cursor: next }))}`,
-  });
+  };
 }
 
 /** What is entered for a parameter; a period begins three months ago by default. */
@@ -147,7 +145,7 @@ export async function documentsCard(visit: ConsoleVisit, list: DataList, id: str
     const sentences = missing.map(({ detail }) => html`<li>${sentenceInWords(detail)}</li>`);
     return missing.length === 0
       ? [html`<a href="${url}/${format}">${name}</a>`, '']
-      : [name, html`<ul class="links">${sentences}</ul>`];
+      : [name, html`<ul class="plain">${sentences}</ul>`];
   });
   return rows.length > 0 && card('Document', table('Document', ['Format', 'What it lacks'], rows));
 }

@@ -1,11 +1,13 @@
 import type { CsvFile } from '../../contract/csv.ts';
 import type { Rejection } from '../../contract/rejection.ts';
 import type { Vault } from '../../platform/auth/vault.ts';
-import { type HtmlContent, html } from '../../wire/html.ts';
+import { html } from '../../wire/html.ts';
 import type { PageResult } from '../../wire/result.ts';
-import { alert, type Frame, framed, plainPage, rejected } from './layout.ts';
+import { alert, framed, type Page, plainPage, rejected } from './layout.ts';
 import { ConsoleCookies, type ConsoleSession, consoleRole, newCookieId } from './session.ts';
+import { framingPolicy } from './style.ts';
 import type { ConsoleVisit } from './visit.ts';
+import { doneWords } from './words.ts';
 
 /** The results of requests for the console, beside its pages. They depend on the URL at which browsers reach it. */
 export class ConsoleResults {
@@ -35,7 +37,7 @@ export class ConsoleResults {
   }
 
   /** Ends the session. */
-  signedOut(result: PageResult): PageResult {
+  ended(result: PageResult): PageResult {
     return withHeaders(result, { 'Set-Cookie': this.cookies.header('session') });
   }
 
@@ -63,41 +65,31 @@ export class ConsoleResults {
     return withHeaders(shown(text, status), { 'Set-Cookie': this.cookies.header('form', form) });
   }
 
-  withoutRole(): PageResult {
-    return this.notAllowed(html`The console requires the role <code>${consoleRole}</code>, which you do not have.`);
-  }
-
-  notAllowed(reason: HtmlContent): PageResult {
-    return this.#plain(403, 'Not allowed', html`<p>${reason}</p>`, 'Sign in as somebody else');
-  }
-
-  foreignForm(): PageResult {
-    const reason = 'The form was not sent from this console, or you signed in again meanwhile. Nothing was changed.';
-    return this.#plain(403, 'Form not accepted', html`<p>${reason}</p>`);
-  }
-
+  /** What someone who is not signed in is told of a problem. */
   failed(problem: Rejection, requestId: string): PageResult {
-    const body = html`${alert('bad', problem.message)}<p class="soft">Request <code>${requestId}</code></p>`;
-    return withHeaders(this.#plain(problem.status, 'This did not work', body), problem.headers);
+    const body = html`${alert('bad', problem.message)}<p class="soft">Request <code>${requestId}</code></p><p><a href="${this.base}">Go to the console</a></p>`;
+    return withHeaders(shown(plainPage('This did not work', body), problem.status), problem.headers);
   }
 
-  #plain(status: number, title: string, body: HtmlContent, link = 'Go to the console'): PageResult {
-    return shown(plainPage(title, html`${body}<p><a href="${this.base}">${link}</a></p>`), status);
+  /** A page for someone who is signed in, or the problem that there is instead, with the errors of the form. */
+  shownAt(path: string, { frame, query }: ConsoleVisit, page: Page): PageResult {
+    const { hasDocument = false, status } = page;
+    const done = query.get('done');
+    const notice = page.notice ?? (done !== null && alert('good', doneWords[done] ?? 'Done.'));
+    const result = shown(framed(frame, path, { ...page, notice }), status);
+    return hasDocument ? withHeaders(result, { 'Content-Security-Policy': framingPolicy }) : result;
   }
 
-  missing(frame: Frame): PageResult {
-    const body = html`<section class="card"><p>The console has no such page. <a href="${this.base}">Go to the overview</a></p></section>`;
-    return shown(framed(frame, { title: 'Page not found', part: 'none', body }), 404);
-  }
-
-  /** A problem of someone who is signed in, with the errors of the form. */
-  failedIn({ frame, exchange }: ConsoleVisit, path: string, problem: Rejection): PageResult {
-    const isForm = exchange.method === 'POST';
+  failedAt(path: string, visit: ConsoleVisit, problem: Rejection): PageResult {
+    const { method, id } = visit.exchange;
+    const isForm = method === 'POST';
     const [page = ''] = (isForm && /^\/data\/[^/]+\/[^/]+|^\/[a-z]+/.exec(path)) || [];
-    const body = html`${rejected(problem)}
-<p class="soft">Request <code>${exchange.id}</code></p><p><a href="${this.base}${page}">${isForm ? 'Back' : 'Go to the overview'}</a></p>`;
-    const text = framed(frame, { title: 'This did not work', part: 'none', body });
-    return withHeaders(shown(text, problem.status), problem.headers);
+    const body = html`<p class="soft">Request <code>${id}</code></p><p><a href="${this.base}${page}">${isForm ? 'Back' : 'Go to the overview'}</a></p>`;
+    const { status, headers } = problem;
+    return withHeaders(
+      this.shownAt(path, visit, { title: 'This did not work', status, notice: rejected(problem), body }),
+      headers,
+    );
   }
 }
 

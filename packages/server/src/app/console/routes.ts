@@ -1,5 +1,6 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { checkAccess } from '../../admission/access.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import type { Service } from '../../entity/service.ts';
 import { IdentityProvider } from '../../platform/auth/identity-provider.ts';
 import { faultOf } from '../../wire/body.ts';
@@ -15,23 +16,23 @@ import { closePage } from './close-page.ts';
 import { dataPage, listFile, listPage, searchPage } from './data-pages.ts';
 import { retry, sentEventPage } from './delivery-pages.ts';
 import { createdKeyPage, keysPage, revoke } from './key-pages.ts';
-import type { Frame } from './layout.ts';
+import type { Frame, Page } from './layout.ts';
 import { overviewPage } from './overview-page.ts';
 import { changeFirm, fileContent, firmPage, readPage } from './read-page.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
-import { ConsoleResults, shown } from './results.ts';
+import { ConsoleResults } from './results.ts';
 import { rowPage } from './row-page.ts';
-import { callerOf, consoleRole, endSession } from './session.ts';
+import { callerOf, consoleRole, endSession, foreignForm, withoutRole } from './session.ts';
 import { changeSetting, settingsPage } from './settings-page.ts';
 import { finishPersonSignIn, providerSignOut, signIn, startPersonSignIn } from './sign-in.ts';
 import { contentPolicy } from './style.ts';
 import { type ConsoleVisit, operationOf } from './visit.ts';
 
-type Answer = string | { readonly page: string } | PageResult | BytesResult | undefined;
+type Answer = string | Page | PageResult | BytesResult | undefined;
 type Handle = (visit: ConsoleVisit, ...parameters: string[]) => Answer | Promise<Answer>;
 type Patterns = readonly (readonly [path: RegExp, handle: Handle])[];
 
-/** Pages, as text or as results; undefined if there is no such page. */
+/** Pages, or files; undefined if there is no such page. */
 const pages: Patterns = [
   [/^$/, overviewPage],
   [/^\/requests$/, requestsPage],
@@ -58,7 +59,7 @@ const forms: Patterns = [
   [/^\/data\/([^/]+)\/selected\/(\w+)$/, actOnRows],
   [/^\/data\/EventSubscription\/([^/]+)\/deliveries\/([^/]+)\/retry$/, retry],
   [/^\/data\/([^/]+)\/([^/]+)\/(\w+)$/, actOnRow],
-  [/^\/keys$/, async (visit) => ({ page: await createdKeyPage(visit) })],
+  [/^\/keys$/, createdKeyPage],
   [/^\/keys\/([^/]+)\/revoke$/, revoke],
   [/^\/settings\/(\w+)$/, changeSetting],
   [/^\/(\w+)\/(\w+)$/, changeFirm],
@@ -96,7 +97,7 @@ async function handle(
     .replace(/^\/console\/?/, '/')
     .replace(/\/$/, '');
   const isForm = exchange.method === 'POST';
-  if (isForm && !isOwnOrigin(exchange, config.publicUrl)) return results.foreignForm();
+  if (isForm && !isOwnOrigin(exchange, config.publicUrl)) throw foreignForm();
   if (isForm && path === '/sign-in') return signIn(service, results, exchange);
   if (provider !== undefined && path === '/sign-in/provider')
     return startPersonSignIn(service, results, provider, exchange);
@@ -108,16 +109,15 @@ async function handle(
   const { tenant, caller } = known;
   exchange.tenant = tenant.name;
   checkAccess(tenant, exchange);
-  if (!hasRole(caller.roles, [consoleRole])) return results.signedOut(results.withoutRole());
+  if (!hasRole(caller.roles, [consoleRole])) return results.ended(results.failed(withoutRole(), exchange.id));
   await admission.rateLimit.take(operationOf('listEventSubscriptions'), `${tenant.id}/${caller.apiUserId}`);
   const fields = isForm ? await readFields(exchange) : new URLSearchParams();
-  if (fields === undefined || (isForm && !cookies.isFormKey(session, fields.get('formKey') ?? '')))
-    return results.foreignForm();
+  if (fields === undefined || (isForm && !cookies.isFormKey(session, fields.get('formKey') ?? ''))) throw foreignForm();
   if (isForm && path === '/sign-out') {
     await endSession(service.store, tenant.id, session);
     const url = await providerSignOut(service, provider, session, exchange);
     // No form of the console may lead to another site, not even by a redirect.
-    return url === undefined ? results.signedOut(results.redirect('')) : results.leadTo('Signed out', url);
+    return url === undefined ? results.ended(results.redirect('')) : results.leadTo('Signed out', url);
   }
   const admitted = await admission.admit(tenant.name, caller.apiUserId);
   exchange.hold(admitted);
@@ -132,12 +132,12 @@ async function handle(
     for (const [pattern, answer] of isForm ? forms : pages) {
       const [match, ...parameters] = pattern.exec(path) ?? [];
       const result = match === undefined ? undefined : await answer(visit, ...parameters);
-      if (typeof result === 'string') return isForm ? results.redirect(result) : shown(result);
-      if (result !== undefined) return 'page' in result ? shown(result.page) : result;
+      if (typeof result === 'string') return results.redirect(result);
+      if (result !== undefined) return 'kind' in result ? result : results.shownAt(path, visit, result);
     }
-    return results.missing(frame);
+    throw new Rejection('NOT_FOUND', 'The console has no such page.');
   } catch (error) {
-    return results.failedIn(visit, path, toRejection(error, exchange.log));
+    return results.failedAt(path, visit, toRejection(error, exchange.log));
   }
 }
 

@@ -1,7 +1,6 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { eventsOfRow } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import type { PageResult } from '../../wire/result.ts';
 import { actionForms } from './action-pages.ts';
 import { actionsOn, readsOf, writingOf } from './actions.ts';
 import { type DataList, dataLists, referencesTo } from './catalog.ts';
@@ -9,11 +8,9 @@ import { listNamed, listUrl, readRow, rowTable } from './data-pages.ts';
 import { deliveriesCard } from './delivery-pages.ts';
 import { readList } from './filter.ts';
 import { badge, when } from './formats.ts';
-import { alert, card, framed, table } from './layout.ts';
+import { card, type Page, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { documentsCard } from './read-page.ts';
-import { shown, withHeaders } from './results.ts';
-import { framingPolicy } from './style.ts';
 import { balances, fieldCards, type ShownRow, titleOf, urlOf } from './values.ts';
 import { type ConsoleVisit, contextIn, operationOf } from './visit.ts';
 import { actionInWords, fieldInWords, newInWords, typeInWords, valueInWords } from './words.ts';
@@ -28,26 +25,24 @@ const maxRelated = 5;
 const documentField = 'pdfFileId';
 
 /** One row: its figures, what can be done with it, its fields and lists, what refers to it, and its events. */
-export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<PageResult> {
+export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<Page> {
   const list = await listNamed(visit, type);
   const row = await readRow(visit, list, id);
-  const { frame, caller, query } = visit;
+  const { frame, caller } = visit;
   const { properties } = list;
   const forms = await actionForms(visit, urlOf(list, row), actionsOn(list, row, caller), row);
   const view = { frame, names: await namesIn(visit, [row], properties) };
   const one = typeInWords(type);
   const pdf = row[documentField];
   const hasDocument = typeof pdf === 'string';
-  const text = framed(frame, {
+  return {
     title: `${dataLists.has(type) ? one : list.title}${titleOf(list, row, view.names)}`,
-    part: type === 'EventSubscription' ? `/data/${type}` : '/data',
     lead: html`<a href="${frame.base}/data/${type}">${list.title}</a>`,
-    notice: query.get('done') === 'yes' && alert('good', 'Done.'),
     body: html`${balances(row, properties)}${links(visit, list, row)}${forms.length > 0 && card('What you can do now', html`<div class="row">${forms}</div>`)}<div${hasDocument && html` class="beside"`}><div>${fieldCards(view, [one, row.active === false && [' ', badge('inactive')]], row, properties)}</div>${hasDocument && html`<iframe src="${frame.base}/files/${pdf}" title="Document" loading="lazy"></iframe>`}</div>
 ${await documentsCard(visit, list, id)}${type === 'EventSubscription' && (await deliveriesCard(visit, id))}${await relatedLists(visit, type, id)}
 <section class="card"><details><summary>Events</summary>${await eventsTable(visit, type, id)}</details></section>`,
-  });
-  return hasDocument ? withHeaders(shown(text), { 'Content-Security-Policy': framingPolicy }) : shown(text);
+    hasDocument,
+  };
 }
 
 /** Where a row is changed and others that refer to it are created; its documents, and of a client its statement. */

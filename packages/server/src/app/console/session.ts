@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { impliedRoles } from '@financial-automation/spec';
 import { sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import type { Service } from '../../entity/service.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { SignInAttempt } from '../../platform/auth/identity-provider.ts';
@@ -91,6 +92,16 @@ export class ConsoleCookies {
   isFormKey({ id }: { readonly id: string }, key: string): boolean {
     return this.#vault.verify('console form', id, key);
   }
+}
+
+export function withoutRole(): Rejection {
+  return new Rejection('FORBIDDEN', `The console requires the role ${consoleRole}, which you do not have.`);
+}
+
+/** The rejection of a form that is not of this browser. */
+export function foreignForm(): Rejection {
+  const reason = 'The form was not sent from this console, or you signed in again meanwhile. Nothing was changed.';
+  return new Rejection('FORBIDDEN', reason);
 }
 
 export function newCookieId(): string {

@@ -3,11 +3,11 @@ import { changeTenantSetting } from '../../admission/change-setting.ts';
 import { parseSetting, settingSchemas, settingsOfOperator } from '../../admission/tenant-settings.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { html } from '../../wire/html.ts';
-import { alert, framed, keyField, options, table } from './layout.ts';
+import { keyField, options, type Page, table } from './layout.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords, sentenceInWords } from './words.ts';
 
-export function settingsPage({ frame, tenant, query }: ConsoleVisit): string {
+export function settingsPage({ frame, tenant }: ConsoleVisit): Page {
   const { settings, currency, timeZone } = tenant;
   const values: Readonly<Record<string, unknown>> = { currency, timeZone, ...settings };
   const rows = [...settingSchemas].map(([setting, { type, enum: choices, description }]) => {
@@ -26,16 +26,14 @@ export function settingsPage({ frame, tenant, query }: ConsoleVisit): string {
       fieldInWords(setting),
       value,
       settingsOfOperator.has(setting) ? 'by the operator' : form,
-      sentenceInWords(description),
+      `${sentenceInWords(description)}.`,
     ];
   });
-  return framed(frame, {
+  return {
     title: 'Settings',
-    part: '/settings',
     lead: 'A change takes effect within seconds. Lists, series of numbers, accounts and templates of mails are among the data.',
-    notice: query.get('done') === 'changed' && alert('good', 'The setting is changed.'),
     body: html`<section class="card">${table('Settings', ['Setting', 'Value', 'Change', 'What it is'], rows)}</section>`,
-  });
+  };
 }
 
 /** A value as it is entered. */

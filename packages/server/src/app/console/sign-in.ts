@@ -16,7 +16,15 @@ import { readFields } from '../../wire/form.ts';
 import type { PageResult } from '../../wire/result.ts';
 import { toRejection } from '../failure.ts';
 import { type ConsoleResults, withHeaders } from './results.ts';
-import { type ConsoleSession, consoleRole, maxIdTokenLength, newCookieId, sessionLasts } from './session.ts';
+import {
+  type ConsoleSession,
+  consoleRole,
+  foreignForm,
+  maxIdTokenLength,
+  newCookieId,
+  sessionLasts,
+  withoutRole,
+} from './session.ts';
 import { openContext, operationOf } from './visit.ts';
 
 const maxNameLength = 100;
@@ -29,7 +37,7 @@ export async function signIn(service: Service, results: ConsoleResults, exchange
     const fields = await readFields(exchange);
     const form = results.cookies.read('form', exchange.header('cookie'));
     if (fields === undefined || form === undefined || !results.cookies.isFormKey(form, fields.get('formKey') ?? ''))
-      return results.foreignForm();
+      throw foreignForm();
     const apiKey = fields.get('apiKey')?.trim() ?? '';
     const operation = operationOf('createToken');
     const bytes = Buffer.from(JSON.stringify({ apiKey }));
@@ -40,7 +48,7 @@ export async function signIn(service: Service, results: ConsoleResults, exchange
     const signingKey = decodeProtectedHeader(apiKey).kid ?? '';
     const { client_id: keyId, tenant, roles } = await tokens.verifyAccessToken(result.body.access_token);
     exchange.tenant = tenant;
-    if (!hasRole(new Set(roles), [consoleRole])) return results.withoutRole();
+    if (!hasRole(new Set(roles), [consoleRole])) throw withoutRole();
     const session = results.cookies.header('session', { tenant, keyId, signingKey, id: newCookieId() });
     return withHeaders(results.redirect(''), { 'Set-Cookie': session });
   } catch (error) {
@@ -100,12 +108,12 @@ export async function finishPersonSignIn(
   const chosen = attempt.tenant ?? (names.length === 1 ? names[0] : undefined);
   if (chosen === undefined && names.length > 1) return results.tenantPage(names);
   const tenant = chosen === undefined || !names.includes(chosen) ? undefined : await directory.tenant(chosen);
-  if (tenant === undefined) return results.notAllowed('Your account belongs to no firm of this service.');
+  if (tenant === undefined) throw new Rejection('FORBIDDEN', 'Your account belongs to no firm of this service.');
   exchange.tenant = tenant.name;
   checkAccess(tenant, exchange);
   const known = schemaOf('Role').enum ?? [];
   const roles = textsIn(claims[provider.settings.rolesClaim]).filter((role) => known.includes(role));
-  if (!hasRole(new Set(roles), [consoleRole])) return results.withoutRole();
+  if (!hasRole(new Set(roles), [consoleRole])) throw withoutRole();
   const user = nameOf(claims);
   // The key is never shown: it is what the session ends with, and what an administrator revokes.
   const key = {

@@ -70,15 +70,16 @@ button.danger{background:transparent;border-color:var(--error);color:var(--error
 button.danger:hover{background:var(--error-bg)}
 .filter{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,1fr) minmax(0,2fr) auto;gap:.75rem;align-items:end}
 .row{display:flex;flex-wrap:wrap;gap:.75rem;align-items:end;margin-top:1rem}
-.row form{margin:0}
+.row form{margin:0}.row>span{align-self:center}
+.row>details[open]{flex-basis:100%}.row>details>summary{border:1px solid var(--accent);border-radius:.5rem;padding:.5rem 1rem;width:max-content}.row>details>summary::after{content:"…"}td summary{min-height:1.5rem}
 summary{cursor:pointer;color:var(--accent);min-height:2.75rem;display:flex;align-items:center;font-weight:600}
 .alert{border-radius:.5rem;padding:.75rem 1rem;margin:0 0 1rem;background:var(--info-bg);border-left:.25rem solid var(--accent)}
-h1+*{margin-top:1rem}
+h1+:is(*,.card){margin-top:1rem}
 .alert.bad{background:var(--error-bg);border-color:var(--error)}
 .alert.good{background:var(--good-bg);border-color:var(--good)}
 .alert p{margin:0}
 .alert ul{margin:.25rem 0 0;padding-left:1.25rem}
-.scope{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(10rem,100%),1fr));gap:.75rem;align-items:start}.scope button{margin-top:1.75rem}
+.scope{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(10rem,100%),1fr));gap:.75rem;align-items:start}.scope button{margin-top:1.66rem}:is(.scope,.filter)>button{justify-self:start}
 .chips{list-style:none;display:flex;flex-wrap:wrap;gap:.5rem;margin:0 0 1rem;padding:0}
 .chips li{background:var(--info-bg);border-radius:1rem;padding:.25rem .25rem .25rem .75rem;overflow-wrap:anywhere}
 .chips li>a:last-child{display:inline-block;padding:0 .5rem;text-decoration:none;font-weight:700}

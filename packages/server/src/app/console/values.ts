@@ -148,24 +148,22 @@ export function fieldCards(view: View, title: HtmlContent, row: ShownRow, proper
   const isOwn = (name: string) =>
     !technical.has(name) && !lists.includes(name.replace(/Count$/, '')) && !isMoney(properties.get(name));
   const own = html`${shownFields(isOwn)}<details><summary>For integrators</summary>${shownFields((name) => technical.has(name))}</details>`;
-  const tables = lists.map((name) => card(fieldInWords(name), embeddedTable(view, row, name, properties.get(name))));
+  const tables = lists.flatMap((name) => embeddedTable(view, row, name, properties.get(name)));
   return [card(title, own), ...tables];
 }
 
-function embeddedTable(view: View, row: ShownRow, name: string, schema: Schema | undefined): HtmlContent {
+function embeddedTable(view: View, row: ShownRow, name: string, schema: Schema | undefined): HtmlContent[] {
   const properties = propertiesOf(itemSchema(schema));
   const listed = row[name];
   const rows: readonly ShownRow[] = Array.isArray(listed) ? listed : [];
   // What no row has is no column.
   const columns = columnsOf(properties).filter((column) => rows.some((one) => (one[column] ?? '') !== ''));
-  if (rows.length === 0) return html`<p>${none()}</p>`;
-  return table(
-    fieldInWords(name),
-    columns.map((column) => headOf(properties, column)),
-    rows
-      .slice(0, maxItems)
-      .map((one) => columns.map((column) => shownValue(view, one[column], properties.get(column), currencyOf(row)))),
-  );
+  if (rows.length === 0) return [];
+  const title = fieldInWords(name);
+  const heads = columns.map((column) => headOf(properties, column));
+  const cellsOf = (one: ShownRow) =>
+    columns.map((column) => shownValue(view, one[column], properties.get(column), currencyOf(row)));
+  return [card(title, table(title, heads, rows.slice(0, maxItems).map(cellsOf)))];
 }
 
 export function headOf(properties: ReadonlyMap<string, Schema>, column: string): Head {

@@ -32,13 +32,10 @@ const fieldNames: Readonly<Record<string, string>> = {
   staffRef: 'Staff number',
   engagementRef: 'Engagement number',
   allowedClientIds: 'Allowed client IDs',
-  amountDue: 'Amount due',
   overdueAt: 'Overdue since',
-  daysPastDue: 'Days past due',
   unbilledWip: 'Unbilled work',
   wipType: 'Kind of work',
   pdfFileId: 'PDF document',
-  pdfFailedAt: 'PDF failed',
   ageDays: 'Age in days',
   orgId: 'Organization',
   sizeBytes: 'Size in bytes',
@@ -240,7 +237,7 @@ export function sentenceInWords(text: string): string {
   );
 }
 
-function sentence(words: string): string {
+export function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
@@ -258,3 +255,9 @@ export function operatorInWords(operator: string): string {
 export function transitionInWords(from: string, to: string): string {
   return transitions[`${from} ${to}`] ?? transitions[to] ?? `Change to ${valueInWords(to).toLowerCase()}`;
 }
+
+/** What a page says after something was done, if it is more than that. */
+export const doneWords: Readonly<Record<string, string>> = {
+  changed: 'The setting is changed.',
+  revoked: 'The key is revoked. Its tokens end within seconds.',
+};
