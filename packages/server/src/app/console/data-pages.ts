@@ -116,7 +116,7 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<Page>
         ? html`<p>${rejection === undefined ? 'No rows.' : 'The list was not read.'}</p>`
         : html`${await selectable(visit, list, rows, { where, order })}<p><a href="${file}">All rows as a file for spreadsheets (CSV)</a></p>`
     }
-${hidden > 0 && html`<p><a href="${frame.base}/data/${type}?inactive=on">Show ${hidden} inactive ones</a></p>`}
+${hidden > 0 && html`<p><a href="${frame.base}/data/${type}?inactive=on">Show inactive ones (${hidden})</a></p>`}
 ${pageLinks(page && url({}), next && url({ page: next }))}</section>`,
   };
 }

@@ -87,7 +87,7 @@ export async function inputFor(
   form = '',
 ): Promise<HtmlContent> {
   const id = `${form}${path}`;
-  const [described = ''] = /^.*?[.](?=\s|$)/s.exec(schema.description ?? '') ?? [];
+  const [described = ''] = /^[^\n]*?[.](?=\s|$)/.exec(schema.description ?? '') ?? [];
   const offered = schema.items === undefined ? undefined : merged(schema.items).enum;
   const several =
     offered === undefined
@@ -153,7 +153,9 @@ export async function enteredValues(
   names: Names,
 ): Promise<Record<string, unknown>> {
   const entered = (path: string) => visit.fields.get(path)?.trim() ?? '';
-  const isKept = (input: FormInput) => entered(input.path) === currentText(input, row, names).trim();
+  // A choice of rows has their IDs.
+  const isKept = (input: FormInput) =>
+    [String(valueAt(row, input.path) ?? ''), currentText(input, row, names).trim()].includes(entered(input.path));
   const values: Record<string, unknown> = {};
   const shown = inputs.filter(({ path }) => visit.fields.has(path));
   for (const [name, own] of Map.groupBy(shown, ({ path }) => path.split('.')[0] ?? path)) {
@@ -164,7 +166,7 @@ export async function enteredValues(
       parts.push([input.path, kept ?? (text === '' ? null : await parsed(visit, input.schema, text))]);
     }
     const value = assembledFrom(name, parts);
-    if (row !== undefined || value !== null) values[name] = value;
+    if (row !== undefined || (value !== null && !(Array.isArray(value) && value.length === 0))) values[name] = value;
   }
   return values;
 }
@@ -178,7 +180,7 @@ function assembledFrom(name: string, values: readonly (readonly [path: string, v
     Object.fromEntries(of.filter(isFilled).map(([path, value]) => [path.split('.').at(-1) ?? '', value]));
   if (!/\.\d+\./.test(first?.[0] ?? '')) return values.some(isFilled) ? partsOf(values) : null;
   const items = [...Map.groupBy(values, ([path]) => path.split('.')[1]).values()].filter((item) => item.some(isFilled));
-  return items.length === 0 ? null : items.map(partsOf);
+  return items.map(partsOf);
 }
 
 async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promise<unknown> {

@@ -54,7 +54,7 @@ export async function keysPage(visit: ConsoleVisit): Promise<Page> {
   return {
     title: 'API keys',
     lead: 'The text of a key is shown once, when it is created, and not stored.',
-    body: html`<section class="card">${table('API keys', heads, rows)}${!isAll && keys.length > shown.length && html`<p><a href="${frame.base}/keys?ended=on">Show ${keys.length - shown.length} revoked and expired ones</a></p>`}</section>${creationForm(visit)}`,
+    body: html`<section class="card">${table('API keys', heads, rows)}${!isAll && keys.length > shown.length && html`<p><a href="${frame.base}/keys?ended=on">Show revoked and expired ones (${keys.length - shown.length})</a></p>`}</section>${creationForm(visit)}`,
   };
 }
 

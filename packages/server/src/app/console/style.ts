@@ -71,7 +71,7 @@ button.danger:hover{background:var(--error-bg)}
 .filter{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,1fr) minmax(0,2fr) auto;gap:.75rem;align-items:end}
 .row{display:flex;flex-wrap:wrap;gap:.75rem;align-items:end;margin-top:1rem}
 .row form{margin:0}.row>span{align-self:center}
-.row>details[open]{flex-basis:100%}.row>details>summary{border:1px solid var(--accent);border-radius:.5rem;padding:.5rem 1rem;width:max-content}.row>details>summary::after{content:"…"}td summary{min-height:1.5rem}
+.row>details[open]{flex-basis:100%}.row>details[open]>summary{margin-bottom:.75rem}.row>details>summary{border:1px solid var(--accent);border-radius:.5rem;padding:.5rem 1rem;width:max-content}.row>details>summary::after{content:"…"}td summary{min-height:1.5rem}
 summary{cursor:pointer;color:var(--accent);min-height:2.75rem;display:flex;align-items:center;font-weight:600}
 .alert{border-radius:.5rem;padding:.75rem 1rem;margin:0 0 1rem;background:var(--info-bg);border-left:.25rem solid var(--accent)}
 h1+:is(*,.card){margin-top:1rem}

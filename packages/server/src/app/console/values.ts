@@ -189,7 +189,8 @@ export function urlOf({ type }: DataList, row: ShownRow | undefined): string {
 }
 
 export function nameOf(list: DataList, row: ShownRow): string {
-  return `${typeInWords(list.type)} ${String(row[list.label ?? 'systemRef'] ?? row.systemRef ?? '')}`.trim();
+  const name = String(row[list.label ?? 'systemRef'] ?? row.systemRef ?? '');
+  return `${typeInWords(list.type)} ${isId(name) ? '' : name}`.trim();
 }
 
 /** What a row is called: its name, or else the first thing about it that people know. */

@@ -42,6 +42,10 @@ const fieldNames: Readonly<Record<string, string>> = {
   vatId: 'VAT ID',
   taxId: 'Tax ID',
   last4: 'Last four digits',
+  days1To30: '1–30 days',
+  days31To60: '31–60 days',
+  days61To90: '61–90 days',
+  daysOver90: 'Over 90 days',
   through: 'Last day of the period',
   openingBalance: 'Balance before',
   closingBalance: 'Balance at the end',
@@ -227,7 +231,8 @@ export function sentenceInWords(text: string): string {
       : /^[A-Z]/.test(name)
         ? typeInWords(name)
         : fieldInWords(name);
-    return shown.toLowerCase();
+    // Acronyms stay.
+    return shown.replaceAll(/\b[A-Z][a-z]+/g, (word) => word.toLowerCase());
   };
   const isName = (word: string) => properties.has(word) || word in contract.components.schemas;
   const named = text.replaceAll(/`(\w+)`|\b[A-Z]+_[A-Z]+\b/g, (all: string, name = all) => words(name));
