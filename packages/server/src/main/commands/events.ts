@@ -65,7 +65,10 @@ export function addEventCommands(program: Command): void {
     .command('trigger')
     .description('Change a row so that an event is emitted, or send its example. Use it with a test tenant.')
     .argument('<tenant>', 'the tenant')
-    .argument('<event>', `an event, such as Client.CREATE. A real change is made for ${triggers.join(', ')}`)
+    .argument(
+      '<event>',
+      `an event, such as Client.CREATE. The command changes a row for ${triggers.join(', ')}, and sends an example for every other event`,
+    )
     .option('--url <url>', 'address of the server; from HOST and PORT by default')
     .action(async (name: string, event: string, { url }: { url?: string }) => {
       const { calls, end } = await visitServer(name, url, 'webhook-trigger');

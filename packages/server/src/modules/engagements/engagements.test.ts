@@ -191,6 +191,33 @@ describe('updateEngagement', () => {
     expect((await trace(prospect)).events.at(-1)).toMatchObject({ operation: 'UPDATE', changedFields: ['status'] });
   });
 
+  const signedAt = '2026-01-10T21:12:30.000Z';
+  test.each<[string, Engagement['status'], (signerId: string) => object]>([
+    ['new terms and signers', 'DRAFT', (contactId) => ({ feeAmount: '12.00', signers: [{ contactId }] })],
+    ['new terms with which it is sent', 'DRAFT', () => ({ feeAmount: '12.00', status: 'SENT', expiresAt: inAnHour() })],
+    ['new terms with which it is recalled', 'SENT', () => ({ feeAmount: '12.00', status: 'DRAFT' })],
+    ['a signer who has viewed it', 'SENT', (contactId) => ({ signers: [{ contactId, status: 'VIEWED' }] })],
+    ['the last signature', 'SENT', (contactId) => ({ signers: [{ contactId, status: 'SIGNED' }] })],
+    ['its time, too', 'SENT', (contactId) => ({ signers: [{ contactId, status: 'SIGNED', signedAt }] })],
+    [
+      'a signer who declines',
+      'SENT',
+      (contactId) => ({ signers: [{ contactId, status: 'DECLINED' }], declineReason: 'Price' }),
+    ],
+    ['the start of the work', 'EXECUTED', () => ({ status: 'ACTIVE' })],
+    ['the end of the work, and another name', 'ACTIVE', () => ({ status: 'COMPLETED', name: 'Done' })],
+    ['the end of its letter', 'DRAFT', () => ({ status: 'CANCELLED' })],
+    ['other jobs and staff', 'EXECUTED', () => ({ jobIds: [], staff: [{ staffId: partnerId, role: 'OTHER' }] })],
+  ])('a repeated request changes nothing: %s', async (_what, status, bodyOf) => {
+    const { id, version } = await engagementIn(status, { jobIds: [await job({ clientId })] });
+    const body = bodyOf(signerId);
+    const first = await calls.update(id, body);
+    expect([first.status, first.body.version]).toEqual([200, version + 1]);
+    const written = await documents(id);
+    const again = await calls.update(id, body);
+    expect([again.status, again.body, await documents(id)]).toEqual([200, first.body, written]);
+  });
+
   test('a signer who declines ends the process', async () => {
     const { id } = await engagementIn('SENT');
     const declined = await change(id, {

@@ -226,7 +226,9 @@ describe('retryDelivery and recoverEvents', () => {
     await groups('Failing');
     await expect.poll(async () => (await deliveries(id)).length).toBe(1);
     await call('DELETE', `/api/v1/event-subscriptions/${id}`);
+    await delivery.stop(0);
     await rename('Failing', 'Unheard');
+    await all();
     const [attempt] = (await call<{ data: { id: string }[] }>('GET', `/api/v1/event-subscriptions/${id}/deliveries`))
       .body.data;
     for (const response of [await again(id, attempt?.id ?? ''), await recover(id, since)])
@@ -234,6 +236,7 @@ describe('retryDelivery and recoverEvents', () => {
     await call('POST', `/api/v1/event-subscriptions/${id}/reactivate`);
     receiver.respond = () => undefined;
     receiver.arrivals.length = 0;
+    setTimeout(() => service.start(), 500);
     expect(await recover(id, since)).toMatchObject({ status: 202, body: { events: 2 } });
     await expect.poll(() => receiver.arrivals.map(({ event }) => event.data.name)).toEqual(['Failing', 'Unheard']);
     await expect.poll(async () => (await deliveries(id)).length).toBe(3);
