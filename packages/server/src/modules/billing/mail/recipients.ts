@@ -2,11 +2,16 @@ import { sql } from 'kysely';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Session } from '../../../platform/store/store.ts';
 
-/** SQL of whether the mail server has rejected an address in the last mail to it that has ended. */
-const bounced = (address: string) => sql`coalesce((
-  select ${sql.ref(address)} = any(m.bounced_addresses) from mail m
-  where m.tenant_id = ${sql.ref('k.tenant_id')} and m.addresses @> array[${sql.ref(address)}] and m.status in ('SENT', 'BOUNCED')
-  order by m.id desc limit 1), false)`;
+/**
+ * SQL of whether the mail server has rejected an address in the last mail to it that has ended. It begins with the mails that were rejected, which are few
+ * and have an index: for most addresses no other mail is read, however many the tenant has sent.
+ */
+const bounced = (address: string) => sql`exists (
+  select from mail m
+  where m.tenant_id = ${sql.ref('k.tenant_id')} and m.bounced_addresses <> '{}' and ${sql.ref(address)} = any(m.bounced_addresses) and not exists (
+    select from mail later
+    where later.tenant_id = m.tenant_id and later.id > m.id and later.addresses @> array[${sql.ref(address)}]
+      and later.status = 'SENT' and ${sql.ref(address)} <> all(later.bounced_addresses)))`;
 
 /**
  * By the IDs of a client and a billing contact, `<client>/<contact>`, the addresses that get its mails unless a caller names others: the

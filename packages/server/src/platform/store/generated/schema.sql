@@ -2036,6 +2036,7 @@ create table mail (
 );
 CREATE INDEX mail_addresses_index ON mail USING gin (tenant_id, addresses);
 CREATE INDEX mail_attempts_index ON mail USING btree (tenant_id, attempts, id);
+CREATE INDEX mail_bounced_index ON mail USING btree (tenant_id, id) WHERE bounced_addresses <> '{}'::text[];
 CREATE INDEX mail_client_id_index ON mail USING btree (tenant_id, client_id, id);
 CREATE INDEX mail_created_at_index ON mail USING btree (tenant_id, created_at, id);
 CREATE INDEX mail_invoice_ids_index ON mail USING gin (tenant_id, invoice_ids);
