@@ -63,7 +63,9 @@ export class Reads {
     if (path.includes('{name}')) return [path.replace('{name}', String(this.#world.home('CustomRecordType').name))];
     if (id === 'listUnpaidInvoices') return [`${path}?clientRef=${this.#world.home('Client').clientRef}`];
     if (!path.includes('{')) return [path];
-    const ids = await this.#idsOf(typeOfPath[id] ?? typeOfResponse(path));
+    // An invoice that is not posted has no document.
+    const which = id === 'getInvoiceDocument' ? sql`e.posted_at is not null` : undefined;
+    const ids = await this.#idsOf(typeOfPath[id] ?? typeOfResponse(path), which);
     const chosen = ids.length <= most ? ids : ids.filter(() => this.#random.chance(most / ids.length));
     const query = id === 'getClientStatement' ? '?from=2026-01-01&to=2026-12-31' : '';
     return chosen.map((one) => path.replace('{format}', 'json').replace(/\{[^}]+\}/, one) + query);
@@ -84,14 +86,15 @@ export class Reads {
     return found.flat();
   }
 
-  async #idsOf(type: string): Promise<readonly string[]> {
+  async #idsOf(type: string, which = sql`true`): Promise<readonly string[]> {
     const entity = entityOf(type);
     const { id } = this.#service.tenant;
     // A batch is no row of an entity.
     if (entity === undefined && type !== 'RecordBatch') throw new Error(`There are no rows of ${type}.`);
     const rows = await this.#service.store.read(id, (session) =>
       session.all<{ id: string }>(sql`
-        select e.id from ${sql.table(entity?.table ?? 'record_batch')} e where ${entity?.within('e', id) ?? sql`e.tenant_id = ${id}`} order by e.id`),
+        select e.id from ${sql.table(entity?.table ?? 'record_batch')} e
+        where ${entity?.within('e', id) ?? sql`e.tenant_id = ${id}`} and ${which} order by e.id`),
     );
     return rows.map((row) => row.id);
   }
