@@ -32,7 +32,10 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
   server: [
     {
       name: 'files of the server that only the nightly run has',
-      command: [...vitest, ...nightlyFiles('packages/server/src/{app/console,wire,modules}/**/*.nightly.test.ts')],
+      command: [
+        ...vitest,
+        ...nightlyFiles('packages/server/{src/{app/console,wire,modules},test/growth}/**/*.nightly.test.ts'),
+      ],
       environment: { NIGHTLY: 'yes' },
     },
     {
@@ -181,6 +184,7 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
         'packages/mock/test/mock.test.ts',
         'packages/client/test/contract.test.ts',
         'scripts/reference/samples.test.ts',
+        'scripts/reference/sample-languages.test.ts',
         'scripts/reference/reference.test.ts',
         'packages/mcp/test/mcp.test.ts',
       ],

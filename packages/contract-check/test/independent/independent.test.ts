@@ -56,7 +56,7 @@ const found: Readonly<Record<Suite, Readonly<Record<string, readonly string[]>>>
 describe.each(Object.entries(found) as [Suite, Readonly<Record<string, readonly string[]>>][])(
   'a drift of %s',
   (suite, names) => {
-    it.each(sampleOf(Object.entries(names), 5))('%s is found', async (name, needs) => {
+    it.each(sampleOf(Object.entries(names), 10))('%s is found', async (name, needs) => {
       const drift = suites[suite].drifts.find((one) => one.name === name);
       if (drift === undefined) throw new Error(`${suite} has no drift ${name}.`);
       const only = [drift.operation, ...needs];

