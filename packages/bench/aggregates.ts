@@ -1,7 +1,4 @@
 /** Measures aggregates over many time entries and entries of the ledger, and pages of them; see README.md beside this file. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   type AggregateRequest,
   aggregateReader,
@@ -16,7 +13,7 @@ import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import { inTurns, median, ratiosOf } from './figures.ts';
 import { fillLedger, fillTimeEntries } from './made-up-rows.ts';
-import { addTenant, createDatabase, openService } from './service.ts';
+import { addTenant, createDatabase, openService, temporaryFolder } from './service.ts';
 
 const { values } = readOptions({
   options: {
@@ -115,13 +112,9 @@ const figuresOfLedger: Readonly<Record<string, AggregateRequest>> = {
 };
 
 await using database = await createDatabase('aggregates');
-const folder = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
-try {
-  if (values.engine.includes('PostgreSQL')) await measure('PostgreSQL', { databaseUrl: database.url });
-  if (values.engine.includes('PGlite')) await measure('PGlite', { dataDir: join(folder, 'data') });
-} finally {
-  await rm(folder, { recursive: true, force: true });
-}
+await using folder = await temporaryFolder();
+if (values.engine.includes('PostgreSQL')) await measure('PostgreSQL', { databaseUrl: database.url });
+if (values.engine.includes('PGlite')) await measure('PGlite', { dataDir: folder.path });
 
 async function measure(engine: string, options: StoreOptions): Promise<void> {
   const service = await openService(options);

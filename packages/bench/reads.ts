@@ -1,7 +1,4 @@
 /** Measures every list, search and by-ID read of a large firm beside SQL that reads the bare rows; see README.md beside this file. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createDemoTenants } from '@financial-automation/demo-data/profiles/make-demo-tenants';
 import { isProfile } from '@financial-automation/demo-data/profiles/profile';
 import {
@@ -21,7 +18,7 @@ import { onDatabase, readConfig, type Session, tenantNamed, unlimited } from '@f
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
 import { inTurns, quantile } from './figures.ts';
-import { createDatabase, openService, settings } from './service.ts';
+import { createDatabase, openService, settings, temporaryFolder } from './service.ts';
 
 const { values } = readOptions({
   options: {
@@ -70,11 +67,10 @@ await store.close();
 async function fill(url: string): Promise<void> {
   const { profile } = values;
   if (!isProfile(profile)) throw new Error(`The profile ${profile} does not exist.`);
-  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
-  const config = readConfig({ ...settings, DATABASE_URL: url, MIGRATE_AT_START: 'on', DATA_DIR: folder });
+  await using folder = await temporaryFolder();
+  const config = readConfig({ ...settings, DATABASE_URL: url, MIGRATE_AT_START: 'on', DATA_DIR: folder.path });
   const options = { profile, name: tenant, log: console.log };
   await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }), unlimited);
-  await rm(folder, { recursive: true, force: true });
 }
 
 /** As its handler does it. */

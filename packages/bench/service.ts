@@ -40,6 +40,12 @@ export async function createDatabase(name: string): Promise<AsyncDisposable & { 
   };
 }
 
+/** Creates a folder for a measurement, which is removed at the end. */
+export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
 /** Settings of everything that is measured. The key is the same for all processes of a run, which share a database. */
 export const settings = {
   MASTER_KEY: randomBytes(32).toString('base64'),
@@ -91,10 +97,10 @@ export async function startServer(environment: NodeJS.ProcessEnv): Promise<Bench
   await ensureBundle();
   const port = await freePort();
   const address = `http://127.0.0.1:${port}`;
-  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
+  const folder = await temporaryFolder();
   const cli = fileURLToPath(new URL('../server/dist/cli.js', import.meta.url));
   const child = spawn(process.execPath, [...serveFlags, cli, 'serve'], {
-    env: { ...process.env, ...settings, ...environment, DATA_DIR: folder, PORT: String(port) },
+    env: { ...process.env, ...settings, ...environment, DATA_DIR: folder.path, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   for (;;) {
@@ -112,7 +118,7 @@ export async function startServer(environment: NodeJS.ProcessEnv): Promise<Bench
     pid: child.pid ?? 0,
     async stop() {
       if (child.kill()) await once(child, 'exit');
-      await rm(folder, { recursive: true, force: true });
+      await folder[Symbol.asyncDispose]();
     },
   };
 }
