@@ -19,7 +19,7 @@ import {
 import { card, type Head, keyField, options, type Page, pageLinks, rejected, table, urlWith } from './layout.ts';
 import { namesIn } from './names.ts';
 import { csvFile } from './results.ts';
-import { headOf, rowCells, type ShownRow, technical } from './values.ts';
+import { headOf, isTechnical, rowCells, type ShownRow } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, operationOf, rowsIn } from './visit.ts';
 import { comparisons, fieldInWords, subjectInWords, typeInWords } from './words.ts';
 
@@ -193,7 +193,7 @@ export function listUrl(base: string, { type }: DataList, { where = {}, order, p
 
 /** A form that adds a condition. The fields that people compare come first. */
 function filterForm({ frame, query }: ConsoleVisit, list: DataList, where: RowConditions): HtmlContent {
-  const names = list.filters.map(({ name }) => name).filter((name) => !technical.has(name));
+  const names = list.filters.map(({ name }) => name).filter((name) => !isTechnical(list.columns, name));
   if (names.length === 0) return false;
   const first = [list.label ?? '', ...list.columns].filter((name) => names.includes(name));
   const fields = [...new Set([...first, ...names.sort()])].map((name) => [name, fieldInWords(name)] as const);
@@ -221,7 +221,7 @@ export async function listFile(visit: ConsoleVisit, type: string): Promise<PageR
   const isSingle = (schema: Schema) => schema.properties === undefined && ![schema.type].flat().includes('array');
   const names = await namesIn(visit, rows, list.properties);
   const columns = [...list.properties].flatMap(([name, schema]) =>
-    isSingle(schema) && !technical.has(name) ? [name] : [],
+    isSingle(schema) && !isTechnical(list.columns, name) ? [name] : [],
   );
   const cellOf = (value: unknown) =>
     value === null || value === undefined ? null : (names.get(String(value)) ?? String(value));

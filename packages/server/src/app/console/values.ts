@@ -107,8 +107,8 @@ export function fields(
   )}</dl>`;
 }
 
-/** Fields that only integrators read. */
-export const technical = new Set([
+/** Fields that only integrators read, unless they are columns: the total of an invoice is not that of a list. */
+const technical = new Set([
   'id',
   'systemRef',
   'sysRefs',
@@ -116,12 +116,17 @@ export const technical = new Set([
   'active',
   'createdAt',
   'updatedAt',
+  'createdByApiUserId',
   'version',
   'type',
   'hasMore',
   'nextCursor',
   'total',
 ]);
+
+export function isTechnical(columns: readonly string[], name: string): boolean {
+  return technical.has(name) && !columns.includes(name);
+}
 
 /** The amounts of a row that are not zero, and those that people compare. */
 export function balances(row: ShownRow, properties: ReadonlyMap<string, Schema>): HtmlContent {
@@ -143,11 +148,12 @@ export function fieldCards(view: View, title: HtmlContent, row: ShownRow, proper
     const item = itemSchema(properties.get(name));
     return Array.isArray(value) && item?.properties !== undefined && name !== 'sysRefs' ? [name] : [];
   });
+  const columns = columnsOf(properties);
   const shownFields = (keep: (name: string) => boolean) =>
     fields(view, Object.fromEntries(Object.entries(row).filter(([name]) => keep(name))), properties, currencyOf(row));
   const isOwn = (name: string) =>
-    !technical.has(name) && !lists.includes(name.replace(/Count$/, '')) && !isMoney(properties.get(name));
-  const own = html`${shownFields(isOwn)}<details><summary>For integrators</summary>${shownFields((name) => technical.has(name))}</details>`;
+    !isTechnical(columns, name) && !lists.includes(name.replace(/Count$/, '')) && !isMoney(properties.get(name));
+  const own = html`${shownFields(isOwn)}<details><summary>For integrators</summary>${shownFields((name) => isTechnical(columns, name))}</details>`;
   const tables = lists.flatMap((name) => embeddedTable(view, row, name, properties.get(name)));
   return [card(title, own), ...tables];
 }

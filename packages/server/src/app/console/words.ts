@@ -39,6 +39,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   ageDays: 'Age in days',
   orgId: 'Organization',
   sizeBytes: 'Size in bytes',
+  durationMs: 'Milliseconds',
   vatId: 'VAT ID',
   taxId: 'Tax ID',
   last4: 'Last four digits',
