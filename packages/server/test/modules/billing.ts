@@ -51,6 +51,18 @@ export async function firm(service: TestService) {
   const jobId = await newJob(client.id);
   let entries = 0;
 
+  /** Creates approved time on each day, and returns the resulting work in progress. */
+  async function workOn(days: readonly string[], hours: string, job = jobId): Promise<string[]> {
+    const submitted = days.map((workDate) => ({
+      type: 'TimeEntry',
+      systemRef: `time-${++entries}`,
+      attributes: { staffId: staff.body.id, jobId: job, workDate, hours, isBillable: true, status: 'SUBMITTED' },
+    }));
+    await writeEntries(preparer, submitted);
+    const approved = submitted.map((entry) => ({ ...entry, attributes: { status: 'APPROVED' } }));
+    return (await writeEntries(approver, approved)).map(({ attributes }) => String(attributes?.wipId));
+  }
+
   return {
     approver,
     preparer,
@@ -63,12 +75,10 @@ export async function firm(service: TestService) {
     newJob,
     /** Creates approved time, and returns the resulting work in progress. */
     async workFor(hours: string, job = jobId, workDate = '2026-01-05'): Promise<string> {
-      const systemRef = `time-${++entries}`;
-      const attributes = { staffId: staff.body.id, jobId: job, workDate, hours, isBillable: true };
-      await writeEntry(preparer, { type: 'TimeEntry', systemRef, attributes: { ...attributes, status: 'SUBMITTED' } });
-      const entry = await writeEntry(approver, { type: 'TimeEntry', systemRef, attributes: { status: 'APPROVED' } });
-      return String(entry.attributes?.wipId);
+      const [id = ''] = await workOn([workDate], hours, job);
+      return id;
     },
+    workOn,
     /** Creates a draft with lines that bill work in progress at an amount. */
     draftOf(lines: readonly Partial<Schemas['InvoiceLineInput']>[], more: object = {}) {
       return records.make('DraftInvoice', {
@@ -128,9 +138,9 @@ export async function firm(service: TestService) {
   };
 }
 
-async function writeEntry(caller: TestCaller, entry: object): Promise<WriteItem> {
-  const { status, body } = await caller.call<WriteResult>('POST', '/api/v1/entries', { records: [entry] });
-  const [item] = status === 200 ? body.records : [];
-  if (item === undefined || item.status === 'FAILED') throw new Error(`${status}: ${JSON.stringify(body)}`);
-  return item;
+async function writeEntries(caller: TestCaller, entries: readonly object[]): Promise<readonly WriteItem[]> {
+  const { status, body } = await caller.call<WriteResult>('POST', '/api/v1/entries', { records: entries });
+  if (status !== 200 || body.records.some((item) => item.status === 'FAILED'))
+    throw new Error(`${status}: ${JSON.stringify(body)}`);
+  return body.records;
 }
