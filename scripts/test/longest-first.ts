@@ -23,7 +23,6 @@ const waiting = named(
     'linger',
     'alerts',
     'acts',
-    'month-end',
   ],
 );
 

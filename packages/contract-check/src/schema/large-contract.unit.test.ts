@@ -15,7 +15,7 @@ const ours = await OpenApiDocument.load(fileURLToPath(new URL('../../../../opena
 const validators = Validators.of(ours);
 const values = new Values(ours, validators);
 /** Compiling a schema takes longest, so few are drawn by day. */
-const runs = (numRuns: number) => ({ numRuns: isEveryDriftTested ? 4 * numRuns : numRuns });
+const runs = (numRuns: number) => ({ numRuns: isEveryDriftTested ? 12 * numRuns : numRuns });
 const inputs = operationsOf(ours).flatMap(({ id, body, parameters }) => [
   ...(body?.contents ?? []).map(({ schema = {} }) => ({ id, schema, isBody: true })),
   ...parameters.map(({ name, schema }) => ({ id: `${id} ${name}`, schema, isBody: false })),
@@ -31,7 +31,7 @@ const bodies = operationsOf(ours)
   .filter(([, schema]) => !shown.has(ours.object(schema)) && shown.add(ours.object(schema)).size > 0);
 
 test('every body has a value of every extent, the same for the same seed', () => {
-  for (const [id, schema, direction] of sampleOf(bodies, 4)) {
+  for (const [id, schema, direction] of sampleOf(bodies, 12)) {
     for (const extent of extents) {
       const sample = values.sample(schema, direction, extent, 7);
       expect(sample, `${id} ${extent}`).toBeDefined();
@@ -51,7 +51,7 @@ test('a generated value is nearly always valid, whatever the seed', () => {
       const breaches = validators.breaches(schema, value, 'request').filter(({ keyword }) => keyword !== 'not');
       expect(breaches, id).toEqual([]);
     }),
-    runs(60),
+    runs(20),
   );
 });
 

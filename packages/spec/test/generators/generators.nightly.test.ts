@@ -1,7 +1,12 @@
+/**
+ * Popular client generators interpret the contract correctly: required properties are not optional, rows and events have
+ * IDs.
+ */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { createClient } from '@hey-api/openapi-ts';
 import { generateEndpoints } from '@rtk-query/codegen-openapi';
 import { NgOpenApiGen } from 'ng-openapi-gen';
 import { generateSource } from 'oazapfts';
@@ -13,6 +18,10 @@ import { expect, test } from 'vitest';
 import { contract, generatorsOfGuide, testGenerator } from './generator.ts';
 
 const text = await readFile(contract, 'utf8');
+
+testGenerator('@hey-api/openapi-ts', './index.ts', (folder, settings) =>
+  createClient({ input: contract, output: { path: folder }, logs: { level: 'silent', file: false }, ...settings }),
+);
 
 testGenerator('openapi-typescript', './types.ts', async (folder, settings) => {
   const types = await openapiTypescript(text, { ...settings, silent: true });
