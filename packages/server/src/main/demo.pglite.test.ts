@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { nightlyTest } from '../../test/nightly-test.ts';
@@ -51,6 +52,16 @@ test('start › rejects a port that is in use before it creates anything', async
   expect(shell.out).toContain('"Harbor & Pine LLC"');
   expect(shell.out).toContain('No findings in 1 of 1 operations');
   expect(shell.code).toBe(0);
+
+  // The README has them for fish.
+  const readme = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
+  const [, lines = ''] = /```fish\n([\s\S]*?)```/.exec(readme) ?? [];
+  const filled = lines
+    .replace('http://127.0.0.1:3000', server.address)
+    .replace('…', printedKey(server.written()) ?? '');
+  const read = 'curl -s "$API_URL/api/v1/me" -H "Authorization: Bearer $TOKEN" -H "Tenant: hartwell"';
+  const fish = spawnSync('fish', ['-c', `${filled}${read}`], { encoding: 'utf8' });
+  if (fish.error === undefined) expect(JSON.parse(fish.stdout)).toMatchObject({ tenant: { name: 'hartwell' } });
 
   // The samples of the reference are for this server.
   const sample = await wire(server.address, { path: '/reference/operations/getClient.md' });
