@@ -18,18 +18,17 @@ async function record({ id }: Tenant, count: number, entityType = 'ClientGroup')
   store.notify('events_recorded', String(id));
 }
 
-/** Returns how long events wait, one after the other, in milliseconds: the median, and the longest time. */
-async function waits(tenant: Tenant, receiver: Receiver, count: number): Promise<{ median: number; longest: number }> {
-  const times: number[] = [];
+/** Returns the longest time that events wait, one after the other, in milliseconds. */
+async function longestWait(tenant: Tenant, receiver: Receiver, count: number): Promise<number> {
+  let longest = 0;
   for (let index = 0; index < count; index++) {
     const before = receiver.arrivals.length;
     const recorded = performance.now();
     await record(tenant, 1);
     await expect.poll(() => receiver.arrivals.length, { interval: 2 }).toBe(before + 1);
-    times.push((receiver.arrivals.at(-1)?.at ?? 0) - recorded);
+    longest = Math.max(longest, (receiver.arrivals.at(-1)?.at ?? 0) - recorded);
   }
-  times.sort((left, right) => left - right);
-  return { median: times[count >> 1] ?? 0, longest: times.at(-1) ?? 0 };
+  return longest;
 }
 
 test('subscriptions of a tenant whose receivers take long do not delay the events of other tenants', async () => {
@@ -37,8 +36,6 @@ test('subscriptions of a tenant whose receivers take long do not delay the event
   const quick = await startReceiver();
   const other = await service.addTenant('other');
   await subscribe(quick, {}, await service.signIn({ roles: ['API_ADMIN'], tenant: other }));
-  await waits(other, quick, 5);
-  const alone = await waits(other, quick, 20);
   const slow = await startReceiver();
   slow.respond = () => new Promise((resolve) => setTimeout(resolve, 14_000));
   for (let index = 0; index < 100; index++) await subscribe(slow);
@@ -46,10 +43,8 @@ test('subscriptions of a tenant whose receivers take long do not delay the event
   await subscribe(healthy, { entityType: 'ContactInfo' });
   await record(service.tenant, 100);
   await expect.poll(() => slow.arrivals.length).toBeGreaterThan(60);
-  const beside = await waits(other, quick, 20);
-  // It was 12 s. The time is for a machine that does other things meanwhile.
-  expect(beside.longest).toBeLessThan(3 * alone.longest + 200);
-  expect(beside.median).toBeLessThan(3 * alone.median + 50);
+  // An event that waits for a slow receiver waits for 14 s.
+  expect(await longestWait(other, quick, 20)).toBeLessThan(7_000);
   // A healthy subscription of the same tenant waits for its turn, and not for the receivers of the others.
   await record(service.tenant, 1, 'ContactInfo');
   await expect.poll(() => healthy.arrivals.length, { timeout: 10_000 }).toBe(1);
