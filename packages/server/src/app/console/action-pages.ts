@@ -9,7 +9,7 @@ import { type DataList, responseProperties } from './catalog.ts';
 import { type Change, changeTable, recordedSince } from './changes.ts';
 import { listNamed, readRow } from './data-pages.ts';
 import { currentText, enteredValues, inputFor } from './forms.ts';
-import { alert, card, keyField, type Page, table } from './layout.ts';
+import { alert, type ConsolePage, card, keyField, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
 import { type CallInput, type ConsoleVisit, callIn, contextIn } from './visit.ts';
@@ -35,7 +35,7 @@ function versionField(row: ShownRow | undefined): HtmlContent {
 }
 
 /** The form that changes a row, or creates one with what the address presets. @throws Rejection `FORBIDDEN` */
-export async function formPage(visit: ConsoleVisit, type: string, id?: string): Promise<Page> {
+export async function formPage(visit: ConsoleVisit, type: string, id?: string): Promise<ConsolePage> {
   const { frame, query, caller } = visit;
   const list = await listNamed(visit, type);
   const row = id === undefined ? undefined : await readRow(visit, list, id);
@@ -149,7 +149,11 @@ export interface ActionRequest {
  * @returns a page, or where the browser goes next
  * @throws Rejection what the operation rejects; a rejection of all rows is one of the form
  */
-export async function perform(visit: ConsoleVisit, action: Action, request: ActionRequest): Promise<Page | string> {
+export async function perform(
+  visit: ConsoleVisit,
+  action: Action,
+  request: ActionRequest,
+): Promise<ConsolePage | string> {
   const { frame } = visit;
   const { operation, label } = action;
   const { input, ifMatch, names, from } = request;
@@ -182,7 +186,7 @@ function rehearsalPage(
   { title, from, names }: ActionRequest,
   changes: readonly Change[],
   failures: ReadonlyMap<number, string>,
-): Page {
+): ConsolePage {
   const { frame, fields: entered, exchange } = visit;
   const url = `${frame.base}${from}`;
   const hidden = [...[...entered].filter(([name]) => name !== 'formKey'), ['confirmed', 'yes'] as const];

@@ -1,7 +1,7 @@
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { day } from './formats.ts';
 import { queryForm } from './forms.ts';
-import { card, keyField, type Page } from './layout.ts';
+import { type ConsolePage, card, keyField } from './layout.ts';
 import { countsOf, type WaitingRows } from './overview-page.ts';
 import { type ConsoleVisit, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
 
@@ -23,7 +23,7 @@ function checksOf(through: string): readonly WaitingRows[] {
 }
 
 /** Closes the books of each legal entity through a day, once the check list of the period is looked at, and opens them again. */
-export async function closePage(visit: ConsoleVisit): Promise<Page> {
+export async function closePage(visit: ConsoleVisit): Promise<ConsolePage> {
   const { query } = visit;
   const lastOfMonth = Temporal.PlainDate.from(await todayOf(visit))
     .with({ day: 1 })

@@ -16,7 +16,7 @@ import {
   whereIn,
   withEntered,
 } from './filter.ts';
-import { card, type Head, keyField, options, type Page, pageLinks, rejected, table, urlWith } from './layout.ts';
+import { type ConsolePage, card, type Head, keyField, options, pageLinks, rejected, table, urlWith } from './layout.ts';
 import { namesIn } from './names.ts';
 import { csvFile } from './results.ts';
 import { headOf, isTechnical, rowCells, type ShownRow } from './values.ts';
@@ -38,7 +38,7 @@ const minLength = 3;
 const known = /^(name|legalName|displayName|email|fileName|batchRef)$|Number$|^(client|job|staff|engagement|pms)Ref$/;
 
 /** All lists: those of the contract, and those of the tenant's own types. */
-export async function dataPage(visit: ConsoleVisit): Promise<Page> {
+export async function dataPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const { base } = visit.frame;
   const cursor = visit.query.get('page');
   const query = { pageSize: '100', ...(cursor !== null && { cursor }) };
@@ -82,7 +82,7 @@ export async function readRow(visit: ConsoleVisit, list: DataList, id: string): 
 }
 
 /** One list, with its filter. What the operation rejects is shown above the filter. */
-export async function listPage(visit: ConsoleVisit, type: string): Promise<Page> {
+export async function listPage(visit: ConsoleVisit, type: string): Promise<ConsolePage> {
   const list = await listNamed(visit, type);
   const { frame, query } = visit;
   const order = enteredOrder(list, query);
@@ -238,7 +238,7 @@ function findIn({ filters, label = '', byId }: DataList, text: string): RowCondi
 }
 
 /** What has a name, number or reference with the text, of every list that the caller may search. */
-export async function searchPage(visit: ConsoleVisit): Promise<Page> {
+export async function searchPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const text = visit.query.get('q')?.trim() ?? '';
   const found = [...(text.length < minLength ? [] : dataLists.values())].map(async (list): Promise<HtmlContent> => {
     const where = findIn(list, text);

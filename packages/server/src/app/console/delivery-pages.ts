@@ -3,7 +3,7 @@ import { Rejection } from '../../contract/rejection.ts';
 import { eventBody } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { badge, count, none, when } from './formats.ts';
-import { card, keyField, type Page, pageLinks, table } from './layout.ts';
+import { type ConsolePage, card, keyField, pageLinks, table } from './layout.ts';
 import { type ConsoleVisit, call, contextIn, operationOf } from './visit.ts';
 import { typeInWords, valueInWords } from './words.ts';
 
@@ -43,7 +43,7 @@ export async function deliveriesCard(visit: ConsoleVisit, id: string): Promise<H
 }
 
 /** What was sent with an event, and what the receiver responded to each attempt. */
-export async function sentEventPage(visit: ConsoleVisit, id: string, eventId: string): Promise<Page> {
+export async function sentEventPage(visit: ConsoleVisit, id: string, eventId: string): Promise<ConsolePage> {
   const { frame } = visit;
   const url = `${frame.base}/data/EventSubscription/${id}`;
   const { data } = await attemptsOf(visit, id, 100);

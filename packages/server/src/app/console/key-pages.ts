@@ -7,7 +7,7 @@ import { databaseClock } from '../../platform/database-clock.ts';
 import { faultOf } from '../../wire/body.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { badge, none, when } from './formats.ts';
-import { alert, keyField, type Page, table } from './layout.ts';
+import { alert, type ConsolePage, keyField, table } from './layout.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { sentence } from './words.ts';
 
@@ -30,7 +30,7 @@ function stateOf({ revokedAt, expiresAt }: ListedKey): 'Revoked' | 'Expired' | '
   return Date.parse(expiresAt) > databaseClock.now() ? 'Active' : 'Expired';
 }
 
-export async function keysPage(visit: ConsoleVisit): Promise<Page> {
+export async function keysPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const { frame, tenant, service, query } = visit;
   const keys = await service.store.read(tenant.id, (session) => listKeys(session, tenant.id));
   const isAll = query.get('ended') === 'on';
@@ -77,7 +77,7 @@ ${field('staff', 'Staff number', 'if the API user is a staff member')}</div>
 }
 
 /** Creates a key with roles of which the caller has each, and shows it once. @throws Rejection `VALIDATION_ERROR`, `FORBIDDEN` */
-export async function createdKeyPage(visit: ConsoleVisit): Promise<Page> {
+export async function createdKeyPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const { frame, fields, service, tenant, caller, exchange } = visit;
   const [user, description, staff] = ['user', 'description', 'staff'].map((name) => entered(fields, name));
   const days = Number(fields.get('days'));

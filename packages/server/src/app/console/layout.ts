@@ -15,7 +15,7 @@ export interface Frame {
   readonly timeZone: string;
 }
 
-export interface Page {
+export interface ConsolePage {
   readonly title: string;
   readonly lead?: HtmlContent;
   readonly notice?: HtmlContent;
@@ -40,7 +40,7 @@ const parts: readonly (readonly [path: string, title: string])[] = [
 ];
 
 /** A page for someone who is signed in, at its path below the console. */
-export function framed(frame: Frame, at: string, { title, lead, notice, search = '', body }: Page): string {
+export function framed(frame: Frame, at: string, { title, lead, notice, search = '', body }: ConsolePage): string {
   const { base, tenant, user, isSandbox } = frame;
   const shown = parts.filter(([path]) => path !== '/clock' || isSandbox);
   const [part] = shown.findLast(([path]) => at === path || (path !== '' && at.startsWith(`${path}/`))) ?? [];

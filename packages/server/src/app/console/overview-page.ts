@@ -21,13 +21,13 @@ import {
 import type { RowConditions } from './filter.ts';
 import { count, decimal, monthOf, when } from './formats.ts';
 import { queryForm } from './forms.ts';
-import { card, type Page, table } from './layout.ts';
+import { type ConsolePage, card, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { type ConsoleVisit, call, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
 import { typeInWords } from './words.ts';
 
 /** The first page: figures of the firm, and what requires attention. */
-export async function overviewPage(visit: ConsoleVisit): Promise<Page> {
+export async function overviewPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const scope = await scopeOf(visit);
   // Each costly aggregate waits for its turn among all those of the firm.
   const [cards, form, attention, failed] = await Promise.all([

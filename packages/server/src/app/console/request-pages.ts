@@ -2,7 +2,7 @@ import { Rejection } from '../../contract/rejection.ts';
 import type { RecentRequest } from '../../platform/process/recent-requests.ts';
 import { html } from '../../wire/html.ts';
 import { badge, count, none, when } from './formats.ts';
-import { card, options, type Page, pageLinks, table } from './layout.ts';
+import { type ConsolePage, card, options, pageLinks, table } from './layout.ts';
 import type { ConsoleVisit } from './visit.ts';
 
 const pageSize = 50;
@@ -11,7 +11,7 @@ const maxOffset = 10_000;
 const lead =
   'Requests of your firm in the last day, and a sample of them while there are many per second. What was sent is not kept.';
 
-export async function requestsPage(visit: ConsoleVisit): Promise<Page> {
+export async function requestsPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const { frame, query } = visit;
   const id = query.get('id')?.trim() ?? '';
   const onlyFailed = query.get('failed') === 'on';
@@ -53,7 +53,7 @@ function status({ status: code }: RecentRequest) {
   return badge(String(code), code >= 400 ? 'bad' : 'good');
 }
 
-export async function requestPage(visit: ConsoleVisit, id: string): Promise<Page> {
+export async function requestPage(visit: ConsoleVisit, id: string): Promise<ConsolePage> {
   const { frame } = visit;
   const [request] = await visit.service.recentRequests.of(visit.tenant.id, { id, limit: 1 });
   if (request === undefined)

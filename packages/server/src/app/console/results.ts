@@ -3,7 +3,7 @@ import type { Rejection } from '../../contract/rejection.ts';
 import type { Vault } from '../../platform/auth/vault.ts';
 import { html } from '../../wire/html.ts';
 import type { PageResult } from '../../wire/result.ts';
-import { alert, framed, type Page, plainPage, rejected } from './layout.ts';
+import { alert, type ConsolePage, framed, plainPage, rejected } from './layout.ts';
 import { ConsoleCookies, type ConsoleSession, consoleRole, newCookieId } from './session.ts';
 import { framingPolicy } from './style.ts';
 import type { ConsoleVisit } from './visit.ts';
@@ -72,7 +72,7 @@ export class ConsoleResults {
   }
 
   /** A page for someone who is signed in, or the problem that there is instead, with the errors of the form. */
-  shownAt(path: string, { frame, query }: ConsoleVisit, page: Page): PageResult {
+  shownAt(path: string, { frame, query }: ConsoleVisit, page: ConsolePage): PageResult {
     const { hasDocument = false, status } = page;
     const done = query.get('done');
     const notice = page.notice ?? (done !== null && alert('good', doneWords[done] ?? 'Done.'));

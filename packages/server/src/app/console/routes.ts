@@ -16,7 +16,7 @@ import { closePage } from './close-page.ts';
 import { dataPage, listFile, listPage, searchPage } from './data-pages.ts';
 import { retry, sentEventPage } from './delivery-pages.ts';
 import { createdKeyPage, keysPage, revoke } from './key-pages.ts';
-import type { Frame, Page } from './layout.ts';
+import type { ConsolePage, Frame } from './layout.ts';
 import { overviewPage } from './overview-page.ts';
 import { changeFirm, fileContent, firmPage, readPage } from './read-page.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
@@ -28,7 +28,7 @@ import { finishPersonSignIn, providerSignOut, signIn, startPersonSignIn } from '
 import { contentPolicy } from './style.ts';
 import { type ConsoleVisit, operationOf } from './visit.ts';
 
-type Answer = string | Page | PageResult | BytesResult | undefined;
+type Answer = string | ConsolePage | PageResult | BytesResult | undefined;
 type Handle = (visit: ConsoleVisit, ...parameters: string[]) => Answer | Promise<Answer>;
 type Patterns = readonly (readonly [path: RegExp, handle: Handle])[];
 

@@ -8,7 +8,7 @@ import { listNamed, listUrl, readRow, rowTable } from './data-pages.ts';
 import { deliveriesCard } from './delivery-pages.ts';
 import { readList } from './filter.ts';
 import { badge, when } from './formats.ts';
-import { card, type Page, table } from './layout.ts';
+import { type ConsolePage, card, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { documentsCard } from './read-page.ts';
 import { balances, fieldCards, type ShownRow, titleOf, urlOf } from './values.ts';
@@ -25,7 +25,7 @@ const maxRelated = 5;
 const documentField = 'pdfFileId';
 
 /** One row: its figures, what can be done with it, its fields and lists, what refers to it, and its events. */
-export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<Page> {
+export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<ConsolePage> {
   const list = await listNamed(visit, type);
   const row = await readRow(visit, list, id);
   const { frame, caller } = visit;

@@ -3,11 +3,11 @@ import { changeTenantSetting } from '../../admission/change-setting.ts';
 import { parseSetting, settingSchemas, settingsOfOperator } from '../../admission/tenant-settings.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { html } from '../../wire/html.ts';
-import { keyField, options, type Page, table } from './layout.ts';
+import { type ConsolePage, keyField, options, table } from './layout.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords, sentenceInWords } from './words.ts';
 
-export function settingsPage({ frame, tenant }: ConsoleVisit): Page {
+export function settingsPage({ frame, tenant }: ConsoleVisit): ConsolePage {
   const { settings, currency, timeZone } = tenant;
   const values: Readonly<Record<string, unknown>> = { currency, timeZone, ...settings };
   const rows = [...settingSchemas].map(([setting, { type, enum: choices, description }]) => {
