@@ -7,7 +7,7 @@ export const outputs: Readonly<Record<string, string>> = {
   'read-by-own-key': 'Client crm-88213',
   'find-by-key-of-another-system': 'crm-88213',
   'choose-fields-and-names': 'id,name,with Harbor & Pine LLC Dana Whitfield',
-  'group-by-a-related-column': 'LLC true',
+  'group-by-a-related-column': 'C_CORP true\nLLC true',
   'keep-and-find-metadata': 'crm-88213',
   'upload-a-file': 'AVAILABLE 20',
   'rotate-the-secret': 'true true',

@@ -57,19 +57,17 @@ const rules: readonly BookRule[] = [
   ]),
   ...documents.map((table) => ({
     rule: `lines of ${table} are quantity times unit amount and their taxes, rounded half up to the minor unit of the currency`,
-    // Only documents with a line that is not right by itself, such as one with several taxes, are compared as a whole.
+    // Only documents with a line that is not right by itself, such as one with several taxes or with tax in its price, are compared as a whole.
     broken: (tenantId: number) => sql<{ id: string; detail: string }>`
       with compared as materialized (
         select distinct d.id from ${sql.table(`${table}_line`)} l
         join ${sql.table(table)} d on d.tenant_id = l.tenant_id and d.id = l.${sql.ref(`${table}_id`)}
         where l.tenant_id = ${tenantId} and (
-          line_amount(quantity, unit_amount, minor_units(currency)) = amount + case when prices_include_tax then tax_amount else 0 end
+          line_amount(quantity, unit_amount, minor_units(currency)) = amount
           and case when not taxable then taxes = '[]' and tax_amount = 0
-            when tax_rounding <> 'LINE' or jsonb_array_length(taxes) <> 1 then false
+            when prices_include_tax or tax_rounding <> 'LINE' or jsonb_array_length(taxes) <> 1 then false
             else (taxes -> 0 ->> 'amount')::numeric = tax_amount and (taxes -> 0 ->> 'ratePercent')::numeric = tax_rate_percent
-              and tax_amount = case when prices_include_tax
-                then round(included_part(amount + tax_amount, tax_rate_percent, tax_rate_percent), minor_units(currency))
-                else line_tax(amount, taxable, tax_rate_percent, minor_units(currency)) end
+              and tax_amount = line_tax(amount, taxable, tax_rate_percent, minor_units(currency))
             end) is not true)
       select d.id::text, string_agg(concat_ws(' ', quantity, unit_amount, amount, tax_rate_percent, tax_amount), ', ') as detail
       from compared
