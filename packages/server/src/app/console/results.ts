@@ -65,7 +65,7 @@ export class ConsoleResults {
     return withHeaders(shown(text, status), { 'Set-Cookie': this.cookies.header('form', form) });
   }
 
-  /** What someone who is not signed in is told of a problem. */
+  /** What someone who is not signed in sees of a problem. */
   failed(problem: Rejection, requestId: string): PageResult {
     const body = html`${alert('bad', problem.message)}<p class="soft">Request <code>${requestId}</code></p><p><a href="${this.base}">Go to the console</a></p>`;
     return withHeaders(shown(plainPage('This did not work', body), problem.status), problem.headers);
