@@ -1,4 +1,4 @@
-import { contract } from './contract.ts';
+import { contract, type Operation } from './contract.ts';
 import type { Finding } from './validator.ts';
 
 /** Keywords that limit a value, but not its type or the members of its object. */
@@ -64,8 +64,8 @@ function patternsOfDecimals(node: unknown): string[] {
   return [...own, ...Object.values(node).flatMap(patternsOfDecimals)];
 }
 
-/** What an operation returns as it was stored: the rows of events. */
-const storedParts: Readonly<Record<string, RegExp>> = { listEvents: /^\/response\/data\/\d+\/data\// };
+/** What a feed returns as it was stored: the rows of its events. */
+const rowsOfEvents = /^\/response\/data\/\d+\/data\//;
 
 /**
  * Returns the findings about what is of today. A value that was valid when it was stored is sent, whatever the contract has changed since:
@@ -73,10 +73,10 @@ const storedParts: Readonly<Record<string, RegExp>> = { listEvents: /^\/response
  */
 export function findingsOfToday(
   findings: readonly Finding[],
-  operation: { readonly id: string },
+  { paging }: Pick<Operation, 'paging'>,
   isReplayed: boolean,
 ): readonly Finding[] {
-  const stored = isReplayed ? /^\/response\// : storedParts[operation.id];
+  const stored = isReplayed ? /^\/response\// : paging === 'feed' ? rowsOfEvents : undefined;
   return findings.filter(({ path, keyword }) => unknownMember.has(keyword) || stored?.test(path) !== true);
 }
 

@@ -138,7 +138,7 @@ export function pointerAt(bytes: Uint8Array, offset: number): string {
 const strings = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/gs;
 
 /**
- * Replaces the names of a JSON text that are written with an escape by others, and returns what each stands for.
+ * Replaces the names of a JSON text that are written with an escape, and returns the name that each replacement is for.
  *
  * V8 can take such a name for one that another text had before (https://github.com/nodejs/node/issues/63785), so a request
  * would change what the next one says. No text has the replacements, as they begin with half of a character.
