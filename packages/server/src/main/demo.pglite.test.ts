@@ -61,7 +61,8 @@ test('start › rejects a port that is in use before it creates anything', async
     .replace('…', printedKey(server.written()) ?? '');
   const read = 'curl -s "$API_URL/api/v1/me" -H "Authorization: Bearer $TOKEN" -H "Tenant: hartwell"';
   const fish = spawnSync('fish', ['-c', `${filled}${read}`], { encoding: 'utf8' });
-  if (fish.error === undefined) expect(JSON.parse(fish.stdout)).toMatchObject({ tenant: { name: 'hartwell' } });
+  if (fish.error !== undefined) console.warn('NOT TESTED: the lines for fish, which is not installed.');
+  else expect(JSON.parse(fish.stdout)).toMatchObject({ tenant: { name: 'hartwell' } });
 
   // The samples of the reference are for this server.
   const sample = await wire(server.address, { path: '/reference/operations/getClient.md' });
