@@ -100,6 +100,13 @@ describe('splitByType', () => {
     expect(schemas).not.toHaveProperty('HarborUpsert');
   });
 
+  test('requires the source of a type that only imports write', () => {
+    const { schemas: imports } = split((given) =>
+      Object.assign(given.Boat ?? {}, { 'x-record': { ...rows('UPSERT'), importsOnly: true } }),
+    );
+    expect(imports.BoatUpsert).toMatchObject({ required: ['type', 'attributes', 'source'] });
+  });
+
   test('says of a request what all its items have in common, and nothing of a response', () => {
     const { 'x-by-type': _, ...common } = bundle().RecordUpsert ?? {};
     expect(schemas.RecordUpsert).toHaveProperty('x-items-open', common);

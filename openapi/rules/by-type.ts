@@ -120,8 +120,13 @@ function union(name: string, by: ByType, common: JsonObject, schemas: JsonObject
   const types = typesWith(schemas, by.types, by.operation);
   const description = `${common.description}${rolesByType(types, by, schemas)}`;
   const isPerType = by.attributes !== undefined;
+  const isImport = (type: string) =>
+    by.operation === 'UPSERT' && objectOf(objectOf(schemas[type])['x-record']).importsOnly === true;
   const members = isPerType
-    ? types.map((type): [string, JsonObject] => [type, add(`${type}${by.suffix}`, member(common, by, type))])
+    ? types.map((type): [string, JsonObject] => [
+        type,
+        add(`${type}${by.suffix}`, member(common, by, type, isImport(type))),
+      ])
     : [];
   const mapping = Object.fromEntries(members.map(([type, { $ref }]) => [type, $ref]));
   const standard = isPerType
@@ -179,13 +184,14 @@ function rolesByType(types: readonly string[], by: ByType, schemas: JsonObject):
   ].join('\n');
 }
 
-function member(common: JsonObject, { attributes }: ByType, type: string): JsonObject {
+function member(common: JsonObject, { attributes }: ByType, type: string, isImport: boolean): JsonObject {
   const name = attributes === 'written' ? `${type}Fields` : `${type}Attributes`;
   const typed = withType(common, { type: 'string', const: type, description: 'Name of the type.' });
   const properties = objectOf(typed.properties);
   return {
     ...typed,
-    description: `${common.description} The type is \`${type}\`.`,
+    description: `${common.description} The type is \`${type}\`.${isImport ? ' Only imports write it.' : ''}`,
+    ...(isImport && { required: [common.required ?? [], 'source'].flat() }),
     properties: { ...properties, attributes: replaced(properties.attributes, name) },
   };
 }

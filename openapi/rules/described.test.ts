@@ -133,6 +133,13 @@ group('a property', () => {
 });
 
 group('a status', () => {
+  it('says in which states an import writes it', () => {
+    const BoatStatus: { description?: string } = { description: 'Status.' };
+    Object.assign(BoatStatus, { 'x-state-machine': { ...states, imported: ['AFLOAT', 'SUNK'] } });
+    bundleOf({}, { BoatStatus });
+    expect(BoatStatus.description).toContain('A new row is `ASHORE`; an imported one can also be `AFLOAT` or `SUNK`.');
+  });
+
   it('lists its transitions', () => {
     const BoatStatus: { description?: string } = Object.assign(
       { description: 'Status.' },

@@ -56,6 +56,7 @@ const rows = {
     readRoles: roles,
     writeRoles: roles,
     recordsUrl: { type: 'string', pattern: '^/(gql|api)/v1/[A-Za-z0-9_/-]+$' },
+    importsOnly: { const: true },
   },
 };
 const eventOperations = names('^(CREATE|UPDATE|DELETE)$');
@@ -280,6 +281,7 @@ export const extensionTable: Record<string, Extension> = {
       properties: {
         initial: states,
         operations: { ...names(camelCase), minItems: 0 },
+        imported: states,
         transitions: { type: 'array', minItems: 1, items: transition },
         conditions: {
           type: 'object',

@@ -260,6 +260,7 @@ const cases: Record<string, Case[]> = {
   ],
   'state-machines': [
     ['an initial state that no row can have', machine(['initial'], ['ASHORE', 'ALOFT']), /ALOFT is not one/],
+    ['an imported state that no row can have', machine(['imported'], ['ALOFT']), /ALOFT is not one/],
     ['a transition from no state', machine(['transitions', 2, 'from'], ['AFLOAT', 'ALOFT']), /ALOFT is not one/],
     ['a transition to no state', machine(['transitions', 2, 'to'], 'ALOFT'), /ALOFT is not one/],
     ['a state that nothing leads to', machine(['transitions', 2], undefined), /leads to SUNK/],

@@ -48,6 +48,7 @@ function checkStates(schema: Place, machine: Place, report: Report): void {
   const transitions = machine.list('transitions');
   const named = [
     ...machine.list('initial'),
+    ...machine.list('imported'),
     ...transitions.flatMap((one) => [...one.list('from'), one.get('to') ?? []].flat()),
   ];
   for (const state of named) {

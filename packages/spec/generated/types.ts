@@ -3417,7 +3417,7 @@ export interface paths {
          * @description Creates records, or updates those with the same `systemRef`. The type must have `UPSERT` among its `operations` (see
          *     `listRecordTypes`). Custom types require `systemRef`; for standard types, omit it to create a record. Omitted attributes
          *     keep their values, and null clears a value. A deleted record becomes active again. To change the state of a standard record,
-         *     write its `status`, as the schema of the type describes.
+         *     write its `status`, as the schema of the type describes. `Engagement` records are only for imports (`source: IMPORT`).
          *
          *     In addition to `RECORD_W`, each record requires the write role of its type, such as `CLNT_W` for clients; the members of the
          *     request schema list them. Custom types require no other role. To approve a draft invoice (`status: APPROVED`), `DINVC_APRV`
@@ -11309,13 +11309,15 @@ export interface components {
         JobFields: {
             /**
              * @description Name of the job.
-             * @example 2026 partnership return
+             * @example 2024 partnership return
              */
             name?: string;
             status?: components["schemas"]["JobStatus"];
             /**
              * @description Client of the job. It cannot change once the job has work in progress.
-             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             * @example {
+             *       "clientRef": "C-00042"
+             *     }
              */
             clientId?: string | components["schemas"]["RowReference"];
             /**
@@ -11336,7 +11338,9 @@ export interface components {
             jobTemplateId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Engagement that covers the work, or null.
-             * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
+             * @example {
+             *       "systemRef": "old-e-14"
+             *     }
              */
             engagementId?: (string | null) | components["schemas"]["RowReference"];
             /**
@@ -23326,7 +23330,7 @@ export interface components {
          * @description Where a record comes from. `IMPORT` is the history of another system; it requires `IMPORT_W` in addition to the roles of the record.
          *
          *     - A new row can have each state that callers can bring it to, by one record: with the roles, conditions and entries of the ledger of all
-         *       transitions to it. Time and expenses do not need another person for their approval.
+         *       transitions to it. An engagement is created in any state, without those: its letter was sent and signed there. Time and expenses do not need another person for their approval.
          *     - An imported ACH payment can be `COMPLETED`, and an imported invoice a credit note: its total is negative.
          *     - A row that has got further meanwhile keeps its state. The record is then `UNCHANGED` if all else is the same, and otherwise fails with `INVALID_STATE`; so
          *       repeating an import changes nothing.
@@ -23391,7 +23395,7 @@ export interface components {
          *     - `EXPIRED`: not signed before `expiresAt`.
          *     - `CANCELLED`: cancelled before work began.
          *
-         *     A new row is `DRAFT`. Possible transitions:
+         *     A new row is `DRAFT`; an imported one can also be `SENT`, `EXECUTED`, `ACTIVE`, `ON_HOLD`, `COMPLETED`, `DECLINED`, `EXPIRED`, or `CANCELLED`. Possible transitions:
          *
          *     | From | To | By | Condition |
          *     |---|---|---|---|
@@ -23424,23 +23428,73 @@ export interface components {
             role: components["schemas"]["StaffAssignmentRole"];
         };
         /**
-         * Engagement fields
-         * @description Fields of an engagement that a caller can write. Once the letter is sent, its terms are fixed: `clientId`, `type`,
-         *     `fiscalYear`, `startDate`, `endDate`, `templateId`, `templateName`, `feeAmount`, `feeType`, `depositAmount` and `currency`.
+         * Engagement signer status
+         * @description Status of a signature.
+         *
+         *     - `PENDING`: the signer has not opened the letter.
+         *     - `VIEWED`: the signer has opened the letter.
+         *
+         *     A new row is `PENDING`. Possible transitions:
+         *
+         *     | From | To | By | Condition |
+         *     |---|---|---|---|
+         *     | `PENDING` | `VIEWED` | `updateEngagement` | The engagement is `SENT`. |
+         *     | `PENDING`, `VIEWED` | `SIGNED` | `updateEngagement` | The engagement is `SENT`. |
+         *     | `PENDING`, `VIEWED` | `DECLINED` | `updateEngagement` | The engagement is `SENT`. |
+         *     | `VIEWED`, `SIGNED` | `PENDING` | service: letter recalled |  |
+         * @enum {string}
          */
-        EngagementFields: {
+        EngagementSignerStatus: "PENDING" | "VIEWED" | "SIGNED" | "DECLINED";
+        /**
+         * Engagement signer entry
+         * @description Contact who signs, and the status of the signature. Omitted fields keep their values; a new signer is `PENDING`.
+         */
+        EngagementSignerEntry: {
             /**
              * UUID
              * Format: uuid
-             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             * @description Contact who signs. It must be active and have an active link to the client.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId?: string;
-            /** @description Name of the engagement. Default on creation: the fiscal year and the type. */
+            contactId: string;
+            status?: components["schemas"]["EngagementSignerStatus"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the contact signed, not in the future. Only with the status `SIGNED`; if omitted, the time of the call.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            signedAt?: string | null;
+        };
+        /**
+         * Engagement fields
+         * @description Fields of an imported engagement (`source: IMPORT`). `updateEngagement` writes all others.
+         *
+         *     - The engagement is created in its `status`, without the steps that lead there: nothing is sent, signed or written, and neither its client nor its jobs change.
+         *     - Its letter is elsewhere, so that it has no documents. Upload it with `createUploadUrl` and the `engagementId`. Only a draft gets a letter of the service, with the
+         *       first `updateEngagement`.
+         *     - `SENT` requires a signer, of whom none has declined and not all have signed; with `EXECUTED`, `ACTIVE`, `ON_HOLD` and `COMPLETED` all are `SIGNED`, and with `DRAFT` all
+         *       are `PENDING`.
+         *     - A later import can bring it further, as in `x-state-machine`. Signers who have got further meanwhile keep their status.
+         *     - `instants` has `sentAt`, `viewedAt`, `executedAt` and `completedAt`. A new record requires `fiscalYear`.
+         */
+        EngagementFields: {
+            /**
+             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             * @example {
+             *       "clientRef": "C-00042"
+             *     }
+             */
+            clientId?: string | components["schemas"]["RowReference"];
+            /**
+             * @description Name of the engagement. Default on creation: the fiscal year and the type.
+             * @example 2024 tax engagement
+             */
             name?: string;
             /**
              * External ref
              * @description Readable number. Default on creation: the next number of the tenant for the year.
+             * @example E-2024-0031
              */
             engagementRef?: string;
             /**
@@ -23458,6 +23512,7 @@ export interface components {
             /**
              * Format: int32
              * @description Fiscal year of the work.
+             * @example 2024
              */
             fiscalYear?: number;
             /**
@@ -23482,22 +23537,21 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             templateId?: string | null;
-            /** @description Name of the template, or null. */
+            /**
+             * @description Name of the template, or null.
+             * @example Tax engagement letter 2026
+             */
             templateName?: string | null;
             /**
-             * Nullable UUID
-             * Format: uuid
              * @description Partner responsible for the engagement.
-             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            partnerId?: string | null;
+            partnerId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * Nullable UUID
-             * Format: uuid
              * @description Manager of the engagement.
-             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            managerId?: string | null;
+            managerId?: (string | null) | components["schemas"]["RowReference"];
             /** @description Other staff who work on the engagement. A write replaces the whole list. Default on creation: `[]`. */
             staff?: components["schemas"]["EngagementStaffMemberInput"][];
             /**
@@ -23526,7 +23580,7 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description End of the signing period, or null for none. It must be in the future when it is written.
+             * @description End of the signing period, or null for none. It must be in the future when it is written, except in an import of a letter that waits for no signature.
              * @example 2026-10-01T16:30:00.000Z
              */
             expiresAt?: string | null;
@@ -23535,25 +23589,9 @@ export interface components {
              * @example The client chose another firm.
              */
             declineReason?: string | null;
+            /** @description All signers, in the order of the letter. A signer that is not in the list is removed from a draft. Default on creation: `[]`. */
+            signers?: components["schemas"]["EngagementSignerEntry"][];
         };
-        /**
-         * Engagement signer status
-         * @description Status of a signature.
-         *
-         *     - `PENDING`: the signer has not opened the letter.
-         *     - `VIEWED`: the signer has opened the letter.
-         *
-         *     A new row is `PENDING`. Possible transitions:
-         *
-         *     | From | To | By | Condition |
-         *     |---|---|---|---|
-         *     | `PENDING` | `VIEWED` | `updateEngagement` | The engagement is `SENT`. |
-         *     | `PENDING`, `VIEWED` | `SIGNED` | `updateEngagement` | The engagement is `SENT`. |
-         *     | `PENDING`, `VIEWED` | `DECLINED` | `updateEngagement` | The engagement is `SENT`. |
-         *     | `VIEWED`, `SIGNED` | `PENDING` | service: letter recalled |  |
-         * @enum {string}
-         */
-        EngagementSignerStatus: "PENDING" | "VIEWED" | "SIGNED" | "DECLINED";
         /**
          * Engagement signer
          * @description Contact of the client who signs the letter, with the status of the signature.
@@ -23746,7 +23784,7 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description End of the signing period, or null for none. It must be in the future when it is written.
+             * @description End of the signing period, or null for none. It must be in the future when it is written, except in an import of a letter that waits for no signature.
              * @example 2026-10-01T16:30:00.000Z
              */
             expiresAt: string | null;
@@ -24006,27 +24044,6 @@ export interface components {
             where?: components["schemas"]["EngagementWhere"];
         };
         /**
-         * Engagement signer entry
-         * @description Contact who signs, and the status of the signature. Omitted fields keep their values; a new signer is `PENDING`.
-         */
-        EngagementSignerEntry: {
-            /**
-             * UUID
-             * Format: uuid
-             * @description Contact who signs. It must be active and have an active link to the client.
-             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-             */
-            contactId: string;
-            status?: components["schemas"]["EngagementSignerStatus"];
-            /**
-             * Nullable instant
-             * Format: date-time
-             * @description When the contact signed, not in the future. Only with the status `SIGNED`; if omitted, the time of the call.
-             * @example 2026-10-01T16:30:00.000Z
-             */
-            signedAt?: string | null;
-        };
-        /**
          * Engagement job IDs
          * @description Jobs of the same client, each once.
          */
@@ -24034,7 +24051,8 @@ export interface components {
         /**
          * Engagement update request
          * @description Fields of an engagement to update. Omitted fields keep their values; null clears a nullable field. At least one field is
-         *     required.
+         *     required. Once the letter is sent, its terms are fixed: `clientId`, `type`, `fiscalYear`, `startDate`, `endDate`, `templateId`,
+         *     `templateName`, `feeAmount`, `feeType`, `depositAmount` and `currency`.
          */
         EngagementUpdateRequest: {
             /**
@@ -24046,13 +24064,13 @@ export interface components {
             clientId?: string;
             /**
              * @description Name of the engagement. Default on creation: the fiscal year and the type.
-             * @example 2026 tax engagement
+             * @example 2024 tax engagement
              */
             name?: string;
             /**
              * External ref
              * @description Readable number. Default on creation: the next number of the tenant for the year.
-             * @example E-2026-0112
+             * @example E-2024-0031
              */
             engagementRef?: string;
             /**
@@ -24070,7 +24088,7 @@ export interface components {
             /**
              * Format: int32
              * @description Fiscal year of the work.
-             * @example 2026
+             * @example 2024
              */
             fiscalYear?: number;
             /**
@@ -24142,7 +24160,7 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description End of the signing period, or null for none. It must be in the future when it is written.
+             * @description End of the signing period, or null for none. It must be in the future when it is written, except in an import of a letter that waits for no signature.
              * @example 2026-10-01T16:30:00.000Z
              */
             expiresAt?: string | null;
@@ -24623,6 +24641,7 @@ export interface components {
          *     | `CLNT_W` | `Client`, `ClientGroup`, `ContactInfo` |
          *     | `CNTCT_W` | `ContactClient`, `Contact` |
          *     | `DINVC_W` | `DraftInvoice` |
+         *     | `ENGMT_W` | `Engagement` |
          *     | `INVC_W` | `Invoice` |
          *     | `JOB_W` | `Job`, `JobTemplate` |
          *     | `PYMT_W` | `Payment` |
@@ -30236,7 +30255,7 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description End of the signing period, or null for none. It must be in the future when it is written.
+             * @description End of the signing period, or null for none. It must be in the future when it is written, except in an import of a letter that waits for no signature.
              * @example 2026-10-01T16:30:00.000Z
              */
             expiresAt: string | null;
@@ -35265,10 +35284,41 @@ export interface components {
             attributes: components["schemas"]["GlMappingFields"];
         };
         /**
+         * Engagement upsert
+         * @description Record to create or update. The type is `Engagement`. Only imports write it.
+         */
+        EngagementUpsert: {
+            /**
+             * @description Name of the type.
+             * @enum {string}
+             */
+            type: "Engagement";
+            /**
+             * System ref
+             * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
+             *     record.
+             * @example OPP-501
+             */
+            systemRef?: string;
+            source: components["schemas"]["RecordSource"];
+            instants?: components["schemas"]["RecordInstants"];
+            /**
+             * Expected version
+             * Format: int32
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
+            sysRefs?: components["schemas"]["SysRefList"];
+            metadata?: components["schemas"]["MetadataInput"];
+            attributes: components["schemas"]["EngagementFields"];
+        };
+        /**
          * Standard record upsert
          * @description Record to create or update. For standard types.
          */
-        StandardRecordUpsert: components["schemas"]["ClientUpsert"] | components["schemas"]["ClientTypeUpsert"] | components["schemas"]["TaxRegionUpsert"] | components["schemas"]["ClientGroupUpsert"] | components["schemas"]["ClientBusinessEntityUpsert"] | components["schemas"]["ContactClientUpsert"] | components["schemas"]["ContactInfoUpsert"] | components["schemas"]["DepartmentUpsert"] | components["schemas"]["IndustryUpsert"] | components["schemas"]["OfficeUpsert"] | components["schemas"]["OrgUpsert"] | components["schemas"]["ServiceLineUpsert"] | components["schemas"]["ContactUpsert"] | components["schemas"]["JobUpsert"] | components["schemas"]["JobTemplateUpsert"] | components["schemas"]["StaffUpsert"] | components["schemas"]["StaffTypeUpsert"] | components["schemas"]["PaymentUpsert"] | components["schemas"]["DraftInvoiceUpsert"] | components["schemas"]["InvoiceUpsert"] | components["schemas"]["TaskTypeUpsert"] | components["schemas"]["TaskUpsert"] | components["schemas"]["WipEntryUpsert"] | components["schemas"]["MailTemplateUpsert"] | components["schemas"]["TaxCodeUpsert"] | components["schemas"]["DocumentSeriesUpsert"] | components["schemas"]["GlMappingUpsert"];
+        StandardRecordUpsert: components["schemas"]["ClientUpsert"] | components["schemas"]["ClientTypeUpsert"] | components["schemas"]["TaxRegionUpsert"] | components["schemas"]["ClientGroupUpsert"] | components["schemas"]["ClientBusinessEntityUpsert"] | components["schemas"]["ContactClientUpsert"] | components["schemas"]["ContactInfoUpsert"] | components["schemas"]["DepartmentUpsert"] | components["schemas"]["IndustryUpsert"] | components["schemas"]["OfficeUpsert"] | components["schemas"]["OrgUpsert"] | components["schemas"]["ServiceLineUpsert"] | components["schemas"]["ContactUpsert"] | components["schemas"]["JobUpsert"] | components["schemas"]["JobTemplateUpsert"] | components["schemas"]["StaffUpsert"] | components["schemas"]["StaffTypeUpsert"] | components["schemas"]["PaymentUpsert"] | components["schemas"]["DraftInvoiceUpsert"] | components["schemas"]["InvoiceUpsert"] | components["schemas"]["TaskTypeUpsert"] | components["schemas"]["TaskUpsert"] | components["schemas"]["WipEntryUpsert"] | components["schemas"]["MailTemplateUpsert"] | components["schemas"]["TaxCodeUpsert"] | components["schemas"]["DocumentSeriesUpsert"] | components["schemas"]["GlMappingUpsert"] | components["schemas"]["EngagementUpsert"];
         /**
          * Custom record upsert
          * @description Record to create or update. For custom types.
@@ -42590,6 +42640,21 @@ export interface components {
          */
         FileRelation: "client" | "job" | "engagement";
         /**
+         * Engagement staff member input
+         * @description Staff member who works on the engagement, with a role.
+         */
+        EngagementStaffMemberInput: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description The staff member.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            staffId: string;
+            /** @description Role of the staff member. */
+            role: components["schemas"]["StaffAssignmentRole"];
+        };
+        /**
          * Early payment input
          * @description Discount that a client may deduct if it pays an invoice early.
          */
@@ -42726,21 +42791,6 @@ export interface components {
              * @example DE136695976
              */
             id: string;
-        };
-        /**
-         * Engagement staff member input
-         * @description Staff member who works on the engagement, with a role.
-         */
-        EngagementStaffMemberInput: {
-            /**
-             * UUID
-             * Format: uuid
-             * @description The staff member.
-             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-             */
-            staffId: string;
-            /** @description Role of the staff member. */
-            role: components["schemas"]["StaffAssignmentRole"];
         };
     };
     responses: {

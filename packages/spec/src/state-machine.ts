@@ -4,6 +4,8 @@ export interface StateMachine {
   readonly initial: readonly string[];
   /** The operations that cause transitions, for those that do not name their own. */
   readonly operations: readonly string[];
+  /** The states in which an import creates a row, and to which it brings one, without transitions. */
+  readonly imported?: readonly string[];
   readonly transitions: readonly StateTransition[];
   /** The conditions that transitions name, in words. */
   readonly conditions?: Readonly<Record<string, string>>;

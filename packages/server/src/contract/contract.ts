@@ -99,6 +99,8 @@ export interface RowInterface {
   readonly readRoles: readonly string[];
   readonly writeRoles: readonly string[];
   readonly recordsUrl: string;
+  /** Whether an upsert requires the source `IMPORT`. */
+  readonly importsOnly?: true;
 }
 
 export interface Contract {

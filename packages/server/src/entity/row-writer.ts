@@ -18,7 +18,7 @@ import {
 } from './row-checks.ts';
 import { emptyRow, readInput, shownAmong } from './row-input.ts';
 import { type AnyPendingChange, rulesOf } from './rules.ts';
-import { checkInitialState, findTransition, type Mover } from './state-machine.ts';
+import { checkImported, checkInitialState, findTransition, isImported, type Mover } from './state-machine.ts';
 
 type By = AnyPendingChange['by'];
 
@@ -67,7 +67,7 @@ export class RowWriter {
     checkComplete(entity, values);
     checkBounds(entity, values, undefined, provided);
     this.#checkUnique(change);
-    if (entity.machine !== undefined) checkInitialState(entity.machine, values[entity.machine.field]);
+    this.#checkInitialState(change);
     this.#write(change);
     return { status: 'CREATED', row: values };
   }
@@ -206,11 +206,21 @@ export class RowWriter {
     });
   }
 
+  #checkInitialState({ entity: { machine }, values }: AnyPendingChange): void {
+    if (machine === undefined) return;
+    const state = values[machine.field];
+    if (!this.#plan.isImport || !isImported(machine, state)) checkInitialState(machine, state);
+  }
+
   #checkTransition(change: AnyPendingChange): void {
     const { machine } = change.entity;
     if (machine === undefined || change.previous === undefined) return;
     const [from, to] = [String(change.previous[machine.field]), String(change.values[machine.field])];
     if (from === to) return;
+    if (this.#plan.isImport && change.by === 'caller' && isImported(machine, to)) {
+      checkImported(machine, from, to);
+      return;
+    }
     const { conditions = [] } = findTransition(machine, from, to, this.#moverOf(change));
     for (const name of conditions) {
       const check = rulesOf(change.entity).conditions?.[name];

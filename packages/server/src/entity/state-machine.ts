@@ -22,6 +22,11 @@ export function machineOf(type: string, fields: readonly Field[]): Machine | und
   return machine === undefined ? undefined : { ...machine, type, field: 'status' };
 }
 
+/** Whether an import writes rows in this state without the transitions that lead there. */
+export function isImported(machine: Machine, state: unknown): boolean {
+  return machine.imported?.includes(String(state)) === true;
+}
+
 /**
  * Checks the initial state of a new row.
  *
@@ -59,13 +64,31 @@ export function findTransition(machine: Machine, from: string, to: string, mover
 
 /** Returns the states from an initial one to another by transitions of the mover, both included: the fewest; undefined if there are none. */
 export function statesTo(machine: Machine, to: string, mover: Mover): readonly string[] | undefined {
-  const paths = machine.initial.map((state) => [state]);
-  const seen = new Set(machine.initial);
+  return pathTo(machine, machine.initial, to, (transition) => admits(machine, transition, mover));
+}
+
+/**
+ * Checks that an import may bring a row from one state to another: any steps lead there.
+ *
+ * @throws Rejection `INVALID_STATE`
+ */
+export function checkImported(machine: Machine, from: string, to: string): void {
+  if (pathTo(machine, [from], to, () => true) === undefined) throw impossible(machine, from, to, []);
+}
+
+function pathTo(
+  machine: Machine,
+  starts: readonly string[],
+  to: string,
+  isOpen: (transition: StateTransition) => boolean,
+): readonly string[] | undefined {
+  const paths = starts.map((state) => [state]);
+  const seen = new Set(starts);
   for (const path of paths) {
     const last = path.at(-1) ?? '';
     if (last === to) return path;
     for (const transition of machine.transitions) {
-      if (seen.has(transition.to) || !transition.from.includes(last) || !admits(machine, transition, mover)) continue;
+      if (seen.has(transition.to) || !transition.from.includes(last) || !isOpen(transition)) continue;
       seen.add(transition.to);
       paths.push([...path, transition.to]);
     }

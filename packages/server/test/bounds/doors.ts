@@ -64,6 +64,7 @@ function rowDoor(world: World, caller: TestCaller, type: string, path: string): 
     body: (choices) => ({
       type,
       systemRef: `${type}-${world.bodies.next()}`,
+      ...(type === 'Engagement' && { source: 'IMPORT' }),
       attributes: world.bodies.attributes(type, schema, choices),
     }),
     send: (bodies) => sendRows(caller, 'POST', path, bodies),

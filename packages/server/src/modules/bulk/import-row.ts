@@ -2,7 +2,7 @@ import { Rejection } from '../../contract/rejection.ts';
 import { readAttributes } from '../../entity/attributes.ts';
 import type { AnyWritten, Plan } from '../../entity/plan.ts';
 import type { AnyInput } from '../../entity/row.ts';
-import { type Machine, statesTo } from '../../entity/state-machine.ts';
+import { isImported, type Machine, statesTo } from '../../entity/state-machine.ts';
 import type { RecordItem } from './own-keys.ts';
 import type { RecordType } from './record-type.ts';
 
@@ -60,7 +60,7 @@ function createIn<Item extends RecordItem>(
   const { origin } = plan;
   const path = statesTo(machine, state, { operation: origin.operation, holds: (roles) => plan.holds(roles) });
   const [first, ...others] = path ?? [];
-  if (others.length === 0) return write(item);
+  if (others.length === 0 || isImported(machine, state)) return write(item);
   const { attributes = {} } = item;
   const initial = { ...without(attributes, (name) => ofLastState.test(name)), [machine.field]: first };
   let written = write({ ...item, attributes: initial });

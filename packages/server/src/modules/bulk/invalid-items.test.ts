@@ -130,6 +130,7 @@ test('a blank text fails its record, code or entry', async () => {
       const records = part.map(({ type, field }, index) => ({
         type,
         systemRef: `blank-${index}`,
+        ...(type === 'Engagement' && { source: 'IMPORT' }),
         attributes: { [field]: ' ' },
       }));
       const { body } = await service.call<{ records: { error: { errors: { pointer: string }[] } | null }[] }>(

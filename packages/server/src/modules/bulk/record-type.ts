@@ -20,6 +20,8 @@ export interface RecordType {
    */
   readonly readRoles: readonly string[];
   readonly writeRoles: readonly string[];
+  /** Whether only imports create or update its rows. */
+  readonly importsOnly?: true | undefined;
   readonly schemaUrl: string;
   readonly recordsUrl: string | null;
   readonly entity: AnyEntity;

@@ -52,6 +52,7 @@ function typeOf(extension: TypeExtension, name: string, schema: Schema): RecordT
     operations: rows.operations,
     readRoles: rows.readRoles,
     writeRoles: rows.writeRoles,
+    importsOnly: rows.importsOnly,
     schemaUrl: `${schemaUrls[extension]}${name}`,
     recordsUrl: rows.recordsUrl,
     entity,

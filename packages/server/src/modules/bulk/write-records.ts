@@ -162,13 +162,19 @@ function typeFor(
   plan: Plan,
   type: RecordType | undefined,
   operation: RecordOperation,
-  { type: name, systemRef }: RecordItem,
+  { type: name, systemRef, source }: RecordItem,
 ): RecordType {
   if (type === undefined)
     throw new Rejection('VALIDATION_ERROR', `Records of the type ${name} cannot be written here.`, '/type');
   if (!type.operations.includes(operation))
     throw new Rejection('VALIDATION_ERROR', `${name} records do not support ${operation}.`, '/type');
   if (type.writeRoles.length > 0) plan.requires(type.writeRoles, `Writing ${name} records`, '/type');
+  if (type.importsOnly && operation === 'UPSERT' && source === undefined)
+    throw new Rejection(
+      'VALIDATION_ERROR',
+      `Only imports write ${name} records: send them with the source IMPORT, or use the operations of ${name}.`,
+      '/source',
+    );
   if (!type.active)
     throw new Rejection('INVALID_STATE', `The type ${name} is deactivated. Its records cannot be written.`, '/type');
   if (type.isCustom && systemRef === undefined)

@@ -18,12 +18,16 @@ export function createLetter(plan: Plan, row: Row<'Engagement'>, versionNumber =
   create(plan, row.id, documentTypes.letter, { fileName, versionNumber, status: 'DRAFT', signedAt: null });
 }
 
-/** Supersedes a letter that was already written. One that is not written yet is written with the current terms. */
+/**
+ * Supersedes a letter that was already written. One that is not written yet is written with the current terms. An import whose letter
+ * is no draft has it elsewhere.
+ */
 export const replaceLetter = command('documentReplaced', (plan, row: Row<'Engagement'>) => {
   const letter = currentLetter(plan, row.id);
-  if (letter === undefined || letter.fileId === null) return;
+  const isElsewhere = plan.isImport && row.status !== 'DRAFT';
+  if (letter === undefined || (letter.fileId === null && !isElsewhere)) return;
   plan.set(engagementDocument, letter.id, { status: 'SUPERSEDED' });
-  createLetter(plan, row, letter.versionNumber + 1);
+  if (!isElsewhere) createLetter(plan, row, letter.versionNumber + 1);
 });
 
 /** Creates the signed copy of a letter. */
@@ -42,14 +46,15 @@ function create(
   plan.insert(engagementDocument, { ...type, ...fields });
 }
 
-/** Changes the current letter. */
+/** Changes the current letter. @returns whether there is one: that of an imported engagement can be elsewhere. */
 export function changeLetter(
   plan: Plan,
   engagementId: string,
   values: Partial<Pick<Row<'EngagementDocument'>, 'status' | 'signedAt'>>,
-): void {
+): boolean {
   const letter = currentLetter(plan, engagementId);
   if (letter !== undefined) plan.set(engagementDocument, letter.id, values);
+  return letter !== undefined;
 }
 
 /** Locked, so that it is not written at the same time. */

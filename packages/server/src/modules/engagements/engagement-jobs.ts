@@ -40,6 +40,8 @@ function followJob({ values, previous, input }: PendingChange<'Job'>, plan: Plan
   if (values.engagementId === null) return;
   const pointer = input.engagementId === undefined ? undefined : '/engagementId';
   if (isLinkChanged) setLink(plan, values.engagementId, { id: values.id, isActive: true }, pointer);
+  // The engagements of an import are in the state that they have.
+  if (plan.isImport) return;
   if (isLinkChanged || values.status !== previous?.status) startWork(plan, values.engagementId);
   if (values.status === 'CLOSED' && previous?.status !== 'CLOSED') completeWork(plan, values.engagementId);
 }

@@ -11,7 +11,7 @@ import type { PendingChange } from '../../entity/rules.ts';
 import { completeClientCurrency } from '../clients/index.ts';
 import { job } from '../projects/index.ts';
 import { createLetter, replaceLetter } from './documents.ts';
-import { pending } from './signers.ts';
+import { checkSignatures, importSigners, pending } from './signers.ts';
 
 type EngagementChange = PendingChange<'Engagement'>;
 
@@ -55,6 +55,7 @@ export const engagement = defineEntity('Engagement', {
   },
   rules: {
     complete(change, plan) {
+      if (plan.isImport && change.by === 'caller') completeImport(change, plan);
       if (change.previous === undefined) completeNew(change, plan);
       else completeChange(change, change.previous, plan);
       completeClientCurrency(change, plan);
@@ -67,9 +68,10 @@ export const engagement = defineEntity('Engagement', {
     },
     afterWrite(change, plan) {
       const { values, previous } = change;
-      if (previous === undefined) createLetter(plan, values);
+      // The letter of an imported engagement is elsewhere; this service writes that of a draft.
+      if (previous === undefined && (!plan.isImport || values.status === 'DRAFT')) createLetter(plan, values);
       else if (!values.active) unlinkJobs(plan, values.id);
-      else followChange(change, previous, plan);
+      else if (previous !== undefined) followChange(change, previous, plan);
     },
     conditions: {
       hasSigner({ values }) {
@@ -102,6 +104,25 @@ const names: Readonly<Record<Row<'Engagement'>['type'], string>> = {
   ADVISORY: 'advisory engagement',
   OTHER: 'engagement',
 };
+
+/** By an instant of an engagement, the states in which it has happened. */
+const happened = {
+  sentAt: new Set(['SENT', 'EXECUTED', 'ACTIVE', 'ON_HOLD', 'COMPLETED', 'DECLINED', 'EXPIRED']),
+  executedAt: new Set(['EXECUTED', 'ACTIVE', 'ON_HOLD', 'COMPLETED']),
+  completedAt: new Set(['COMPLETED']),
+};
+
+/** An import states how far the letter is, and who has signed it. */
+function completeImport({ values, previous, input }: EngagementChange, plan: Plan): void {
+  if (input.signers !== undefined)
+    values.signers = importSigners(plan, { row: previous, clientId: values.clientId }, input.signers);
+  const { status, signers } = values;
+  checkSignatures(status, signers);
+  if (status === previous?.status) return;
+  for (const name of ['sentAt', 'executedAt', 'completedAt'] as const)
+    if (happened[name].has(status)) values[name] ??= plan.now;
+  if (status !== 'DRAFT' && signers.some((signer) => signer.status !== 'PENDING')) values.viewedAt ??= plan.now;
+}
 
 function completeNew({ values }: EngagementChange, plan: Plan): void {
   values.engagementRef ??= plan.nextReference(engagementNumber(plan.today.slice(0, 4)));
@@ -162,8 +183,9 @@ function changedAmong(
   });
 }
 
-function checkExpiry({ expiresAt }: Row<'Engagement'>, plan: Plan): void {
-  if (expiresAt !== null && expiresAt <= plan.now)
+function checkExpiry({ expiresAt, status }: Row<'Engagement'>, plan: Plan): void {
+  const isOver = plan.isImport && status !== 'DRAFT' && status !== 'SENT';
+  if (!isOver && expiresAt !== null && expiresAt <= plan.now)
     throw invalidField(
       'expiresAt',
       'expiresAt must be in the future. Set another instant, or null for a letter that does not expire.',
@@ -173,6 +195,7 @@ function checkExpiry({ expiresAt }: Row<'Engagement'>, plan: Plan): void {
 /** A changed draft has another letter; the status of one that is sent follows from its signatures. */
 function followChange({ entity, id, values }: EngagementChange, previous: Row<'Engagement'>, plan: Plan): void {
   const { status, signers } = values;
+  if (plan.isImport && status !== previous.status) replaceLetter(plan, values);
   const isDraft = status === 'DRAFT' || previous.status === 'DRAFT';
   if (isDraft && changedAmong(entity, letterFields, previous, values) !== undefined) replaceLetter(plan, values);
   if (status !== 'SENT') return;

@@ -2,7 +2,7 @@ import { command } from '../../entity/command.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { client } from '../clients/index.ts';
-import { changeLetter, createSignedCopy } from './documents.ts';
+import { changeLetter, createLetter, createSignedCopy } from './documents.ts';
 import { engagement } from './engagement.ts';
 import { startWork } from './engagement-jobs.ts';
 
@@ -12,16 +12,17 @@ const sendLetter = command('letterSent', (plan, { id }: EngagementChange) =>
   changeLetter(plan, id, { status: 'SENT' }),
 );
 
-const recallLetter = command('letterRecalled', (plan, { id, previous }: EngagementChange) => {
-  if (previous !== undefined) changeLetter(plan, id, { status: 'DRAFT' });
+const recallLetter = command('letterRecalled', (plan, { id, values, previous }: EngagementChange) => {
+  if (previous !== undefined && !changeLetter(plan, id, { status: 'DRAFT' })) createLetter(plan, values);
 });
 
 /** All signers have signed: the letter gets its signed copy, a prospect becomes a client, and work can start. */
 const signLetter = command('letterSigned', (plan, { id, values }: EngagementChange) => {
   const times = values.signers.map((signer) => signer.signedAt ?? plan.now);
   const signedAt = times.sort().at(-1) ?? plan.now;
-  changeLetter(plan, id, { status: 'SIGNED', signedAt });
-  createSignedCopy(plan, values, signedAt);
+  if (changeLetter(plan, id, { status: 'SIGNED', signedAt })) createSignedCopy(plan, values, signedAt);
+  // Clients and jobs of an import are in the state that they have.
+  if (plan.isImport) return;
   if (plan.get(client, values.clientId)?.status === 'PROSPECT') startRelationship(plan, values.clientId);
   startWork(plan, id);
 });

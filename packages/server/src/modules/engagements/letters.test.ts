@@ -269,7 +269,7 @@ test('the records of a tenant include engagements and their files, and no fields
     '/api/v1/records/types',
   );
   const found = new Map(body.data.map(({ name, operations }) => [name, operations]));
-  expect(found.get('Engagement')).toEqual(['DELETE']);
+  expect(found.get('Engagement')).toEqual(['UPSERT', 'DELETE']);
   expect(found.get('File')).toEqual(['UPDATE', 'DELETE']);
   expect(found.has('EngagementDocument')).toBe(false);
   const [item] = await recordsOf(service).upsert([{ type: 'Engagement', attributes: { name: 'x' } }]);

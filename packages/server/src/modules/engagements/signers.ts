@@ -1,3 +1,4 @@
+import { schemaOf } from '../../contract/contract.ts';
 import { fieldsOf, membersOf } from '../../contract/fields.ts';
 import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
@@ -50,9 +51,69 @@ export interface SignerChange {
  * @throws Rejection if the letter is sent and the signers differ, or a signature does not match the status of the letter.
  */
 export function changeSigners(plan: Plan, change: SignerChange, entries: readonly Entry[]): Signer[] {
-  const { row, status } = change;
-  const known = new Map(row.signers.map((signer) => [signer.contactId, signer]));
-  const isFixed = row.status !== 'DRAFT' && status !== 'DRAFT';
+  const { row, status, clientId } = change;
+  return signersOf(
+    plan,
+    { row, clientId, isFixed: row.status !== 'DRAFT' && status !== 'DRAFT' },
+    entries,
+    (previous, entry) => changeSigner(plan, change, previous, entry),
+  );
+}
+
+/**
+ * Returns the signers after an import: those of the other system, but for those who have got further meanwhile.
+ *
+ * @throws Rejection if the letter is sent and the signers differ.
+ */
+export function importSigners(
+  plan: Plan,
+  { row, clientId }: { readonly row: Row<'Engagement'> | undefined; readonly clientId: string },
+  entries: readonly Entry[],
+): Signer[] {
+  const isFixed = row !== undefined && row.status !== 'DRAFT';
+  return signersOf(plan, { row, clientId, isFixed }, entries, (previous, entry) => {
+    const { status = 'PENDING' } = entry;
+    const isFurther = previous !== undefined && order.indexOf(previous.status) > order.indexOf(status);
+    return isFurther ? previous : signerIn(plan, { ...entry, status }, previous);
+  });
+}
+
+const order = schemaOf('EngagementSignerStatus').enum ?? [];
+
+/** Checks that the signatures of an imported letter match its status. */
+export function checkSignatures(status: Row<'Engagement'>['status'], signers: readonly Signer[]): void {
+  const some = (state: Signer['status']) => signers.some((signer) => signer.status === state);
+  const all = (state: Signer['status']) => signers.every((signer) => signer.status === state);
+  const isSigned = all('SIGNED');
+  const matches: Record<typeof status, boolean> = {
+    DRAFT: all('PENDING'),
+    SENT: !some('DECLINED') && !isSigned,
+    EXECUTED: isSigned,
+    ACTIVE: isSigned,
+    ON_HOLD: isSigned,
+    COMPLETED: isSigned,
+    DECLINED: signers.length === 0 || some('DECLINED'),
+    EXPIRED: true,
+    CANCELLED: true,
+  };
+  if (!matches[status])
+    throw invalidField('signers', `The signers do not match a letter that is ${status}: check the status of each.`);
+}
+
+/** The signers before a change, and whether they must stay the same contacts. */
+interface SignersBefore {
+  readonly row: Row<'Engagement'> | undefined;
+  readonly clientId: string;
+  readonly isFixed: boolean;
+}
+
+function signersOf(
+  plan: Plan,
+  { row, clientId, isFixed }: SignersBefore,
+  entries: readonly Entry[],
+  signer: (previous: Signer | undefined, entry: Entry) => Signer,
+): Signer[] {
+  const known = new Map(row?.signers.map((one) => [one.contactId, one]));
   const isSame = entries.length === known.size && entries.every(({ contactId }) => known.has(contactId));
   if (isFixed && !isSame) {
     const detail =
@@ -65,8 +126,8 @@ export function changeSigners(plan: Plan, change: SignerChange, entries: readonl
       if (entries.findIndex((other) => other.contactId === contactId) !== index)
         throw invalidField('contactId', 'Another signer is the same contact.');
       const previous = known.get(contactId);
-      if (previous === undefined) checkSigner(plan, change.clientId, contactId, '/contactId');
-      return changeSigner(plan, change, previous, entry);
+      if (previous === undefined) checkSigner(plan, clientId, contactId, '/contactId');
+      return signer(previous, entry);
     }),
   );
 }
@@ -81,11 +142,17 @@ function changeSigner(plan: Plan, { row, status }: SignerChange, previous: Signe
     if (conditions.includes('letterIsSent') && (row.status !== 'SENT' || status !== 'SENT'))
       throw new Rejection('INVALID_STATE', 'Signatures are recorded while the engagement is SENT.', '/status');
   }
+  return signerIn(plan, { ...entry, status: to }, previous);
+}
+
+/** A signer with the status of an entry, and the time of the signature. */
+function signerIn(plan: Plan, entry: Entry & Pick<Signer, 'status'>, previous: Signer | undefined): Signer {
+  const { contactId, status } = entry;
   const signedAt = typeof entry.signedAt === 'string' ? new Date(entry.signedAt).toISOString() : null;
-  if (to !== 'SIGNED') {
+  if (status !== 'SIGNED') {
     if (signedAt !== null) throw invalidField('signedAt', 'signedAt goes with the status SIGNED only.');
-    return { contactId: entry.contactId, status: to, signedAt: null };
+    return { contactId, status, signedAt: null };
   }
   if (signedAt !== null && signedAt > plan.now) throw invalidField('signedAt', 'signedAt must not be in the future.');
-  return { contactId: entry.contactId, status: to, signedAt: signedAt ?? previous?.signedAt ?? plan.now };
+  return { contactId, status, signedAt: signedAt ?? previous?.signedAt ?? plan.now };
 }
