@@ -52,6 +52,17 @@ const table: [keyword: string, schema: JsonObject, valid: unknown, broken: unkno
     {},
     [{ notInTheContract: 'unknown' }],
   ],
+  [
+    'additionalProperties',
+    {
+      oneOf: [
+        { properties: { kind: { const: 'a' }, own: text }, required: ['kind'], additionalProperties: false },
+        { properties: { kind: { const: 'b' }, other: { const: 7 } }, required: ['kind'], additionalProperties: false },
+      ],
+    },
+    { kind: 'a', own: 'x' },
+    [{ kind: 'a', own: 'x', other: 7 }],
+  ],
   ['minProperties', { type: 'object', minProperties: 1, properties: { a: text } }, { a: 'x' }, [{}]],
   [
     'maxProperties',

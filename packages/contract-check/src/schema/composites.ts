@@ -26,7 +26,8 @@ function* twins(values: Values, { shape, name }: Spot, list: readonly unknown[])
     yield [item, isObject(item) ? objectOf(Object.entries(item).reverse()) : item];
 }
 
-export function* objects(values: Values, { shape, pointer }: Spot, object: JsonObject): Generator<Candidate> {
+export function* objects(values: Values, spot: Spot, object: JsonObject): Generator<Candidate> {
+  const { shape, pointer } = spot;
   const { document } = values;
   const names = Object.keys(object);
   const at = (name: string) => `${pointer}/${escapeSegment(name)}`;
@@ -50,6 +51,12 @@ export function* objects(values: Values, { shape, pointer }: Spot, object: JsonO
       // Another property is possible only alone if the object has its maximum of properties.
       const parts = [object, {}].map((one) => withMember(one, unknownName, 'unknown'));
       yield breaking(keyword, parts, { source, pointer: at(unknownName) });
+      // A server that knows the properties of all branches can accept them in each.
+      for (const [name, schemas] of ofOtherBranches(values, spot))
+        yield breaking(keyword, [withMember(object, name, values.generate(schemas, 'least', 1, name))], {
+          source,
+          pointer: at(name),
+        });
     }
     for (const [name, list] of Object.entries(isObject(source.dependentRequired) ? source.dependentRequired : {})) {
       const all = Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
@@ -67,6 +74,13 @@ export function* objects(values: Values, { shape, pointer }: Spot, object: JsonO
         source,
         pointer: at(propertyName),
       });
+}
+
+/** The properties that only branches that the value does not match declare, each once. */
+function ofOtherBranches({ document }: Values, { matched, shape }: Spot): Map<string, readonly JsonObject[]> {
+  const others = matched.flatMap(({ choice, branch }) => choice.branches.filter((_, index) => index !== branch));
+  const properties = others.flatMap((schemas) => [...shapeOf(document, ...schemas).properties]);
+  return new Map(properties.filter(([name]) => !shape.properties.has(name)));
 }
 
 export function* branches({ document }: Values, { matched, value }: Spot): Generator<Candidate> {
