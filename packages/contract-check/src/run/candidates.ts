@@ -49,6 +49,16 @@ export class Candidates {
       cookies: this.#required(operation, 'cookie', round, index),
       path: this.#pathOf(operation, inPath, choices, index),
     }));
+    const [first] = sets;
+    const examples = inPath.map(({ name, examples: [example] }) => [name, example] as const);
+    // The examples of a type in the path and of a key in the query can fit only each other.
+    if (
+      first !== undefined &&
+      operation.isReading &&
+      isChosen &&
+      examples.every(([, example]) => example !== undefined)
+    )
+      sets.push({ ...first, path: Object.fromEntries(examples) });
     const isOwn = ({ path }: Pick<Call, 'path'>) =>
       inPath.some(({ name }) => this.#session.pool.isCreated(operation, name, path));
     const isNew = last !== undefined && isPutCreation(operation, this.#session.operations);

@@ -41,10 +41,43 @@ await writeFile(
   JSON.stringify({
     openapi: '3.1.0',
     info: { title: 'Types', version: '1' },
-    paths: Object.fromEntries(paths),
+    paths: {
+      ...Object.fromEntries(paths),
+      '/records': {
+        get: {
+          operationId: 'list-records',
+          responses: {
+            200: {
+              description: 'The records.',
+              content: {
+                'application/json': {
+                  schema: {
+                    type: 'array',
+                    items: { type: 'object', properties: { type: { type: 'string' }, text: { type: 'string' } } },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+      '/records/{type}': {
+        get: {
+          operationId: 'read-record',
+          parameters: [
+            { in: 'path', name: 'type', required: true, schema: { type: 'string' }, example: 'Deal' },
+            { in: 'query', name: 'ref', required: true, schema: { type: 'string' }, example: 'D-1' },
+          ],
+          responses: { 200: { description: 'The record.' }, 404: { description: 'Unknown.' } },
+        },
+      },
+    },
   }),
 );
 const server = createServer((request, response) => {
+  if (request.url === '/records/Deal?ref=D-1') return response.writeHead(200).end();
+  if (request.url === '/records')
+    return response.writeHead(200, { 'content-type': 'application/json' }).end('[{"type":"Note","text":"N-1"}]');
   const [, family = '', , type] = (request.url ?? '').split('/');
   const found = Object.entries(types).find(([name, known]) => name === family && known === type);
   if (found === undefined) return response.writeHead(404).end();
@@ -57,10 +90,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('an operation is reached with the example of its parameter if a property of the same name has another meaning', async () => {
-  const { operations } = await check({ spec, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+it('an operation is reached with the examples of its parameters if properties of the same names have other meanings', async () => {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { operations } = await check({ spec, url, checks: ['responses'], probes: 1 });
   expect(operations.map(({ id, reached }) => [id, reached])).toEqual([
     ['read-codes', true],
     ['read-entries', true],
+    ['list-records', true],
+    ['read-record', true],
   ]);
 });

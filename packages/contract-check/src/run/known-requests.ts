@@ -245,7 +245,9 @@ export class KnownRequests {
         if (isGood) return;
         continue;
       }
-      this.#rejections.set(operation.id, `every request was rejected, last with ${responseText(exchange)}`);
+      // That an ID does not exist says less than any other rejection.
+      if (exchange.response.status !== 404 || !this.#rejections.has(operation.id))
+        this.#rejections.set(operation.id, `every request was rejected, one with ${responseText(exchange)}`);
       // No other value helps without an implementation or credentials.
       if ([401, 501].includes(exchange.response.status)) return;
     }

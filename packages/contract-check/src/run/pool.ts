@@ -45,6 +45,8 @@ export class Pool {
   readonly #document: OpenApiDocument;
   readonly #resources: Known[] = [];
   readonly #byId = new Map<unknown, Known[]>();
+  /** The number of resources of each path. */
+  readonly #counts = new Map<string, number>();
   readonly #gone = new Set<string>();
   /** IDs in reference properties of responses, by resource type. */
   readonly #mentioned = new Map<string, unknown[]>();
@@ -213,12 +215,20 @@ export class Pool {
     const resource: Known = { kinds: all, path, row, id, parents, isCreated };
     this.#resources.unshift(resource);
     if (id !== undefined) this.#byId.set(id, [...(this.#byId.get(id) ?? []), resource]);
-    const oldest = this.#resources.length > maxResources ? this.#resources.at(-1) : undefined;
+    this.#counts.set(path, (this.#counts.get(path) ?? 0) + 1);
+    if (this.#resources.length > maxResources) this.#dropOldest();
+  }
+
+  /** Of the path with most resources, so that long lists do not push out the only row of another. */
+  #dropOldest(): void {
+    const most = Math.max(...this.#counts.values());
+    const oldest = this.#resources.findLast(({ path }) => this.#counts.get(path) === most);
     if (oldest !== undefined) this.#drop(oldest);
   }
 
   #drop(resource: Known): void {
     this.#resources.splice(this.#resources.lastIndexOf(resource), 1);
+    this.#counts.set(resource.path, (this.#counts.get(resource.path) ?? 1) - 1);
     const left = this.#byId.get(resource.id)?.filter((one) => one !== resource) ?? [];
     if (left.length > 0) this.#byId.set(resource.id, left);
     else this.#byId.delete(resource.id);

@@ -121,3 +121,15 @@ it('a resource without an ID is named by an object in it', () => {
   expect(pool.forParameter(getEntity, 'name', false).likely.toSorted()).toEqual(['amber', 'birch']);
   expect(pool.contextOf(getEntity, 'name', 'amber')).toMatchObject({ kind: 'Crane', name: 'amber' });
 });
+
+it('long lists do not push out the only resource of another path', () => {
+  learn('listPort', [{ id: 4 }]);
+  for (let start = 0; start < 3000; start += 50)
+    learn(
+      'listShip',
+      Array.from({ length: 50 }, (_, at) => ({ id: start + at })),
+    );
+  expect(pool.forParameter(operations.find(({ id }) => id === 'deletePort') as Operation, 'id', false).likely[0]).toBe(
+    4,
+  );
+});
