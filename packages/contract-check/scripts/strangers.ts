@@ -94,7 +94,7 @@ const strangers: readonly Stranger[] = [
     ready: '/health',
     options: async (url) => ({
       disposable: true,
-      time: 180,
+      time: 900,
       auth: { caller: unleashCaller(url) },
       // They end the session of the run, or need a mail server.
       exclude: ['POST /auth/*', 'GET /logout', 'changeMyPassword', 'changeUserPassword', 'validateUserPassword'],

@@ -149,11 +149,10 @@ function reportDeath({ transport, registry, judged }: Session): void {
   if (last === undefined) return;
   const { method, url } = last.request;
   const count = transport.fatal.length;
-  const others = count === 1 ? '' : ` Of ${count} requests that were open then, this one failed first.`;
   const candidate = candidateOf('server-died', { id: last.operation?.id ?? judged[0]?.id ?? '' }, '', {
-    title: `The server stopped responding during ${method} ${new URL(url).pathname}`,
+    title: `The server stopped responding during ${count === 1 ? '' : `one of ${count} requests, such as `}${method} ${new URL(url).pathname}`,
     expected: 'a response to every request',
-    actual: `${last.response.text}; the server has responded to no request since.${others}`,
+    actual: `${last.response.text}; the server has responded to no request since`,
     place: undefined,
   });
   registry.write({ ...candidate, cause: 'server-died' }, transport.fatal);

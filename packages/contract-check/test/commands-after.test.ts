@@ -83,6 +83,30 @@ it('what was deleted is missing again', async () => {
   }
 });
 
+it('what a server returns of a deleted resource shows again without creating it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'contract-check-empty-'));
+  const spec = join(folder, 'openapi.json');
+  const empty = { status: 200, headers: { 'content-type': 'application/json' }, body: {} };
+  const { url, close } = await startThings(new Things(), spec, async (request, next) => {
+    const response = await next(request);
+    return request.method === 'GET' && response.status === 404 ? empty : response;
+  });
+  try {
+    const only = ['createThing', 'getThing', 'deleteThing', 'getPreset'];
+    const report = await check({ spec, url, only, checks: ['responses', 'behavior'] });
+    const findings = await expectAgain(report);
+    // One cause, whatever the type and the missing properties are.
+    expect(findings.map(({ title }) => title).filter((title) => !/does not exist/.test(title))).toEqual([
+      'The body in 200 is {}, without the required id, name',
+    ]);
+    const shown = findings.find(({ title }) => title.includes('{}'));
+    expect(shown?.setup).toEqual([]);
+  } finally {
+    await close();
+    await rm(folder, { recursive: true });
+  }
+});
+
 /** Notes with unique titles and short IDs, which nothing deletes, and that can wrongly be closed twice. */
 it('a state shows again although nothing can be deleted, and titles are unique', async () => {
   const text = { type: 'string' };

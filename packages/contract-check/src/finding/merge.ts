@@ -103,7 +103,9 @@ function keysOf(finding: Observed, all: readonly Observed[]): string[] {
     [isError, `${check} ${isUnknown ? 'errors' : about}`],
     [check.startsWith('response-header'), `${check} ${title}`],
     // Properties of one object differ from its schema together.
-    [ruleOf(check).category === 'responses' && !isError && object !== undefined, `response ${object}`],
+    [ruleOf(check).category === 'responses' && object !== undefined, `response ${object}`],
+    // A server that returns {} for what does not exist does so for all types.
+    [check === 'response-body' && about.endsWith(' empty'), `${check} ${about}`],
     [check === 'response-body' && !isError && holder !== undefined && actual === 'null', `${check} null ${holder}`],
     // Keywords of one property: it is of another type, and so it is not in the enum either.
     [check === 'response-body' && !isError, `${check} ${operation} ${about.replace(/ \S+$/, '')}`],

@@ -44,6 +44,21 @@ const contract = {
         },
       }),
     ),
+    '/word': get('getWord', json({ properties: { kind: { enum: ['bee', 'cow'] } } })),
+    '/both': get(
+      'getBoth',
+      json({
+        oneOf: [{ $ref: '#/components/schemas/Circle' }, { $ref: '#/components/schemas/Square' }],
+      }),
+    ),
+    '/default': {
+      get: {
+        operationId: 'getDefault',
+        responses: {
+          default: { description: 'All.', content: json({ type: 'object', additionalProperties: { type: 'object' } }) },
+        },
+      },
+    },
     '/pet': get('getPet', json({ $ref: '#/components/schemas/Pet' })),
     '/text': get('getText', json({ type: 'object' }), {}, [
       { name: 'strict', in: 'query', allowEmptyValue: false, schema: { type: 'string' } },
@@ -127,6 +142,25 @@ it('reads a stream that does not end for a bounded time, and judges its items on
 
 it('reports 201 as not declared, although there is a default for errors', async () => {
   expect(await titles('/other', 'application/json', '{}', 201)).toEqual(['Status 201 is not declared']);
+});
+
+it('names the allowed values, and the branches that match', async () => {
+  expect(await titles('/word', 'application/json', '{"kind":"ant"}')).toEqual([
+    '/kind in 200 must be one of "bee", "cow"',
+  ]);
+  expect(await titles('/both', 'application/json', '{"kind":"bee","size":1}')).toEqual([
+    'The body in 200 must match only one schema of oneOf, but matches Circle and Square',
+  ]);
+});
+
+it('reports an error under a default that is the success as a status that is not declared', async () => {
+  expect(await titles('/default', 'application/json', '{"a":{"n":1}}')).toEqual([]);
+  bodies['/default'] = { type: 'application/json', text: '{"message":"None"}', status: 400 };
+  bodies['/text'] = { type: 'application/json', text: '{}' };
+  const report = await check({ spec, url, only: ['/default', '/text'], checks: ['responses'], minCoverage: 0 });
+  expect(report.findings.map(({ title }) => title)).toEqual([
+    'Status 400 is not declared, and its body is not that of default',
+  ]);
 });
 
 it('judges a value by the branch that its discriminator names', async () => {

@@ -187,6 +187,16 @@ export class Judge {
     else if (content?.schema !== undefined) {
       const isPartial = selectsProperties(this.#document, operation, request);
       const found = [...this.#content(operation, content, content.schema, response, isPartial)];
+      const isOnlyDefault = declared.status === 'default' && operation.responses.every((one) => !/^2/.test(one.status));
+      const [breach] = status >= 400 && isOnlyDefault ? found.filter(({ check }) => check === 'response-body') : [];
+      // A default without a success beside it is usually the success.
+      if (breach !== undefined)
+        return yield candidateOf('response-status', operation, String(status), {
+          title: `Status ${status} is not declared, and its body is not that of default`,
+          expected: `a declared ${status}, or ${breach.expected}`,
+          actual: responseText({ response }),
+          place: this.#placeOf(operation.node, 'responses'),
+        });
       const wrong = found.length > 0 ? this.#wrongIn(operation, request) : [];
       // A server that accepts a wrong value may return it; that it accepts it is the difference.
       for (const one of found)
@@ -297,7 +307,17 @@ export class Judge {
           pointer,
         });
       });
-    return firstOfEach(breaches).slice(0, 10);
+    const isEmpty = isObject(value) && Object.keys(value).length === 0;
+    const [first] = isEmpty && breaches.every(({ about }) => about.endsWith(' required')) ? breaches : [];
+    if (first === undefined) return firstOfEach(breaches).slice(0, 10);
+    const names = breaches.map(({ pointer = '' }) => pointer.slice(1)).join(', ');
+    return [
+      candidateOf('response-body', operation, `${status} empty`, {
+        title: `The body in ${status} is {}, without the required ${names}`,
+        actual: '{}',
+        place: first.place,
+      }),
+    ];
   }
 
   /**

@@ -32,6 +32,17 @@ test('JSON has a version, all findings, and no secret', () => {
   expect(renderJson(report)).not.toContain('caller-token-1');
 });
 
+test('a creation whose body names what it creates is repeated with this name', () => {
+  const body = '{"name":"harbor-fnh5dc"}';
+  const headers = { 'content-type': 'application/json' };
+  const exchange = exchangeOf({ method: 'POST', headers, body }, { status: 201, text: body });
+  const read = exchangeOf({ url: 'http://localhost:3000/clients/harbor-fnh5dc' });
+  const setup = [{ id: 'harbor-fnh5dc', exchange, body: undefined }];
+  const [finding] = jsonOf(reportWith({ findings: [findingOf({ exchanges: [read], setup })] })).findings;
+  expect(finding.setup[0]).toMatch(/^ID=\$\(curl .*harbor-fnh5dc/);
+  expect(finding.exchanges[0].curl).toBe('curl -i "http://localhost:3000/clients/$ID"');
+});
+
 test('JUnit has a test for each operation, which fails with its findings, and no secret', () => {
   const xml = renderJunit(report);
   const [, tests, failures] = /tests="(\d+)" failures="(\d+)"/.exec(xml) ?? [];

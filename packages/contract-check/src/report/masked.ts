@@ -50,7 +50,16 @@ export function masked(report: Report, secrets: readonly Secret[] = []): MaskedR
       const created = new Map(setup.map((one) => [one.exchange.request, one]));
       const commandOf = (exchange: Exchange) => {
         const { id, body = exchange.request.body } = created.get(exchange.request) ?? {};
-        const command = curlOf({ ...exchange, request: { ...exchange.request, body } }, withIds);
+        // Where the body names what it creates, the variable is not assigned yet.
+        const before =
+          id === undefined
+            ? withIds
+            : new Mask(
+                secrets,
+                all,
+                ids.filter(({ value }) => value !== id),
+              );
+        const command = curlOf({ ...exchange, request: { ...exchange.request, body } }, before);
         const variable = id === undefined ? undefined : variables.get(id);
         return id === undefined || variable === undefined
           ? command

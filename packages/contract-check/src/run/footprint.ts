@@ -27,6 +27,9 @@ export class Footprint {
   readonly #created = new Map<string, Operation>();
   /** The requests that created resources, also those that the run deleted, by the path of the resource. */
   readonly #ever = new Map<string, Exchange>();
+  /** The paths of what the run deleted, and the requests to them since. */
+  readonly #deleted = new Set<string>();
+  readonly #afterDeletion = new WeakSet<Exchange['request']>();
   readonly #unidentified = new Map<Operation, number>();
   readonly #changed = new Map<string, Changed>();
   readonly #befores = new Map<string, Promise<Exchange | undefined>>();
@@ -83,13 +86,14 @@ export class Footprint {
   }
 
   note(exchange: Exchange, wire: WireRequest): void {
-    const { operation, response } = exchange;
+    const { operation, request, response } = exchange;
+    const target = pathOf(wire);
+    if (this.#deleted.has(target)) this.#afterDeletion.add(request);
     const effect = operation && this.#plan.effectOf(operation);
     if (operation === undefined || effect === 'read' || safeMethods.includes(wire.method)) return;
     const isDone = response.status >= 200 && response.status < 300;
     if (!isDone && !hasUnknownEffect(response)) return;
-    const target = pathOf(wire);
-    if (wire.method === 'DELETE' && isDone) this.#created.delete(target);
+    if (wire.method === 'DELETE' && isDone) this.gone(target);
     const isNewPath = response.status === 201 || (response.status === noResponse && this.#absent.has(target));
     if (effect === 'create' && (wire.method === 'POST' || isNewPath)) this.#noteCreated(operation, target, exchange);
     else if (!this.isOwn(operation, target) && !this.#changed.has(target))
@@ -118,7 +122,8 @@ export class Footprint {
         const id = decoded(target.slice(target.lastIndexOf('/') + 1));
         const isNamed = isWithin(pathIn(named), target) || (id.length > 8 && named.request.body?.includes(id) === true);
         // What is missing is shown as it is.
-        const isMissing = [404, 410].includes(named.response.status) && pathIn(named) === target;
+        const isGone = this.#afterDeletion.has(named.request) || [404, 410].includes(named.response.status);
+        const isMissing = isGone && pathIn(named) === target;
         if (!isNamed || isMissing || found.has(exchange) || exchange.request === named.request) continue;
         if (this.#created.has(target) && !isShown(exchange) && !isChanged(target)) continue;
         visit(exchange);
@@ -151,6 +156,7 @@ export class Footprint {
 
   gone(target: string): void {
     this.#created.delete(target);
+    this.#deleted.add(target);
   }
 
   left(): Left {
@@ -177,14 +183,17 @@ export class Footprint {
       .flatMap((row) => identityOf(row) ?? [])
       .filter((id) => isCertain || !this.#pool.existedBefore(operation, id));
     const paths = ids.map((id) => `${target}/${encoded(String(id))}`);
-    const located = isCertain ? locationOf(exchange)?.pathname : undefined;
-    const named = paths.length > 0 || located === undefined ? paths : [this.below(located, operation)];
+    const location = isCertain ? locationOf(exchange)?.pathname : undefined;
+    const located = location === undefined ? target : this.below(location, operation);
+    // A relative Location can lead to the collection.
+    const named = paths.length > 0 || located === target ? paths : [located];
     const targets = operation.method === 'PUT' ? [target] : named;
     if (targets.length === 0 && (isCertain || hasUnknownEffect(response)))
       this.#unidentified.set(operation, (this.#unidentified.get(operation) ?? 0) + 1);
     for (const one of targets) {
       this.#ever.set(one, exchange);
       this.#created.set(one, operation);
+      this.#deleted.delete(one);
     }
   }
 }

@@ -4,7 +4,18 @@ import addFormats from 'ajv-formats';
 import { isParent, schemaNamed } from '../document/discriminators.ts';
 import type { OpenApiDocument, Place } from '../document/document.ts';
 import { regularExpression } from '../document/patterns.ts';
-import { asNumbers, at, escapeSegment, isObject, isWithin, type JsonObject, parentOf, remembered } from '../json.ts';
+import {
+  asNumbers,
+  at,
+  cut,
+  escapeSegment,
+  isObject,
+  isWithin,
+  type JsonObject,
+  jsonText,
+  parentOf,
+  remembered,
+} from '../json.ts';
 import { View } from './view.ts';
 
 export interface Breach {
@@ -117,14 +128,30 @@ export class Validators {
 
   #breachOf(error: ErrorObject): Breach {
     const { keyword, instancePath, params, parentSchema } = error;
+    const message = wordsFor(error) ?? error.message ?? 'is wrong';
     // Ajv reports a property that is too many at the object.
-    const isMore = /^(?:additional|unevaluated)Properties$/.test(keyword);
-    const message = isMore ? `must not be present, because ${keyword} is false` : (error.message ?? 'is wrong');
     const member: unknown = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
     const pointer = typeof member === 'string' ? `${instancePath}/${escapeSegment(member)}` : instancePath;
     const place = isObject(parentSchema) ? this.#document.placeOf(parentSchema, keyword) : undefined;
     return { pointer, keyword, message, place };
   }
+}
+
+/** A message that says more than that of Ajv: which values are allowed, and which branches match. */
+function wordsFor({ keyword, params, parentSchema }: ErrorObject): string | undefined {
+  if (/^(?:additional|unevaluated)Properties$/.test(keyword)) return `must not be present, because ${keyword} is false`;
+  const allowed: unknown = keyword === 'const' ? [params.allowedValue] : params.allowedValues;
+  if (Array.isArray(allowed)) {
+    const one = allowed.length === 1 ? '' : 'one of ';
+    return `must be ${one}${cut(allowed.map((value) => jsonText(value)).join(', '), 200)}`;
+  }
+  const matched: unknown = params.passingSchemas;
+  if (!Array.isArray(matched)) return undefined;
+  const nameOf = (index: unknown) => {
+    const branch: unknown = at(parentSchema, `/oneOf/${index}`);
+    return isObject(branch) && typeof branch.$ref === 'string' ? branch.$ref.replace(/^.*[/]/, '') : `branch ${index}`;
+  };
+  return `must match only one schema of oneOf, but matches ${matched.map(nameOf).join(' and ')}`;
 }
 
 const choices = new Set(['oneOf', 'anyOf']);
