@@ -15,7 +15,11 @@ const maxHeadBytes = 1024 * 1024;
 /** A server that rejects a longer body can close the connection before it is sent, which loses the response. */
 const maxCertainBytes = 65_536;
 /** In milliseconds. */
-const maxIdleMs = 1000;
+const maxIdleMs = 500;
+/** A server can close a connection that seems idle to it because this process, or the whole machine, stood still for so long. */
+const stallMs = 2000;
+/** How long after that a closed connection is not the server's fault. */
+const stallEffectMs = 10_000;
 
 /** Connects to the server under test, with a pool of connections. Sends only what its gate admits. */
 export class HttpClient {
@@ -23,6 +27,9 @@ export class HttpClient {
   readonly #base: URL;
   readonly #gate: Pick<Gate, 'check'>;
   readonly #milliseconds: number;
+  /** When this process last stood still. */
+  #stalled = Number.NEGATIVE_INFINITY;
+  readonly #watch: NodeJS.Timeout;
 
   constructor(url: string, connections: number, timeoutSeconds: number, gate: Pick<Gate, 'check'>) {
     this.#base = new URL(url);
@@ -38,6 +45,12 @@ export class HttpClient {
       keepAliveTimeout: maxIdleMs,
       keepAliveMaxTimeout: maxIdleMs,
     });
+    let last = performance.now();
+    this.#watch = setInterval(() => {
+      const now = performance.now();
+      if (now - last > stallMs) this.#stalled = now;
+      last = now;
+    }, stallMs / 20).unref();
   }
 
   /**
@@ -73,7 +86,8 @@ export class HttpClient {
       // The next connection shows whether the request is at fault.
       const got = await attempt().catch((error: unknown) => {
         if (!isClosed(error)) throw error;
-        if (Buffer.byteLength(wire.body ?? '') <= maxCertainBytes) lost = reasonOf(error);
+        const isCertain = performance.now() - this.#stalled > stallEffectMs;
+        if (isCertain && Buffer.byteLength(wire.body ?? '') <= maxCertainBytes) lost = reasonOf(error);
         return attempt();
       });
       const text = await this.#textOf(got, milliseconds);
@@ -104,6 +118,7 @@ export class HttpClient {
   }
 
   close(): Promise<void> {
+    clearInterval(this.#watch);
     return this.#pool.destroy();
   }
 }

@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { HttpClient, noResponse } from './client.ts';
 
 const wire = { method: 'POST', target: '/things', headers: { 'content-type': 'text/plain' }, body: 'one' };
@@ -22,6 +22,7 @@ async function serve(respond: (turn: number, outgoing: ServerResponse) => void):
 }
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   await client.close();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
@@ -41,6 +42,15 @@ describe('a connection that is closed before a response', () => {
     });
     expect((await client.send(undefined, wire)).response.status).toBe(noResponse);
     expect(requestCount).toBe(2);
+  });
+
+  it('counts as lost, unless this process has just stood still, so that a server could think that the connection was idle', async () => {
+    await serve((turn, outgoing) => (turn % 2 === 1 ? outgoing.destroy() : outgoing.end('two')));
+    expect((await client.send(undefined, wire)).response.lost).toBeDefined();
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 5000);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect((await client.send(undefined, wire)).response).not.toHaveProperty('lost');
   });
 });
 
