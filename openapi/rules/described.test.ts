@@ -113,6 +113,12 @@ group('a property', () => {
     expect(descriptionOf({ description: 'Color.', 'x-on-create': onCreate })).toBe(text);
   });
 
+  it('describes with which values of another property it is null', () => {
+    expect(descriptionOf({ description: 'Mast.', 'x-only-for': { rig: ['SLOOP', 'KETCH'] } })).toBe(
+      'Mast. Null unless `rig` is `SLOOP` or `KETCH`.',
+    );
+  });
+
   it('keeps the description of the schema that it refers to', () => {
     const Color = { description: 'Color.\n\n- `RED`: port.\n' };
     const property = { $ref: '#/components/schemas/Color', 'x-on-create': { value: 'RED' } };

@@ -96,6 +96,7 @@ export interface Schema {
   'x-write-roles'?: readonly string[];
   'x-state-machine'?: StateMachine;
   'x-open-enum'?: true;
+  'x-only-for'?: Readonly<Record<string, readonly string[]>>;
   'x-on-create'?: { readonly value?: unknown; readonly rule?: string };
   'x-record'?: { readonly readRoles: readonly string[] };
   'x-entry-type'?: { readonly readRoles: readonly string[] };
@@ -116,9 +117,11 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
   const target = texts.get(name);
   const relatedRoles = rolesToFilter(name, texts);
   const { 'x-read-roles': readRoles, 'x-write-roles': writeRoles, 'x-on-create': onCreate } = schema;
+  const { 'x-only-for': onlyFor = {} } = schema;
   const sentences = [
     ...(schema['x-open-enum'] === true ? ['Values can be added in any release.'] : []),
     ...(onCreate === undefined || isOnlyState(onCreate.value, target) ? [] : [onCreationInWords(onCreate)]),
+    ...Object.entries(onlyFor).map(([name, values]) => `Null unless \`${name}\` is ${either(values)}.`),
     ...(relatedRoles === undefined ? [] : [`Requires the ${either(relatedRoles)} role.`]),
     ...(readRoles === undefined ? [] : [`Null without the ${either(readRoles)} role.`]),
     ...(writeRoles === undefined ? [] : [`Writing it requires the ${either(writeRoles)} role.`]),

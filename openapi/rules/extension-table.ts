@@ -169,6 +169,11 @@ export const extensionTable: Record<string, Extension> = {
     },
     why: 'the value that the service sets if a field is omitted on creation',
   },
+  'x-only-for': {
+    on: ['Schema'],
+    schema: { type: 'object', minProperties: 1, maxProperties: 1, additionalProperties: states },
+    why: 'the values of another property with which this one can have a value',
+  },
   'x-open-enum': {
     on: ['Schema'],
     schema: { const: true },

@@ -5882,7 +5882,7 @@ export interface components {
         };
         /**
          * Mail variables
-         * @description Variables of mail templates, each written as `{{clientName}}`, with example values. Dates and amounts have the form of the language.
+         * @description Variables of mail templates, each written as `{{clientName}}`, with example values. Dates and amounts have the form of the language in the country of the client, as on its documents.
          */
         MailVariables: {
             /**
@@ -18776,13 +18776,14 @@ export interface components {
          *     - `REVENUE`: billed lines without tax, by service line of their jobs.
          *     - `TAX`: tax of billed lines, by its name.
          *     - `PAYMENT`: money that was received, refunded or returned, by payment method. `CREDIT` is a concession.
-         *     - `WRITE_OFF`: receivables that were written off.
+         *     - `WRITE_OFF`: receivables that were written off, except small rests.
+         *     - `ROUNDING`: small rests of invoices that were settled (`settleRest`), and those that are owed again. Rounding of tax is in the tax of the lines.
          *     - `WIP_CHANGE`: the other side of `WIP`, which is not revenue before it is billed.
          *
          *     Values can be added in any release.
          * @enum {string}
          */
-        GlPurpose: "RECEIVABLE" | "CREDIT" | "SUSPENSE" | "WIP" | "REVENUE" | "TAX" | "PAYMENT" | "WRITE_OFF" | "WIP_CHANGE";
+        GlPurpose: "RECEIVABLE" | "CREDIT" | "SUSPENSE" | "WIP" | "REVENUE" | "TAX" | "PAYMENT" | "WRITE_OFF" | "ROUNDING" | "WIP_CHANGE";
         /**
          * Journal entry
          * @description Row of a posting in double entry. Every movement of the ledger is a posting, whose rows add up to zero in its currency: an invoice owed by the
@@ -19353,6 +19354,11 @@ export interface components {
             reversesId: string | null;
             /** @description Reason of the change, or null. */
             reason: string | null;
+            /**
+             * @description Whether the entry writes off a small rest that was settled (`settleRest`), or undoes that. Journal entries have the purpose `ROUNDING` then.
+             * @example false
+             */
+            isRounding: boolean;
             /**
              * Nullable UUID
              * Format: uuid
@@ -23147,22 +23153,22 @@ export interface components {
             /** @example PAYMENT */
             purpose?: components["schemas"]["GlPurpose"];
             /**
-             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
+             * @description Kind of ledger entries, or null. Null unless `purpose` is `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF`, or `WIP_CHANGE`.
              * @example null
              */
             kind?: components["schemas"]["LedgerEntryKind"] | null;
             /**
-             * @description Payment method, for the purpose `PAYMENT`, or null.
+             * @description Payment method, or null. Null unless `purpose` is `PAYMENT`.
              * @example CHECK
              */
             paymentMethod?: components["schemas"]["PaymentMethod"] | null;
             /**
-             * @description Service line, for the purpose `REVENUE`, or null.
+             * @description Service line, or null. Null unless `purpose` is `REVENUE`.
              * @example null
              */
             serviceLineId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Name of a tax, as lines have it, for the purpose `TAX`, or null.
+             * @description Name of a tax, as lines have it, or null. Null unless `purpose` is `TAX`.
              * @example null
              */
             taxName?: string | null;
@@ -23231,24 +23237,24 @@ export interface components {
             /** @example PAYMENT */
             purpose: components["schemas"]["GlPurpose"];
             /**
-             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
+             * @description Kind of ledger entries, or null. Null unless `purpose` is `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF`, or `WIP_CHANGE`.
              * @example null
              */
             kind: components["schemas"]["LedgerEntryKind"] | null;
             /**
-             * @description Payment method, for the purpose `PAYMENT`, or null.
+             * @description Payment method, or null. Null unless `purpose` is `PAYMENT`.
              * @example CHECK
              */
             paymentMethod: components["schemas"]["PaymentMethod"] | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Service line, for the purpose `REVENUE`, or null.
+             * @description Service line, or null. Null unless `purpose` is `REVENUE`.
              * @example null
              */
             serviceLineId: string | null;
             /**
-             * @description Name of a tax, as lines have it, for the purpose `TAX`, or null.
+             * @description Name of a tax, as lines have it, or null. Null unless `purpose` is `TAX`.
              * @example null
              */
             taxName: string | null;
@@ -30121,24 +30127,24 @@ export interface components {
             /** @example PAYMENT */
             purpose: components["schemas"]["GlPurpose"];
             /**
-             * @description Kind of ledger entries, for the purposes `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF` and `WIP_CHANGE`, or null.
+             * @description Kind of ledger entries, or null. Null unless `purpose` is `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF`, or `WIP_CHANGE`.
              * @example null
              */
             kind: components["schemas"]["LedgerEntryKind"] | null;
             /**
-             * @description Payment method, for the purpose `PAYMENT`, or null.
+             * @description Payment method, or null. Null unless `purpose` is `PAYMENT`.
              * @example CHECK
              */
             paymentMethod: components["schemas"]["PaymentMethod"] | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Service line, for the purpose `REVENUE`, or null.
+             * @description Service line, or null. Null unless `purpose` is `REVENUE`.
              * @example null
              */
             serviceLineId: string | null;
             /**
-             * @description Name of a tax, as lines have it, for the purpose `TAX`, or null.
+             * @description Name of a tax, as lines have it, or null. Null unless `purpose` is `TAX`.
              * @example null
              */
             taxName: string | null;
@@ -42271,7 +42277,7 @@ export interface components {
          * @description Name of a property of `LedgerEntry`.
          * @enum {string}
          */
-        LedgerEntryField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "documentNumber" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId";
+        LedgerEntryField: "id" | "systemRef" | "sysRefs" | "metadata" | "active" | "createdAt" | "updatedAt" | "version" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "documentNumber" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "isRounding" | "recordedByApiUserId";
         /**
          * Ledger entry relation
          * @description Row that a `LedgerEntry` refers to: `client` requires `CLNT_R`, `job` requires `JOB_R`, `invoice` requires `INVC_R`, `payment` requires `PYMT_R`, `staff` requires `STAFF_R`.

@@ -48,6 +48,8 @@ export interface Schema {
   /** Whether the value changes with the day alone. */
   readonly 'x-changes-with-day'?: true;
   readonly 'x-references'?: string;
+  /** By another property, its values with which this one can have a value. */
+  readonly 'x-only-for'?: Readonly<Record<string, readonly string[]>>;
   readonly 'x-on-create'?: { readonly value?: unknown; readonly rule?: string };
   /** Roles that can read the value; other callers read null. */
   readonly 'x-read-roles'?: readonly string[];

@@ -5,6 +5,15 @@ import { parseDecimal } from '../../platform/decimal.ts';
 /** A language of documents. */
 export type Language = components['schemas']['DocumentLanguage'];
 
+/** How documents and mails to a client write numbers and days: in its language, as in its country, otherwise as in that of the firm. */
+export function localeOf(
+  language: Language,
+  clientCountry: string | null | undefined,
+  firmCountry?: string | null,
+): string {
+  return `${language}-${clientCountry ?? firmCountry ?? 'US'}`;
+}
+
 /** What the foot of each page says. */
 export const pageTexts: Readonly<Record<Language, string>> = {
   en: 'Page {page} of {pages}',

@@ -8,6 +8,7 @@ export {
   formatNumber,
   formatPercent,
   formatPeriod,
+  localeOf,
   pageTexts,
   paperIn,
 } from './format.ts';

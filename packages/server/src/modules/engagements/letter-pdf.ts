@@ -1,5 +1,5 @@
 import { heightOf, type Pages, renderPages } from '../../platform/pdf/pages.ts';
-import { formatAmount, formatDay, formatInstant, pageTexts, paperIn } from '../documents/index.ts';
+import { formatAmount, formatDay, formatInstant, localeOf, pageTexts, paperIn } from '../documents/index.ts';
 import type { Letter } from './letter.ts';
 import { letterTexts, sectionsOf } from './letter-text.ts';
 
@@ -14,21 +14,24 @@ const labelWidth = 110;
 export function render(letter: Letter): Promise<Buffer> {
   const { firmName, createdAt, engagementRef: reference, language, firmCountry } = letter;
   const title = `${letterTexts[language].title} ${reference}`;
-  const about = { title, author: firmName, createdAt, reference, margin, locale: localeOf(letter) };
+  const about = {
+    title,
+    author: firmName,
+    createdAt,
+    reference,
+    margin,
+    locale: localeOf(letter.language, letter.country),
+  };
   return renderPages({ ...about, page: pageTexts[language], paper: paperIn(firmCountry) }, (page) =>
     setLetter(page, letter),
   );
-}
-
-function localeOf({ language, country }: Letter): string {
-  return `${language}-${country}`;
 }
 
 function setLetter(page: Pages, letter: Letter): void {
   const texts = letterTexts[letter.language];
   page.text(letter.firmName, { size: 15, weight: 'bold' });
   page.space(14);
-  page.text(formatDay(letter.date, localeOf(letter)));
+  page.text(formatDay(letter.date, localeOf(letter.language, letter.country)));
   page.space(14);
   page.text(letter.clientName, { weight: 'bold' });
   for (const line of letter.addressLines) page.text(line);
@@ -45,7 +48,7 @@ function setLetter(page: Pages, letter: Letter): void {
 function factsOf(letter: Letter): (readonly [string, string])[] {
   const { startDate, endDate, feeAmount, feeType, depositAmount, partner, manager, currency } = letter;
   const { facts: names, roles, feeTypes } = letterTexts[letter.language];
-  const locale = localeOf(letter);
+  const locale = localeOf(letter.language, letter.country);
   const day = (date: string | null) => (date === null ? null : formatDay(date, locale));
   const amount = (text: string | null) => (text === null ? null : formatAmount(text, currency, locale));
   const fee = [amount(feeAmount), feeType === null ? null : feeTypes[feeType]].filter((part) => part !== null);
@@ -82,7 +85,7 @@ function setSignature(page: Pages, { name, signedAt }: Letter['signers'][number]
   page.reserve(5 * heightOf());
   page.space(2 * heightOf());
   if (letter.isSigned && signedAt !== null) {
-    const time = formatInstant(signedAt, letter.timeZone, localeOf(letter));
+    const time = formatInstant(signedAt, letter.timeZone, localeOf(letter.language, letter.country));
     page.text(letterTexts[letter.language].signedOn.replace('{time}', time));
   }
   page.space(2);

@@ -44,6 +44,8 @@ export interface DocumentTexts {
   readonly earlyPayment: string;
   /** With the percentage, the last day and what is to be paid then in place of the names in braces. */
   readonly earlyPaymentTerms: string;
+  /** Of a line, with the number of the overdue invoice in place of the name in braces. */
+  readonly lateFee: string;
   readonly bankDetails: string;
   readonly accountHolder: string;
   /** Why no tax is charged, by the category of a tax. The reason of an exemption (E) is the document's own. */
@@ -97,6 +99,7 @@ const en: DocumentTexts = {
   memo: 'Memo',
   earlyPayment: 'Discount for early payment',
   earlyPaymentTerms: '{percent} discount if paid by {day}: pay {amount}',
+  lateFee: 'Late fee: {number}',
   bankDetails: 'Bank details',
   accountHolder: 'Account holder:',
   reasons: {
@@ -157,6 +160,7 @@ const de: DocumentTexts = {
   memo: 'Hinweis',
   earlyPayment: 'Skonto',
   earlyPaymentTerms: '{percent} Skonto bei Zahlung bis {day}: {amount} zu zahlen',
+  lateFee: 'Verspätungszuschlag: {number}',
   bankDetails: 'Bankverbindung',
   accountHolder: 'Kontoinhaber:',
   reasons: {
@@ -217,6 +221,7 @@ const fr: DocumentTexts = {
   memo: 'Remarque',
   earlyPayment: 'Escompte pour paiement anticipé',
   earlyPaymentTerms: 'Escompte de {percent} pour un paiement jusqu’au {day} : {amount} à payer',
+  lateFee: 'Frais de retard : {number}',
   bankDetails: 'Coordonnées bancaires',
   accountHolder: 'Titulaire du compte :',
   reasons: {
@@ -277,6 +282,7 @@ const es: DocumentTexts = {
   memo: 'Nota',
   earlyPayment: 'Descuento por pronto pago',
   earlyPaymentTerms: '{percent} de descuento por pago hasta el {day}: {amount} a pagar',
+  lateFee: 'Recargo por demora: {number}',
   bankDetails: 'Datos bancarios',
   accountHolder: 'Titular de la cuenta:',
   reasons: {

@@ -6,6 +6,7 @@ import {
   formatNumber,
   formatPercent,
   formatPeriod,
+  localeOf,
   pageTexts,
   paperIn,
 } from '../../documents/index.ts';
@@ -45,10 +46,11 @@ export function render({ face, lines }: InvoiceDocument): Promise<Buffer> {
   });
 }
 
-/** Numbers and days are written as in the country of the client. */
 export function styleOf({ parties: { language, firmAddress }, billingAddress }: InvoiceFace): DocumentStyle {
-  const country = billingAddress.country ?? firmAddress?.country ?? 'US';
-  return { texts: documentTexts[language], locale: `${language}-${country}` };
+  return {
+    texts: documentTexts[language],
+    locale: localeOf(language, billingAddress.country, firmAddress?.country),
+  };
 }
 
 /** Sets the discount for early payment, the bank accounts and the memo. */

@@ -7,6 +7,7 @@ import {
   formatAmount,
   formatPeriod,
   type Language,
+  localeOf,
   pageTexts,
   paperIn,
   type StoredAddress,
@@ -38,7 +39,7 @@ const heading: Style = { ...small, weight: 'bold' };
 export function render(statement: StatementDocument): Promise<Buffer> {
   const { firmName, clientRef, createdAt, from, to, currency, language, firmCountry } = statement;
   const texts = statementTexts[language];
-  const locale = localeOf(statement);
+  const locale = localeOf(statement.language, statement.clientAddress?.country, statement.firmCountry);
   const title = `${texts.title} ${clientRef}`;
   const period = formatPeriod(from, to, locale) ?? '';
   const about = { title, author: firmName, createdAt, reference: `${title}, ${period}`, margin, locale };
@@ -50,11 +51,6 @@ export function render(statement: StatementDocument): Promise<Buffer> {
     setMovements(page, statement);
     setAges(page, statement);
   });
-}
-
-/** Numbers and days are written as in the country of the client. */
-function localeOf({ language, clientAddress, firmCountry }: StatementDocument): string {
-  return `${language}-${clientAddress?.country ?? firmCountry}`;
 }
 
 /** Sets the firm and the client with their addresses. A country is only named if they have different ones. */
@@ -75,7 +71,7 @@ function setMovements(page: Pages, statement: StatementDocument): void {
   const { from, to, movements, currency, openingBalance, closingBalance } = statement;
   const texts = statementTexts[statement.language];
   const kinds: Readonly<Partial<Record<Movement['kind'], string>>> = texts.kinds;
-  const locale = localeOf(statement);
+  const locale = localeOf(statement.language, statement.clientAddress?.country, statement.firmCountry);
   // Formats are expensive to create, and a statement can have thousands of rows.
   const days = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
   const places = placesOf(currency);
@@ -101,7 +97,7 @@ function setMovements(page: Pages, statement: StatementDocument): void {
 function setAges(page: Pages, statement: StatementDocument): void {
   const { ageing, currency, closingBalance } = statement;
   const texts = statementTexts[statement.language];
-  const locale = localeOf(statement);
+  const locale = localeOf(statement.language, statement.clientAddress?.country, statement.firmCountry);
   const ages: readonly (readonly [string, string])[] = [
     [texts.ages.notDue, ageing.notDue],
     [texts.ages.days1To30, ageing.days1To30],

@@ -17,7 +17,7 @@ export type Kind = LedgerEntry['kind'];
 /** An entry of a balance. */
 export type Entry = Pick<
   LedgerEntry,
-  'id' | 'kind' | 'amount' | 'businessDate' | 'clientId' | 'invoiceId' | 'paymentId'
+  'id' | 'kind' | 'amount' | 'businessDate' | 'clientId' | 'invoiceId' | 'paymentId' | 'isRounding'
 >;
 
 /** To whose books an entry belongs: those of the client's org, or of the org that received the money of an unknown payer. */
@@ -32,7 +32,16 @@ type NewEntry = EntryHolder &
   Partial<
     Pick<
       LedgerEntry,
-      'jobId' | 'invoiceId' | 'paymentId' | 'wipEntryId' | 'staffId' | 'dueDate' | 'workDate' | 'reversesId' | 'reason'
+      | 'jobId'
+      | 'invoiceId'
+      | 'paymentId'
+      | 'wipEntryId'
+      | 'staffId'
+      | 'dueDate'
+      | 'workDate'
+      | 'reversesId'
+      | 'reason'
+      | 'isRounding'
     >
   >;
 
@@ -76,7 +85,7 @@ export function enter(plan: Plan, { orgId, ...entry }: NewEntry): void {
     entry.businessDate,
     firstOpenDay(plan, { clientId: entry.clientId, orgId: orgId ?? null }),
   );
-  plan.insert(ledgerEntry, { ...entry, businessDate, recordedAt: plan.now, recordedByApiUserId });
+  plan.insert(ledgerEntry, { isRounding: false, ...entry, businessDate, recordedAt: plan.now, recordedByApiUserId });
 }
 
 /** The field of an entry that names the row whose balance the account is, and its column. */
@@ -112,7 +121,7 @@ function entriesBy(account: Account): Lookup<readonly StoredEntry[]> {
     async load(transaction, tenantId, ids) {
       const rows = await transaction.all<StoredEntry & { readonly owner: string }>(sql`
         select ${owner} as owner, id, kind, amount::text as amount, business_date::text as "businessDate",
-          client_id as "clientId", invoice_id as "invoiceId", payment_id as "paymentId"
+          client_id as "clientId", invoice_id as "invoiceId", payment_id as "paymentId", is_rounding as "isRounding"
         from ledger_entry where tenant_id = ${tenantId} and ${owner} = any(${ids}) and account = ${account}
         order by recorded_at, id`);
       return Map.groupBy(rows, (row) => row.owner);

@@ -1,7 +1,7 @@
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
-import { type Decimal, zero } from '../../../platform/decimal.ts';
+import { type Decimal, sum, zero } from '../../../platform/decimal.ts';
 import { dayOfChange, enter, entriesOf, type Kind, lastOf } from './enter.ts';
 
 /** Enters the total of an invoice that counts from now on, as of its date. */
@@ -9,41 +9,63 @@ export function enterReceivable(plan: Plan, bill: Row<'Invoice'>): void {
   enter(plan, { ...receivableOf(bill), kind: 'INVOICE', amount: bill.total, businessDate: bill.invoiceDate });
 }
 
-/** Enters that a part of the amount due is written off. */
+/** Enters that a part of the amount due is written off. A rest that is settled is rounding, and no loss. */
 export function enterWriteOff(plan: Plan, change: PendingChange<'Invoice'>): void {
-  enterChange(plan, change, 'WRITE_OFF', zero.minus(writtenOff(change)), undefined, change.values.writeOffReason);
+  const { status, writeOffReason } = change.values;
+  const isRounding = status === 'PAID';
+  enterChange(plan, change, 'WRITE_OFF', zero.minus(writtenOff(change)), { reason: writeOffReason, isRounding });
 }
 
-/** Enters that what was written off is due again. */
+/** Enters that what was written off is due again: first the rest that was settled last. */
 export function enterRecovery(plan: Plan, change: PendingChange<'Invoice'>): void {
-  const { input, values } = change;
+  const { id, input, values } = change;
   const reason = input.changeReason ?? values.voidReason;
-  enterChange(plan, change, 'RECOVERY', zero.minus(writtenOff(change)), 'WRITE_OFF', reason);
+  const recovered = zero.minus(writtenOff(change));
+  const settled = entriesOf(plan, 'RECEIVABLE', id).filter((entry) => entry.isRounding);
+  const rounding = smaller(recovered, zero.minus(sum(settled.map(({ amount }) => amount))));
+  for (const [amount, isRounding] of [
+    [rounding, true],
+    [recovered.minus(rounding), false],
+  ] as const)
+    enterChange(plan, change, 'RECOVERY', amount, { undoes: 'WRITE_OFF', reason, isRounding });
+}
+
+function smaller(one: Decimal, other: Decimal): Decimal {
+  return one.lt(other) ? one : other;
 }
 
 export function enterVoid(plan: Plan, change: PendingChange<'Invoice'>): void {
-  enterChange(plan, change, 'VOID', zero.minus(change.values.total), 'INVOICE', change.values.voidReason);
+  const { total, voidReason } = change.values;
+  enterChange(plan, change, 'VOID', zero.minus(total), { undoes: 'INVOICE', reason: voidReason, isRounding: false });
 }
 
 function writtenOff({ values, previous }: PendingChange<'Invoice'>): Decimal {
   return values.amountWrittenOff.minus(previous?.amountWrittenOff ?? zero);
 }
 
-/** @param undoes the kind of the entry that is undone, if any */
+/** What an entry says beside its amount. */
+interface EnteredChange {
+  /** The kind of the entry that is undone, if any. */
+  readonly undoes?: Kind;
+  readonly reason: string | null;
+  readonly isRounding: boolean;
+}
+
 function enterChange(
   plan: Plan,
   { id, values, input }: PendingChange<'Invoice'>,
   kind: Kind,
   amount: Decimal,
-  undoes: Kind | undefined,
-  reason: string | null,
+  { undoes, reason, isRounding }: EnteredChange,
 ): void {
   if (amount.eq(zero)) return;
   const entries = entriesOf(plan, 'RECEIVABLE', id);
-  const undone = undoes === undefined ? undefined : lastOf(entries, undoes);
+  const ofKind = entries.filter((entry) => entry.isRounding === isRounding);
+  const undone = undoes === undefined ? undefined : lastOf(ofKind, undoes);
   const dated = { clientId: values.clientId, given: input.changeDate, change: amount, entries, undone };
   const businessDate = dayOfChange(plan, dated);
-  enter(plan, { ...receivableOf(values), kind, amount, businessDate, reversesId: undone?.id ?? null, reason });
+  const undoing = { reversesId: undone?.id ?? null, reason, isRounding };
+  enter(plan, { ...receivableOf(values), ...undoing, kind, amount, businessDate });
 }
 
 function receivableOf({ id, clientId, currency, dueDate }: Row<'Invoice'>) {

@@ -216,6 +216,52 @@ test('a GlMapping names the account of a purpose, of a service line, of a tax, o
   expect(new Set(names)).toEqual(new Set(['Fees', 'Audit fees', null]));
 });
 
+test('a rest that is settled is ROUNDING in an account of its own, apart from what is written off', async () => {
+  await records.update([{ type: 'Org', systemRef: org?.systemRef ?? null, attributes: { settleWithin: '2.00' } }]);
+  await map({ purpose: 'ROUNDING', accountCode: '7990', accountName: 'Rounding' });
+  const { id: clientId } = await newClient();
+  const bill = await invoice(await post(await draftOf([{ unitAmount: '100.00' }], { clientId })));
+  const change = async (attributes: object) =>
+    only(await records.update([{ type: 'Invoice', systemRef: bill.systemRef, attributes }]));
+  await change({ writeOffAmount: '20.00', writeOffReason: 'Hardship' });
+  const paid = await pay('79.50', [{ invoiceId: bill.id, amount: '79.50' }], { clientId });
+  expect(await change({ settleRest: true, writeOffReason: 'Bank charges' })).toMatchObject({ status: 'UPDATED' });
+  const losses = async () =>
+    (await journalOf({ clientId: { _eq: clientId }, kind: { _in: ['WRITE_OFF', 'RECOVERY'] } })).filter(
+      (row) => !row.includes('RECEIVABLE'),
+    );
+  expect(await losses()).toEqual(['WRITE_OFF WRITE_OFF 20.00', 'WRITE_OFF ROUNDING 0.50 in 7990']);
+  // What is undone comes back to where it was entered.
+  await records.update([
+    { type: 'Payment', systemRef: paid.systemRef, attributes: { status: 'RETURNED', changeReason: 'Bounced' } },
+  ]);
+  await change({ writeOffAmount: '15.00', changeReason: 'Paid in part' });
+  expect((await losses()).slice(2).toSorted()).toEqual(['RECOVERY ROUNDING -0.50 in 7990', 'RECOVERY WRITE_OFF -5.00']);
+  const balance = await service.call<{ data: { key: { purpose: string }; values: { balance: string } }[] }>(
+    'POST',
+    '/gql/v1/journal_entries/aggregate',
+    {
+      where: { clientId: { _eq: clientId } },
+      groupBy: [{ column: 'purpose' }],
+      measures: { balance: { function: 'SUM', column: 'amount' } },
+    },
+  );
+  const sums = new Map(balance.body.data.map(({ key, values }) => [key.purpose, values.balance]));
+  expect([sums.get('WRITE_OFF'), sums.get('ROUNDING'), sums.get('RECEIVABLE')]).toEqual(['15.00', '0.00', '85.00']);
+  const { body } = await service.call<{ data: { amount: string; isRounding: boolean }[] }>(
+    'POST',
+    '/gql/v1/ledger_entries/search',
+    { where: { invoiceId: { _eq: bill.id }, kind: { _in: ['WRITE_OFF', 'RECOVERY'] } } },
+  );
+  expect(
+    body.data
+      .filter(({ isRounding }) => isRounding)
+      .map(({ amount }) => amount)
+      .toSorted(),
+  ).toEqual(['-0.50', '0.50']);
+  await agrees();
+});
+
 test('a GlMapping is unique, restricted only as its purpose allows, and written with BOOKS_CLOSE', async () => {
   let refs = 0;
   const mapping = (attributes: object, as = records) =>

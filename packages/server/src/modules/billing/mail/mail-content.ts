@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { parseDecimal, sum } from '../../../platform/decimal.ts';
 import type { Session } from '../../../platform/store/store.ts';
-import { formatAmount, formatDay, type Language } from '../../documents/index.ts';
+import { formatAmount, formatDay, type Language, localeOf } from '../../documents/index.ts';
 import { hasOpenStatus } from '../../reference/index.ts';
 import { fillHtml, fillSubject, fillText, htmlOf, type MailValues } from './fill-template.ts';
 import { type MailTexts, standardTexts } from './standard-texts.ts';
@@ -22,6 +22,9 @@ export interface MailContent {
   readonly firmName: string;
   readonly clientName: string;
   readonly language: Language;
+  /** Of its address on documents. */
+  readonly clientCountry: string | null;
+  readonly firmCountry: string;
   readonly message: string | null;
   readonly paymentUrl: string | null;
   /** Those that may still be sent: an invoice that is not voided, and what a reminder may still remind of. The oldest first. */
@@ -35,6 +38,7 @@ export interface MailContent {
 export function readMailContent(session: Session, tenantId: number, mailId: string): Promise<MailContent | undefined> {
   return session.first<MailContent>(sql`
     select o.legal_name as "firmName", coalesce(c.legal_name, c.name) as "clientName", m.language, m.message, m.template, link.url as "paymentUrl",
+      a.country as "clientCountry", o.country as "firmCountry",
       (select json_build_object('subject', t.subject, 'text', t.text, 'html', t.html, 'replyTo', t.reply_to) from mail_template t
         where t.tenant_id = m.tenant_id and t.org_id = m.org_id and t.name = m.template and t.active and t.language in (m.language, 'en')
         order by t.language <> m.language limit 1) as "ownTexts",
@@ -45,6 +49,7 @@ export function readMailContent(session: Session, tenantId: number, mailId: stri
     from mail m
     join org o on o.tenant_id = m.tenant_id and o.id = m.org_id
     join client c on c.tenant_id = m.tenant_id and c.id = m.client_id
+    left join contact_info a on a.tenant_id = c.tenant_id and a.id = coalesce(c.billing_address_id, c.client_contact_info_id)
     left join quick_payment_link link on link.tenant_id = m.tenant_id and link.id = m.quick_payment_link_id
     where m.tenant_id = ${tenantId} and m.id = ${mailId}`);
 }
@@ -83,9 +88,10 @@ export function writeMail(content: MailContent): WrittenMail {
   };
 }
 
-function valuesOf({ documents, firmName, clientName, message, paymentUrl, language }: MailContent): MailValues {
+function valuesOf(content: MailContent): MailValues {
+  const { documents, firmName, clientName, message, paymentUrl } = content;
   const [first] = documents;
-  const locale = language === 'en' ? 'en-US' : language;
+  const locale = localeOf(content.language, content.clientCountry, content.firmCountry);
   const day = (text: string | undefined) => (text === undefined ? '' : formatDay(text, locale));
   const sums = (amountOf: (document: MailDocument) => string) => {
     const byCurrency = Map.groupBy(documents, ({ currency }) => currency);

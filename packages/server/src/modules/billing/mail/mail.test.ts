@@ -25,7 +25,7 @@ let servers = new MailServers(
 const service = await testService({
   replace: () => ({ mailServers: { of: (tenant) => servers.of(tenant) } as MailServers }),
 });
-const { client, draftOf, invoice, post, preparer, records } = await firm(service);
+const { client, draftOf, invoice, newClient, post, preparer, records } = await firm(service);
 // Retries at once, so that a test of a retry takes no half minute.
 const quick = {
   ...sendMail,
@@ -316,6 +316,14 @@ describe('a mail template', () => {
     expect(parsed?.text?.trim()).toBe('Hallo Müller & Söhne\nBis 2. März 2026');
     expect(parsed?.html?.trim()).toBe('<b>Müller &amp; Söhne</b>');
     expect(parsed?.replyTo).toEqual([expect.objectContaining({ address: 'antwort@firm.example' })]);
+  });
+
+  test('has numbers and days as in the country of the client', async () => {
+    const address = { line1: 'Quai 1', city: 'Basel', country: 'CH' };
+    const owner = await newClient({ name: 'Mühle AG', email: 'muehle@example.com', address });
+    await records.update([{ type: 'Client', systemRef: owner.id, attributes: { documentLanguage: 'de' } }]);
+    await sent({}, await post(await draftOf([{ unitAmount: '1234.50' }], { clientId: owner.id })));
+    expect(sink.received[0]?.parsed.text).toMatch(/USD 1\D234\.50/);
   });
 
   test('with an unknown variable or a second one of a name and language is rejected', async () => {

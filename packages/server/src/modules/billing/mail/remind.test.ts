@@ -119,6 +119,7 @@ describe('a reminder', () => {
 
   test('drafts the fees of the steps that invoices reach, once', async () => {
     const { id } = await owing({
+      documentLanguage: 'de',
       reminderSchedule: [step(2), { ...step(10), lateFee: '40.00' }, { ...step(20), lateFee: '5.50' }],
     });
     const [old, young] = [await invoiceOf(id, '100.00', '2026-03-01'), await invoiceOf(id, '50.00', '2026-03-09')];
@@ -142,11 +143,11 @@ describe('a reminder', () => {
     await Promise.allSettled([run('2026-03-21'), run('2026-03-21')]);
     await run('2026-03-21');
     const [oldNumber, youngNumber] = [(await invoice(old)).invoiceNumber, (await invoice(young)).invoiceNumber];
-    const first = ['DRAFT', '45.50', `Late fee: ${oldNumber}`, `Late fee: ${youngNumber}`];
+    const first = ['DRAFT', '45.50', `Verspätungszuschlag: ${oldNumber}`, `Verspätungszuschlag: ${youngNumber}`];
     expect(await feesOf()).toEqual([first]);
     await run('2026-03-29');
     await run('2026-06-01');
-    expect(await feesOf()).toEqual([first, ['DRAFT', '5.50', `Late fee: ${youngNumber}`]]);
+    expect(await feesOf()).toEqual([first, ['DRAFT', '5.50', `Verspätungszuschlag: ${youngNumber}`]]);
   });
 
   test('of a client without an address is a mail that has failed, once', async () => {

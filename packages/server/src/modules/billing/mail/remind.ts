@@ -10,6 +10,7 @@ import { addRules } from '../../../entity/rules.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { client } from '../../clients/index.ts';
 import { org } from '../../reference/index.ts';
+import { documentTexts } from '../document/document-texts.ts';
 import { draftInvoice } from '../draft/draft-invoice.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { isOpen } from '../rules/balances.ts';
@@ -159,7 +160,7 @@ function remind(plan: Plan, clientId: string, found: Reminder | undefined, today
 /** Drafts the fees of the steps that a client has reached. They are not taxed: they compensate for the delay. */
 function draftFees(
   plan: Plan,
-  { id: clientId, currency, paymentTermsDays }: Row<'Client'>,
+  { id: clientId, currency, documentLanguage, paymentTermsDays }: Row<'Client'>,
   fees: readonly { readonly invoiceNumber: string; readonly fee: string }[],
   today: string,
 ): void {
@@ -167,7 +168,7 @@ function draftFees(
   const lines = fees.slice(0, maxLines).map(({ invoiceNumber, fee }) => ({
     lineType: 'INTEREST' as const,
     jobId: null,
-    description: `Late fee: ${invoiceNumber}`,
+    description: documentTexts[documentLanguage].lateFee.replace('{number}', () => invoiceNumber),
     quantity: '1',
     unitAmount: fee,
     taxable: false,

@@ -1387,7 +1387,7 @@ create table gl_mapping (
   constraint gl_mapping_payment_method_enum CHECK (payment_method = ANY (ARRAY['ACH'::text, 'CARD'::text, 'CHECK'::text, 'WIRE'::text, 'CASH'::text, 'CREDIT'::text, 'OTHER'::text])),
   constraint gl_mapping_pkey PRIMARY KEY (tenant_id, id),
   constraint gl_mapping_purpose_agrees CHECK ((kind IS NULL OR (purpose = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'SUSPENSE'::text, 'WIP'::text, 'WRITE_OFF'::text, 'WIP_CHANGE'::text]))) AND (payment_method IS NULL OR purpose = 'PAYMENT'::text) AND (service_line_id IS NULL OR purpose = 'REVENUE'::text) AND (tax_name IS NULL OR purpose = 'TAX'::text)),
-  constraint gl_mapping_purpose_enum CHECK (purpose = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'SUSPENSE'::text, 'WIP'::text, 'REVENUE'::text, 'TAX'::text, 'PAYMENT'::text, 'WRITE_OFF'::text, 'WIP_CHANGE'::text])),
+  constraint gl_mapping_purpose_enum CHECK (purpose = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'SUSPENSE'::text, 'WIP'::text, 'REVENUE'::text, 'TAX'::text, 'PAYMENT'::text, 'WRITE_OFF'::text, 'ROUNDING'::text, 'WIP_CHANGE'::text])),
   constraint gl_mapping_service_line_id_reference FOREIGN KEY (tenant_id, service_line_id) REFERENCES service_line(tenant_id, id),
   constraint gl_mapping_system_ref_unique UNIQUE (tenant_id, system_ref)
 );
@@ -1936,6 +1936,7 @@ create table ledger_entry (
   reason text collate "C",
   recorded_by_api_user_id uuid,
   work_date date,
+  is_rounding boolean default false not null,
   constraint ledger_entry_account_enum CHECK (account = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'WIP'::text])),
   constraint ledger_entry_amount_agrees CHECK (amount <> 0::numeric AND
 CASE
@@ -3380,7 +3381,8 @@ create view journal_entry with (security_invoker=true) as
             ledger_entry.payment_id,
             ledger_entry.wip_entry_id,
             ledger_entry.reverses_id,
-            ledger_entry.reason
+            ledger_entry.reason,
+            ledger_entry.is_rounding
            FROM ledger_entry
         UNION ALL
          SELECT invoice.tenant_id,
@@ -3397,7 +3399,8 @@ create view journal_entry with (security_invoker=true) as
             NULL::uuid AS uuid,
             NULL::uuid AS uuid,
             NULL::uuid AS uuid,
-            NULL::text COLLATE "C" AS text
+            NULL::text COLLATE "C" AS text,
+            false
            FROM invoice
           WHERE invoice.total = 0::numeric AND invoice.posted_at IS NOT NULL) e
      CROSS JOIN LATERAL ( SELECT 0 AS number,
@@ -3448,8 +3451,9 @@ create view journal_entry with (security_invoker=true) as
           WHERE i.tenant_id = e.tenant_id AND i.id = e.invoice_id AND e.account = 'CREDIT'::text AND (e.kind = ANY (ARRAY['ALLOCATION'::text, 'DEALLOCATION'::text]))
         UNION ALL
          SELECT 1,
-                CASE e.account
-                    WHEN 'WIP'::text THEN 'WIP_CHANGE'::text
+                CASE
+                    WHEN e.account = 'WIP'::text THEN 'WIP_CHANGE'::text
+                    WHEN e.is_rounding THEN 'ROUNDING'::text
                     ELSE 'WRITE_OFF'::text
                 END AS "case",
             - e.amount,
@@ -3505,7 +3509,7 @@ create view journal_entry with (security_invoker=true) as
      CROSS JOIN LATERAL ( SELECT
                 CASE
                     WHEN e.client_id IS NULL THEN paid.org_id
-                    WHEN r.purpose = ANY (ARRAY['RECEIVABLE'::text, 'REVENUE'::text, 'TAX'::text, 'WRITE_OFF'::text]) THEN COALESCE(d.org_id, c.org_id)
+                    WHEN r.purpose = ANY (ARRAY['RECEIVABLE'::text, 'REVENUE'::text, 'TAX'::text, 'WRITE_OFF'::text, 'ROUNDING'::text]) THEN COALESCE(d.org_id, c.org_id)
                     ELSE c.org_id
                 END AS org_id) o
      LEFT JOIN gl_mapping narrow ON narrow.tenant_id = e.tenant_id AND narrow.active AND narrow.org_id = o.org_id AND narrow.purpose = r.purpose AND narrow.subject =
