@@ -6,15 +6,25 @@ import { type Exchange, isSuccess } from '../http/call.ts';
 import { isObject, type JsonObject, remembered } from '../json.ts';
 import { responseSchema, View } from '../schema/view.ts';
 
+const maxNames = 10_000;
+
+/** Remembers what is derived from names, which a run asks again for each row. Bounded, because maps can have any number of names. */
+function ofNames<Value>(derive: (name: string) => Value): (name: string) => Value {
+  const known = new Map<string, Value>();
+  return (name) => {
+    if (known.size > maxNames) known.clear();
+    return remembered(known, name, () => derive(name));
+  };
+}
 /** The words of a name in lower case: `createdAt`, `created_at` and `filter[created-at]` contain `created` and `at`. */
-export function wordsOf(name: string): string[] {
-  return name
+export const wordsOf = ofNames((name): readonly string[] =>
+  name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
     .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     .split(/[^A-Za-z\d]+/)
     .filter((word) => word !== '')
-    .map((word) => word.toLowerCase());
-}
+    .map((word) => word.toLowerCase()),
+);
 
 /** A key for names that ignores case, separators and brackets. */
 export function keyOfName(name: string | readonly string[]): string {
@@ -40,15 +50,8 @@ export function withoutContainer(words: readonly string[]): readonly string[] {
  * is based on a name alone.
  */
 
-/** Cache of normalized names. Bounded, because maps can have any number of names. */
-const singulars = new Map<string, string>();
-const maxNames = 10_000;
-
 /** Normalizes a name: `contactInfos`, `contact_infos` and `ContactInfo` become `contactinfo`. */
-export function singular(name: string): string {
-  if (singulars.size > maxNames) singulars.clear();
-  return remembered(singulars, name, () => singularKey(wordsOf(name)));
-}
+export const singular = ofNames((name) => singularKey(wordsOf(name)));
 
 /** The resource type that a property refers to: `client` for `clientId`, `client_ids` and `clientRef`. */
 export function kindOfReference(name: string): string | undefined {
