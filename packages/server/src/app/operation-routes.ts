@@ -9,7 +9,7 @@ import { ResponseFile } from '../contract/response-file.ts';
 import { authorize, isPublic } from '../contract/roles.ts';
 import { findingsOfToday, rowsBeyondBounds } from '../contract/row-findings.ts';
 import { findUnstorable } from '../contract/unstorable.ts';
-import type { Context, PublicContext } from '../entity/context.ts';
+import type { Context } from '../entity/context.ts';
 import type { Service } from '../entity/service.ts';
 import { readerOf } from '../query/handlers.ts';
 import { withRelated } from '../query/related-rows.ts';
@@ -23,7 +23,7 @@ import type { Route } from '../wire/route.ts';
 import { toRejection } from './failure.ts';
 import { KeyedRequest, type StoredResponse } from './idempotency.ts';
 import { type HandlerInput, type HandlerResult, handlerOf, weighed } from './run-operation.ts';
-import { signIn } from './sign-in.ts';
+import { openContext, signIn } from './sign-in.ts';
 
 /** A route for each operation of the contract. */
 export function operationRoutes(service: Service): readonly Route[] {
@@ -100,9 +100,7 @@ async function call(
       : handlerOf(operation)(inTurn, input));
     exchange.step('Operation handled.', { status: result.status });
     const { status, headers, body } = result;
-    if (body instanceof CsvFile)
-      return { kind: 'page', status, headers, text: body.text, type: 'text/csv; charset=utf-8; header=present' };
-    if (body instanceof ResponseFile) return fileResult(body, status, headers);
+    if (body instanceof CsvFile || body instanceof ResponseFile) return fileResult(body, status, headers);
     const choice = choiceOf(operation, input);
     return choice === undefined || inTurn.caller === undefined
       ? { kind: 'json', status, headers, body }
@@ -143,12 +141,6 @@ function observed(context: Context, exchange: Exchange, written: () => void): Co
       return result;
     },
   };
-}
-
-function openContext(service: Service, operation: Operation, exchange: Exchange): PublicContext {
-  const { id: requestId, traceparent, address } = exchange;
-  const [clientId, tenantName] = [exchange.header('x-client-id'), exchange.header('tenant')];
-  return { service, operation, requestId, traceparent, address, clientId, tenantName };
 }
 
 /** Whether the request is a rehearsal. The response says so, also a problem. The contract checks the value of the header. */

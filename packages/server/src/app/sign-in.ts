@@ -1,9 +1,11 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { checkAccess } from '../admission/access.ts';
-import { isRead } from '../contract/contract.ts';
+import { isRead, type Operation } from '../contract/contract.ts';
 import type { Context, PublicContext } from '../entity/context.ts';
+import type { Service } from '../entity/service.ts';
 import { rehearse, transact } from '../entity/transact.ts';
 import type { Caller, Tenant } from '../platform/auth/caller.ts';
+import type { Exchange } from '../wire/exchange.ts';
 import { readBearer } from '../wire/headers.ts';
 
 /** Request headers that identify the caller. */
@@ -30,6 +32,13 @@ export async function signIn(
   const { tenant, caller } = await directory.callerOf(claims, open.tenantName);
   checkAccess(tenant, open);
   return contextOf(open, tenant, caller, ifMatch, isRehearsal);
+}
+
+/** The context of a request whose caller is not known yet. */
+export function openContext(service: Service, operation: Operation, exchange: Exchange): PublicContext {
+  const { id: requestId, traceparent, address } = exchange;
+  const [clientId, tenantName] = [exchange.header('x-client-id'), exchange.header('tenant')];
+  return { service, operation, requestId, traceparent, address, clientId, tenantName };
 }
 
 /** Creates the context of a handler, bound to one tenant. Changes are audited under this caller. */

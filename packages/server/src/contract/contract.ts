@@ -247,6 +247,12 @@ export const allOperations: readonly Operation[] = Object.entries(operations).ma
   id: id as OperationId,
 }));
 
+export function operationOf(id: OperationId): Operation {
+  const operation = allOperations.find((one) => one.id === id);
+  if (operation === undefined) throw new Error(`The contract has no operation ${id}.`);
+  return operation;
+}
+
 /** Whether the operation writes nothing. */
 export function isRead({ rateLimit }: Pick<Operation, 'rateLimit'>): boolean {
   return rateLimit.policy === 'read';

@@ -2,9 +2,14 @@ import { anyToken, hasRole, noToken } from '@financial-automation/spec/roles';
 import { allOperations, type Operation } from './contract.ts';
 import { Rejection } from './rejection.ts';
 
+/** Whether the roles include one that the operation requires. */
+export function mayCall(operation: Operation, held: ReadonlySet<string>): boolean {
+  return operation.roles.includes(anyToken) || hasRole(held, operation.roles);
+}
+
 /** @throws Rejection `FORBIDDEN` if the roles do not include one that the operation requires. */
 export function authorize(operation: Operation, held: ReadonlySet<string>): void {
-  if (operation.roles.includes(anyToken) || hasRole(held, operation.roles)) return;
+  if (mayCall(operation, held)) return;
   throw new Rejection('FORBIDDEN', `This operation requires the ${operation.roles.join(' or ')} role.`);
 }
 

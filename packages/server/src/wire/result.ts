@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { CsvFile } from '../contract/csv.ts';
 import { problemDocument } from '../contract/problem.ts';
 import type { Rejection } from '../contract/rejection.ts';
 import type { ResponseFile } from '../contract/response-file.ts';
@@ -45,10 +46,13 @@ export function problemResult(problem: Rejection, requestId: string): JsonResult
 }
 
 export function fileResult(
-  { type, content }: ResponseFile,
+  file: CsvFile | ResponseFile,
   status: number,
   headers: Head['headers'],
 ): PageResult | BytesResult {
+  if (file instanceof CsvFile)
+    return { kind: 'page', status, headers, text: file.text, type: 'text/csv; charset=utf-8; header=present' };
+  const { type, content } = file;
   if (typeof content === 'string') return { kind: 'page', status, headers, text: content, type };
   const all = { ...headers, 'Content-Type': type };
   return { kind: 'bytes', status, headers: all, length: content.length, content: Readable.from([content]) };

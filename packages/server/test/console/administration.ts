@@ -96,13 +96,16 @@ export function administrationTests({
     const admin = await visitor();
     const page = '/data/EventSubscription/new';
     expect((await admin.get('/data/EventSubscription')).text).toContain(`href="/console${page}">New subscription`);
-    const fields = { deliveryUrl: receiver.url, entityType: 'Client', operations: 'Create, update' };
+    expect((await admin.get(page)).text).toContain('<option>Draft invoice</option>');
+    const fields = { deliveryUrl: receiver.url, entityType: 'draft invoice', operations: 'Create, update' };
     const create = (more: object = {}) => admin.submit(page, page, { ...fields, ...more });
     expect(await create({ deliveryUrl: 'nowhere' })).toMatchObject({ status: 400 });
     const rehearsal = await create();
     expect(rehearsal.text).toContain('Nothing has changed yet');
     const { headers } = await create({ confirmed: 'yes' });
     const [, created = ''] = /\/console(.*)\?done/.exec(headers.location ?? '') ?? [];
-    expect((await admin.get(created)).text).toContain('Create, Update');
+    const { text } = await admin.get(created);
+    expect(text).toContain('Create, Update');
+    expect(text).toContain('<dt>Entity type</dt><dd>Draft invoice</dd>');
   });
 }

@@ -11,7 +11,10 @@ export function safetyTests({ call, subscribe, newClient, newKey, visitor, addTe
     const fields = { advanceBy: 'P1D', formKey };
     expect(await one.post('/clock/advanceSandboxClock', { advanceBy: 'P1D' })).toMatchObject({ status: 403 });
     // The form key of another session.
-    expect(await other.post('/clock/advanceSandboxClock', fields)).toMatchObject({ status: 403 });
+    const foreign = await other.post('/clock/advanceSandboxClock', fields);
+    expect(foreign).toMatchObject({ status: 403 });
+    expect(foreign.text).toContain('Nothing was changed: the form is not of your present session.');
+    expect(foreign.text).toContain('href="/console">Go to the console</a>');
     expect(await one.post('/clock/advanceSandboxClock', fields, { 'Sec-Fetch-Site': 'cross-site' })).toMatchObject({
       status: 403,
     });

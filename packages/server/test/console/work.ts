@@ -4,6 +4,22 @@ import { type ConsoleFirm, hiddenIn } from './firm.ts';
 
 /** What pages do with the data of a firm. */
 export function workTests({ call, invoiceOf, newClient, visitor }: ConsoleFirm): void {
+  test('show and read times of a form on the clock of the firm', async () => {
+    const { id } = await newClient({ name: 'Onboarded & Co' });
+    const admin = await visitor();
+    const page = `/data/Client/${id}`;
+    const time = async () => (await call<{ onboardedAt: string }>('GET', `/gql/v1/client/${id}`)).body.onboardedAt;
+    const before = await time();
+    const { text } = await admin.get(`${page}/edit`);
+    const [, shown = ''] = /name="onboardedAt"[^>]* value="([^"]+)"[^>]* type="datetime-local"/.exec(text) ?? [];
+    expect(shown).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d$/);
+    const change = (fields: object) => admin.submit(`${page}/edit`, `${page}/edit`, { confirmed: 'yes', ...fields });
+    expect(await change({ name: 'Kept & Co', onboardedAt: shown })).toMatchObject({ status: 303 });
+    expect(await time()).toBe(before);
+    expect(await change({ onboardedAt: '2026-01-15T09:30' })).toMatchObject({ status: 303 });
+    expect(await time()).toBe('2026-01-15T14:30:00.000Z');
+  });
+
   test('offer what the state of a row allows, rehearse it, and do it once for the version that was shown', async () => {
     const { id: clientId } = await newClient({ name: 'Voided & Co' });
     const invoiceId = await invoiceOf(clientId, '80.00');

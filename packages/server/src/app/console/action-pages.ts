@@ -20,7 +20,7 @@ export function actionForms(visit: ConsoleVisit, url: string, actions: readonly 
   const forms = actions.map(async ({ name, label, inputs, operation }) => {
     const start = html`<form method="post" action="${visit.frame.base}${url}/${name}">${keyField(visit.frame)}${versionField(row)}`;
     if (inputs.length === 0) return html`${start}<button class="plain">${label}</button></form>`;
-    const shown = inputs.map((input) => inputFor(visit, input, currentText(input, row, new Map()), `${name}-`));
+    const shown = inputs.map((input) => inputFor(visit, input, currentText(visit, input, row, new Map()), `${name}-`));
     return html`<details><summary>${label}</summary>${start}<div class="form">${await Promise.all(shown)}</div><div class="row"><button class="plain">${buttonOf({ operation, label })}</button></div></form></details>`;
   });
   return Promise.all(forms);
@@ -51,7 +51,7 @@ export async function formPage(visit: ConsoleVisit, type: string, id?: string): 
       row !== undefined || isRequired || preset !== undefined || list.columns.includes(path) || /^\w+\.0\./.test(path);
     const content =
       preset === undefined
-        ? await inputFor(visit, input, currentText(input, row, names))
+        ? await inputFor(visit, input, currentText(visit, input, row, names))
         : html`<div>${fieldInWords(path)}: <strong>${names.get(preset) ?? preset}</strong><input type="hidden" name="${path}" value="${preset}"></div>`;
     return { isFirst, content };
   });

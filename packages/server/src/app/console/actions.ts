@@ -1,6 +1,7 @@
 /** What can be done, derived from the contract: transitions of state machines, changes of fields, new rows, and other operations on a row. */
 import { hasRole } from '@financial-automation/spec/roles';
 import { allOperations, type Operation, type Schema } from '../../contract/contract.ts';
+import { mayCall } from '../../contract/roles.ts';
 import type { Caller } from '../../platform/auth/caller.ts';
 import { type DataList, merged, schemasOf } from './catalog.ts';
 import { type FormInput, inputsOf } from './forms.ts';
@@ -161,7 +162,7 @@ function commandsOn(list: DataList, row: ShownRow): Action[] {
 
 /** All that the caller can do with a row as it is, but for changes of its fields. */
 export function actionsOn(list: DataList, row: ShownRow, caller: Roles): Action[] {
-  const commands = commandsOn(list, row).filter(({ operation }) => allows(caller, operation.roles));
+  const commands = commandsOn(list, row).filter(({ operation }) => mayCall(operation, caller.roles));
   return [...transitionsOn(list, row, caller), ...commands];
 }
 

@@ -1,7 +1,13 @@
 /** What the data browser can show, derived from the contract: lists, their columns and filters, reads by ID, and references. */
-import { allOperations, contract, type Operation, type Schema, schemaOf } from '../../contract/contract.ts';
+import {
+  allOperations,
+  contract,
+  type Operation,
+  operationOf,
+  type Schema,
+  schemaOf,
+} from '../../contract/contract.ts';
 import { declarationsOf, referred } from '../../contract/parameters.ts';
-import { operationOf } from './visit.ts';
 import { typesInWords } from './words.ts';
 
 /** A field by which a list can be filtered. */
@@ -91,6 +97,11 @@ const maxColumns = 7;
 export function isNumber(schema: Schema | undefined): boolean {
   const types = [schema?.type ?? 'string'].flat();
   return schema?.format === 'decimal' || types.includes('integer') || types.includes('number');
+}
+
+/** A type by its name in the contract, or an own type of the tenant. */
+export function isEventType(schema: Schema | undefined): boolean {
+  return /EventEntityType$/.test(schema?.$ref ?? '');
 }
 
 const labels = ['displayName', 'fullName', 'name', 'fileName', 'subject', 'title', 'email', 'label', 'accountName'];

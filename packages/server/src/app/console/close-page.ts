@@ -1,9 +1,10 @@
+import { operationOf } from '../../contract/contract.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { day } from './formats.ts';
 import { queryForm } from './forms.ts';
 import { type ConsolePage, card, keyField } from './layout.ts';
 import { countsOf, type WaitingRows } from './overview-page.ts';
-import { type ConsoleVisit, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
+import { type ConsoleVisit, callOperation, rowsIn, todayOf } from './visit.ts';
 
 /** What should be done before a period is closed: its time, expenses, drafts and payments. */
 function checksOf(through: string): readonly WaitingRows[] {

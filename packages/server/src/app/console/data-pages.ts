@@ -1,9 +1,9 @@
-import { hasRole } from '@financial-automation/spec/roles';
-import type { Schema } from '../../contract/contract.ts';
+import { operationOf, type Schema } from '../../contract/contract.ts';
 import { CsvFile } from '../../contract/csv.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { mayCall } from '../../contract/roles.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import type { PageResult } from '../../wire/result.ts';
+import type { BytesResult, PageResult } from '../../wire/result.ts';
 import { type Action, bulkActions, writingOf } from './actions.ts';
 import { customList, type DataList, dataLists } from './catalog.ts';
 import {
@@ -18,9 +18,9 @@ import {
 } from './filter.ts';
 import { type ConsolePage, card, type Head, keyField, options, pageLinks, rejected, table, urlWith } from './layout.ts';
 import { namesIn } from './names.ts';
-import { csvFile } from './results.ts';
+import { savedFile } from './results.ts';
 import { headOf, isTechnical, rowCells, type ShownRow } from './values.ts';
-import { type ConsoleVisit, callOperation, nextPage, operationOf, rowsIn } from './visit.ts';
+import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
 import { comparisons, fieldInWords, subjectInWords, typeInWords } from './words.ts';
 
 const pageSize = 25;
@@ -40,13 +40,16 @@ const known = /^(name|legalName|displayName|email|fileName|batchRef)$|Number$|^(
 /** All lists: those of the contract, and those of the tenant's own types. */
 export async function dataPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const { base } = visit.frame;
+  const { roles } = visit.caller;
   const cursor = visit.query.get('page');
   const query = { pageSize: '100', ...(cursor !== null && { cursor }) };
-  const body = await callOperation(visit, operationOf('listCustomRecordTypes'), { query });
+  const ownTypes = operationOf('listCustomRecordTypes');
+  const body = mayCall(ownTypes, roles) ? await callOperation(visit, ownTypes, { query }) : {};
   const next = nextPage(body);
   const links = (lists: readonly DataList[]) =>
     html`<ul class="links">${lists.map(({ type, title }) => html`<li><a href="${base}/data/${type}">${title}</a></li>`)}</ul>`;
-  const groups = Map.groupBy(dataLists.values(), ({ operation }) => subjectInWords(operation.tag));
+  const open = [...dataLists.values()].filter(({ operation }) => mayCall(operation, roles));
+  const groups = Map.groupBy(open, ({ operation }) => subjectInWords(operation.tag));
   const custom = rowsIn(body).map(customList);
   return {
     title: 'Data',
@@ -205,7 +208,7 @@ function filterForm({ frame, query }: ConsoleVisit, list: DataList, where: RowCo
 }
 
 /** A list as a file for spreadsheets: its conditions and order, all fields with a single value, and names instead of references. */
-export async function listFile(visit: ConsoleVisit, type: string): Promise<PageResult> {
+export async function listFile(visit: ConsoleVisit, type: string): Promise<PageResult | BytesResult> {
   const list = await listNamed(visit, type);
   const [where, order] = [whereIn(visit.query), enteredOrder(list, visit.query)];
   const most = list.operation.method === 'GET' ? 100 : 1000;
@@ -226,7 +229,7 @@ export async function listFile(visit: ConsoleVisit, type: string): Promise<PageR
   const cellOf = (value: unknown) =>
     value === null || value === undefined ? null : (names.get(String(value)) ?? String(value));
   const lines = rows.map((row) => columns.map((column) => cellOf(row[column])));
-  return csvFile(list.type, new CsvFile([columns.map(fieldInWords), ...lines]));
+  return savedFile(`${list.type}.csv`, new CsvFile([columns.map(fieldInWords), ...lines]));
 }
 
 /** The conditions that find rows by a part of their name, number or reference; undefined if the list has none of these. */
@@ -242,7 +245,7 @@ export async function searchPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const text = visit.query.get('q')?.trim() ?? '';
   const found = [...(text.length < minLength ? [] : dataLists.values())].map(async (list): Promise<HtmlContent> => {
     const where = findIn(list, text);
-    if (where === undefined || !hasRole(visit.caller.roles, list.operation.roles)) return false;
+    if (where === undefined || !mayCall(list.operation, visit.caller.roles)) return false;
     const { rows, next } = await readList(visit, list, { where, pageSize: maxFound });
     const more = next !== undefined && html`<p class="soft">There are more. Enter more of the name.</p>`;
     return rows.length > 0 && card(list.title, [await rowTable(visit, list, rows), more]);

@@ -1,10 +1,11 @@
+import { operationOf } from '../../contract/contract.ts';
 /** What was delivered to a subscriber, and how it responded. */
 import { Rejection } from '../../contract/rejection.ts';
 import { eventBody } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { badge, count, none, when } from './formats.ts';
 import { type ConsolePage, card, keyField, pageLinks, table } from './layout.ts';
-import { type ConsoleVisit, call, contextIn, operationOf } from './visit.ts';
+import { type ConsoleVisit, call, contextIn } from './visit.ts';
 import { typeInWords, valueInWords } from './words.ts';
 
 type Attempt = Awaited<ReturnType<typeof attemptsOf>>['data'][number];

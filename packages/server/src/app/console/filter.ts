@@ -1,11 +1,11 @@
 import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type DataList, dataLists, type FilterField, merged } from './catalog.ts';
+import { type DataList, dataLists, type FilterField, isEventType, merged } from './catalog.ts';
 import { isId, namesIn } from './names.ts';
 import { flatRow, shownValue } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
-import { type FilterWord, fieldInWords, operatorInWords, valueInWords } from './words.ts';
+import { eventTypes, type FilterWord, fieldInWords, operatorInWords, valueInWords } from './words.ts';
 
 /** Conditions in the grammar of searches. Where a list has parameters instead, their operator is `=`. */
 export type RowConditions = Readonly<Record<string, unknown>>;
@@ -156,6 +156,7 @@ export function typedValue(schema: Schema, text: string): unknown {
   if (types.includes('boolean') && /^(true|false|yes|no)$/i.test(text)) return /^(true|yes)$/i.test(text);
   if ((types.includes('integer') || types.includes('number')) && /^-?\d+$/.test(text)) return Number(text);
   if (/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return text.replaceAll(',', '');
+  if (isEventType(schema)) return eventTypes.get(text.toLowerCase()) ?? text;
   return schema.enum?.find((value) => valueInWords(String(value)).toLowerCase() === text.toLowerCase()) ?? text;
 }
 

@@ -37,6 +37,9 @@ test('sentences have words instead of names of the contract, but the names of pe
     'The invoice has neither a buyer reference nor a purchase order',
   );
   expect(sentenceInWords('WipEntry events are IN_REVIEW')).toBe('Work in progress events are in review');
+  expect(sentenceInWords('The country, such as `EL` for Greece, and `EUR`.')).toBe(
+    'The country, such as EL for Greece, and EUR.',
+  );
   expect(sentenceInWords('None is called “McDonald eBay”.')).toBe('None is called “McDonald eBay”.');
 });
 

@@ -1,13 +1,14 @@
 /** Inputs of forms, derived from the schemas of what operations write, and the values that people enter in them. */
 import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { mayCall } from '../../contract/roles.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { dataLists, isNumber, merged, plain } from './catalog.ts';
+import { dataLists, isEventType, isNumber, merged, plain } from './catalog.ts';
 import { idsNamed, readList, typedValue } from './filter.ts';
 import { isId, type Names } from './names.ts';
 import type { ShownRow } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
-import { fieldInWords, sentenceInWords, valueInWords } from './words.ts';
+import { eventTypes, fieldInWords, sentenceInWords, typeInWords, valueInWords } from './words.ts';
 
 /** Lists with more rows than this are searched by name instead of being offered as a choice. */
 const maxChoices = 100;
@@ -68,9 +69,19 @@ function isRequired(schema: Schema): boolean {
 }
 
 /** The text of an input for what a row has at its path. */
-export function currentText({ path, schema }: FormInput, row: ShownRow | undefined, names: Names): string {
+export function currentText(
+  { frame }: ConsoleVisit,
+  { path, schema }: FormInput,
+  row: ShownRow | undefined,
+  names: Names,
+): string {
   const value = valueAt(row, path);
   if (value === null || value === undefined) return '';
+  if (schema.format === 'date-time')
+    return Temporal.Instant.from(String(value))
+      .toZonedDateTimeISO(frame.timeZone)
+      .toPlainDateTime()
+      .toString({ smallestUnit: 'minute' });
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   return (schema['x-references'] !== undefined && names.get(String(value))) || String(value);
 }
@@ -78,6 +89,8 @@ export function currentText({ path, schema }: FormInput, row: ShownRow | undefin
 function valueAt(row: ShownRow | undefined, path: string): unknown {
   return path.split('.').reduce<unknown>((part, name) => Object(part)[name], row);
 }
+
+const inputTypes: Readonly<Record<string, string>> = { date: 'date', 'date-time': 'datetime-local' };
 
 /** @param form distinguishes the inputs of several forms on a page */
 export async function inputFor(
@@ -109,8 +122,11 @@ export async function inputFor(
     return html`<div>${label}<select${attributes}>${(isRequired && text !== '' ? choices : [['', ''] as const, ...choices]).map(([value, name]) => html`<option value="${value}"${(value === text || name === text) && html` selected`}>${name}</option>`)}</select>${hint}</div>`;
   if ((schema.maxLength ?? 0) >= 1000 && schema.format !== 'uri')
     return html`<div>${label}<textarea${attributes}>${text}</textarea>${hint}</div>`;
-  const kind = schema.format === 'date' ? html` type="date"` : isNumber(schema) && html` inputmode="decimal"`;
-  return html`<div>${label}<input${attributes} value="${text}" autocomplete="off"${kind}>${hint}</div>`;
+  const type = inputTypes[schema.format ?? ''];
+  const kind = type ? html` type="${type}"` : isNumber(schema) && html` inputmode="decimal"`;
+  const types = [...eventTypes.values()].map((one) => html`<option>${typeInWords(one)}</option>`);
+  const offers = isEventType(schema) && html`<datalist id="types-${id}">${types}</datalist>`;
+  return html`<div>${label}<input${attributes} value="${text}" autocomplete="off"${kind}${offers && html` list="types-${id}"`}>${offers}${hint}</div>`;
 }
 
 /** A form that shows a page again with what is entered in it. */
@@ -121,7 +137,7 @@ export async function queryForm(
   inputs: readonly FormInput[],
   button = 'Show',
 ) {
-  const shown = inputs.map((input) => inputFor(visit, input, currentText(input, values, new Map())));
+  const shown = inputs.map((input) => inputFor(visit, input, currentText(visit, input, values, new Map())));
   return html`<form class="card scope" method="get" action="${visit.frame.base}${url}">${await Promise.all(shown)}<button>${button}</button></form>`;
 }
 
@@ -135,7 +151,8 @@ async function choicesFor(
   if ([schema.type].flat().includes('boolean')) return ['yes', 'no'].map((word) => [word, word] as const);
   const list = dataLists.get(schema['x-references'] ?? '');
   const { label } = list ?? {};
-  if (list === undefined || label === undefined || list.filters.some(({ name }) => name === label)) return undefined;
+  const isRead = list !== undefined && mayCall(list.operation, visit.caller.roles);
+  if (!isRead || label === undefined || list.filters.some(({ name }) => name === label)) return undefined;
   const { rows } = await readList(visit, list, { pageSize: maxChoices });
   return rows.map((row) => [String(row.id), String(row[label] ?? row.systemRef)] as const);
 }
@@ -155,7 +172,9 @@ export async function enteredValues(
   const entered = (path: string) => visit.fields.get(path)?.trim() ?? '';
   // A choice of rows has their IDs.
   const isKept = (input: FormInput) =>
-    [String(valueAt(row, input.path) ?? ''), currentText(input, row, names).trim()].includes(entered(input.path));
+    [String(valueAt(row, input.path) ?? ''), currentText(visit, input, row, names).trim()].includes(
+      entered(input.path),
+    );
   const values: Record<string, unknown> = {};
   const shown = inputs.filter(({ path }) => visit.fields.has(path));
   for (const [name, own] of Map.groupBy(shown, ({ path }) => path.split('.')[0] ?? path)) {
@@ -184,6 +203,8 @@ function assembledFrom(name: string, values: readonly (readonly [path: string, v
 }
 
 async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promise<unknown> {
+  if (schema.format === 'date-time' && /^[\d-]+T[\d:]+$/.test(text))
+    return Temporal.PlainDateTime.from(text).toZonedDateTime(visit.frame.timeZone).toInstant().toString();
   const list = dataLists.get(schema['x-references'] ?? '');
   if (list === undefined || isId(text)) return typedValue(schema, text);
   const named = await idsNamed(visit, list, text);

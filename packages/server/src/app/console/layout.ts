@@ -1,4 +1,9 @@
-import type { Rejection } from '../../contract/rejection.ts';
+import { impliedRoles } from '@financial-automation/spec';
+import { hasRole } from '@financial-automation/spec/roles';
+import { operationOf } from '../../contract/contract.ts';
+import type { OperationId } from '../../contract/handler.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import { mayCall } from '../../contract/roles.ts';
 import { type Html, type HtmlContent, html } from '../../wire/html.ts';
 import { styleElement } from './style.ts';
 import { fieldInWords, sentenceInWords } from './words.ts';
@@ -9,6 +14,7 @@ export interface Frame {
   readonly base: string;
   readonly tenant: string;
   readonly user: string;
+  readonly roles: Roles;
   readonly isSandbox: boolean;
   readonly formKey: string;
   /** The time zone of the firm. */
@@ -27,23 +33,43 @@ export interface ConsolePage {
   readonly status?: number;
 }
 
-const parts: readonly (readonly [path: string, title: string])[] = [
+type Roles = ReadonlySet<string>;
+
+/** What is open to administrators alone has no operation that would check roles. */
+export function isAdministrator(roles: Roles): boolean {
+  return hasRole(roles, [impliedRoles.administrator]);
+}
+
+const callersOf = (id: OperationId) => (roles: Roles) => mayCall(operationOf(id), roles);
+const parts: readonly (readonly [path: string, title: string, isOpenTo?: (roles: Roles) => boolean])[] = [
   ['', 'Overview'],
   ['/data', 'Data'],
   ['/close', 'Close a month'],
-  ['/requests', 'Requests'],
-  ['/data/EventSubscription', 'Subscriptions'],
-  ['/secret', 'Secret of deliveries'],
-  ['/keys', 'API keys'],
-  ['/settings', 'Settings'],
+  ['/requests', 'Requests', isAdministrator],
+  ['/data/EventSubscription', 'Subscriptions', callersOf('listEventSubscriptions')],
+  ['/secret', 'Secret of deliveries', callersOf('getWebhookSecret')],
+  ['/keys', 'API keys', isAdministrator],
+  ['/settings', 'Settings', isAdministrator],
   ['/clock', 'Clock'],
 ];
 
+/** The part of the console that has a page. */
+function partAt(at: string) {
+  return parts.findLast(([path]) => at === path || (path !== '' && at.startsWith(`${path}/`)));
+}
+
+/** @throws Rejection `FORBIDDEN` if a part of the console is open to others only */
+export function checkPart(at: string, roles: Roles): void {
+  const [, , isOpenTo] = partAt(at) ?? [];
+  if (isOpenTo?.(roles) === false)
+    throw new Rejection('FORBIDDEN', 'Your API user does not have the role that this page requires.');
+}
+
 /** A page for someone who is signed in, at its path below the console. */
 export function framed(frame: Frame, at: string, { title, lead, notice, search = '', body }: ConsolePage): string {
-  const { base, tenant, user, isSandbox } = frame;
-  const shown = parts.filter(([path]) => path !== '/clock' || isSandbox);
-  const [part] = shown.findLast(([path]) => at === path || (path !== '' && at.startsWith(`${path}/`))) ?? [];
+  const { base, tenant, user, roles, isSandbox } = frame;
+  const shown = parts.filter(([path, , isOpenTo]) => isOpenTo?.(roles) !== false && (path !== '/clock' || isSandbox));
+  const [part] = partAt(at) ?? [];
   return document(
     title,
     html`<header class="top"><p class="brand">Console</p>

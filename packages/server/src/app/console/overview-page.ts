@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { operationOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { formatDecimal } from '../../platform/decimal.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
@@ -21,9 +22,9 @@ import {
 import type { RowConditions } from './filter.ts';
 import { count, decimal, monthOf, when } from './formats.ts';
 import { queryForm } from './forms.ts';
-import { type ConsolePage, card, table } from './layout.ts';
+import { type ConsolePage, card, isAdministrator, table } from './layout.ts';
 import { namesIn } from './names.ts';
-import { type ConsoleVisit, call, callOperation, operationOf, rowsIn, todayOf } from './visit.ts';
+import { type ConsoleVisit, callOperation, rowsIn, todayOf } from './visit.ts';
 import { typeInWords } from './words.ts';
 
 /** The first page: figures of the firm, and what requires attention. */
@@ -62,7 +63,7 @@ function isDay(text: string): boolean {
 
 async function scopeForm(visit: ConsoleVisit, scope: Scope): Promise<HtmlContent> {
   const body = { measures: { clients: { function: 'COUNT' } }, groupBy: [{ column: 'currency' }] };
-  const used = rowsIn(await callOperation(visit, operationOf('aggregateClients'), { body }));
+  const used = rowsIn(await ifAllowed(callOperation(visit, operationOf('aggregateClients'), { body })));
   const currencies = used.map(({ key }) => String(Object(key).currency));
   return queryForm(visit, '', { ...scope }, [
     { path: 'asOf', schema: { format: 'date' } },
@@ -87,8 +88,10 @@ const waiting: readonly WaitingRows[] = [
 
 async function needsPerson(visit: ConsoleVisit): Promise<HtmlContent> {
   const items = await countsOf(visit, waiting);
-  const { data } = await call(visit, 'listEventSubscriptions', { query: { pageSize: '100' } });
-  const failing = data.filter(({ active, consecutiveFailures }) => active && consecutiveFailures > 0).length;
+  const subscriptions = callOperation(visit, operationOf('listEventSubscriptions'), { query: { pageSize: '100' } });
+  const failing = rowsIn(await ifAllowed(subscriptions)).filter(
+    ({ active, consecutiveFailures }) => active && Number(consecutiveFailures) > 0,
+  ).length;
   if (failing > 0)
     items.push(waitingItem(`${visit.frame.base}/data/EventSubscription`, failing, 'Receivers of events that fail'));
   return card(
@@ -130,6 +133,7 @@ async function ifAllowed(result: Promise<Record<string, unknown>>): Promise<Reco
 
 /** What the service has given up, of the last 30 days: documents without a file, and other work. */
 async function failedJobs({ service: { store }, tenant, frame }: ConsoleVisit): Promise<HtmlContent> {
+  if (!isAdministrator(frame.roles)) return false;
   const jobs = await store.read(tenant.id, (session) =>
     session.all<{ name: string; data: { invoiceId?: string }; at: string; failure: string | null }>(sql`
       select name, data, ended_at as at, failure from background_job

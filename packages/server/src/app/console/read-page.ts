@@ -1,23 +1,23 @@
 /** Pages of operations that read something else than the rows of a list: about the firm, or about one row. */
-import { hasRole } from '@financial-automation/spec/roles';
-import type { Operation } from '../../contract/contract.ts';
+import { type Operation, operationOf } from '../../contract/contract.ts';
 import { CsvFile } from '../../contract/csv.ts';
 import type { OperationId } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { ResponseFile } from '../../contract/response-file.ts';
+import { mayCall } from '../../contract/roles.ts';
 import { contentOf } from '../../modules/files/index.ts';
 import { contentResult } from '../../wire/content.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type BytesResult, fileResult } from '../../wire/result.ts';
+import type { BytesResult } from '../../wire/result.ts';
 import { actionForms, perform } from './action-pages.ts';
 import { commandOf, type RowRead, readsOf } from './actions.ts';
 import { type DataList, dataLists, type QueryParameter, responseProperties, schemasOf } from './catalog.ts';
 import { enteredValues, queryForm } from './forms.ts';
 import { card, pageLinks, table, urlWith } from './layout.ts';
 import { namesIn } from './names.ts';
-import { csvFile } from './results.ts';
+import { savedFile } from './results.ts';
 import { balances, fieldCards, type ShownRow } from './values.ts';
-import { type ConsoleVisit, call, callOperation, nextPage, operationOf, todayOf } from './visit.ts';
+import { type ConsoleVisit, call, callOperation, nextPage, todayOf } from './visit.ts';
 import { actionInWords, sentenceInWords, typeInWords, valueInWords } from './words.ts';
 
 /** About the firm: what an operation returns, and what another one changes. */
@@ -71,11 +71,8 @@ export async function readPage(visit: ConsoleVisit, type: string, id: string, na
   const query = Object.fromEntries(entered);
   const body: unknown = await callOperation(visit, operation, { path: { id, [parameter]: part ?? '' }, query });
   const file = `${part ?? name}-${id}`;
-  if (body instanceof CsvFile) return csvFile(file, body);
-  if (body instanceof ResponseFile)
-    return fileResult(body, 200, {
-      'Content-Disposition': `attachment; filename="${file}.${body.type.split('/').at(-1)}"`,
-    });
+  if (body instanceof CsvFile) return savedFile(`${file}.csv`, body);
+  if (body instanceof ResponseFile) return savedFile(`${file}.${body.type.split('/').at(-1)}`, body);
   const row: ShownRow = Object(body);
   const used = Object.fromEntries(entered.map(([key, value]) => [key, value ?? row[key]]));
   const path = `/data/${type}/${id}/${name}`;
@@ -132,7 +129,7 @@ interface Formats {
 /** A row as a document in each format of the contract, or what it lacks for one; false if it has none yet. */
 export async function documentsCard(visit: ConsoleVisit, list: DataList, id: string): Promise<HtmlContent> {
   const operation = readsOf(list).find(({ name }) => name === 'documents')?.operation;
-  if (operation === undefined || !hasRole(visit.caller.roles, operation.roles)) return false;
+  if (operation === undefined || !mayCall(operation, visit.caller.roles)) return false;
   const { formats = [] }: Formats = await callOperation(visit, operation, { path: { id, format: 'json' } }).catch(
     (error: unknown) => {
       if (error instanceof Rejection && error.code === 'INVALID_STATE') return {};

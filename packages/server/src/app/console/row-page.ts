@@ -1,4 +1,6 @@
 import { hasRole } from '@financial-automation/spec/roles';
+import { operationOf } from '../../contract/contract.ts';
+import { mayCall } from '../../contract/roles.ts';
 import { eventsOfRow } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { actionForms } from './action-pages.ts';
@@ -12,7 +14,7 @@ import { type ConsolePage, card, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { documentsCard } from './read-page.ts';
 import { balances, fieldCards, type ShownRow, titleOf, urlOf } from './values.ts';
-import { type ConsoleVisit, contextIn, operationOf } from './visit.ts';
+import { type ConsoleVisit, contextIn } from './visit.ts';
 import { actionInWords, fieldInWords, newInWords, typeInWords, valueInWords } from './words.ts';
 
 const maxEvents = 20;
@@ -23,6 +25,7 @@ const documents = new Set(['Invoice', 'Payment']);
 const maxRelated = 5;
 /** The field with the document that the service has written of a row. */
 const documentField = 'pdfFileId';
+const downloadRoles = ['FILE_DL'];
 
 /** One row: its figures, what can be done with it, its fields and lists, what refers to it, and its events. */
 export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<ConsolePage> {
@@ -34,7 +37,7 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
   const view = { frame, names: await namesIn(visit, [row], properties) };
   const one = typeInWords(type);
   const pdf = row[documentField];
-  const hasDocument = typeof pdf === 'string';
+  const hasDocument = typeof pdf === 'string' && hasRole(caller.roles, downloadRoles);
   return {
     title: `${dataLists.has(type) ? one : list.title}${titleOf(list, row, view.names)}`,
     lead: html`<a href="${frame.base}/data/${type}">${list.title}</a>`,
@@ -49,14 +52,15 @@ ${await documentsCard(visit, list, id)}${type === 'EventSubscription' && (await 
 function links({ frame, caller }: ConsoleVisit, list: DataList, row: ShownRow): HtmlContent {
   const { type, properties } = list;
   const id = String(row.id);
+  const canDownload = hasRole(caller.roles, downloadRoles);
   const found: [url: string, text: string][] = [...properties].flatMap(([name, schema]) =>
-    schema['x-references'] === 'File' && typeof row[name] === 'string'
+    canDownload && schema['x-references'] === 'File' && typeof row[name] === 'string'
       ? [[`/files/${row[name]}`, `Open the ${fieldInWords(name)}`]]
       : [],
   );
-  if (type === 'File' && row.status === 'AVAILABLE') found.push([`/files/${id}`, 'Open the document']);
+  if (canDownload && type === 'File' && row.status === 'AVAILABLE') found.push([`/files/${id}`, 'Open the document']);
   for (const { operation, name, parameter } of readsOf(list))
-    if (parameter === undefined && /^get/.test(operation.id))
+    if (parameter === undefined && /^get/.test(operation.id) && mayCall(operation, caller.roles))
       found.push([`${urlOf(list, row)}/${name}`, actionInWords(operation.id)]);
   if (writingOf(list, row, caller) !== undefined) found.push([`${urlOf(list, row)}/edit`, 'Change fields']);
   for (const { list: other, field } of referencesTo(type)) {
@@ -86,7 +90,8 @@ async function relatedLists(visit: ConsoleVisit, type: string, id: string): Prom
     const where = conditionOn(id);
     const link = html`<a href="${listUrl(base, list, { where })}">`;
     const isOwn = /^(\w+)Ids?$/.exec(field)?.[1]?.toLowerCase() === type.toLowerCase();
-    if (!isOwn || !isShown({ list }) || !hasRole(visit.caller.roles, list.operation.roles)) {
+    if (!mayCall(list.operation, visit.caller.roles)) continue;
+    if (!isOwn || !isShown({ list })) {
       others.push(html`<li>${link}${list.title}${!isOwn && `, by ${fieldInWords(field).toLowerCase()}`}</a></li>`);
       continue;
     }

@@ -1,6 +1,6 @@
 import type { Schema } from '../../contract/contract.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { columnsOf, type DataList, dataLists, isNumber, merged, plain, propertiesOf } from './catalog.ts';
+import { columnsOf, type DataList, dataLists, isEventType, isNumber, merged, plain, propertiesOf } from './catalog.ts';
 import { badge, day, decimal, money, none, when } from './formats.ts';
 import { card, type Frame, type Head, table } from './layout.ts';
 import { isId, type Names } from './names.ts';
@@ -53,6 +53,7 @@ export function shownValue(
     return html`<a href="${view.frame.base}/data/${target}/${encodeURIComponent(text)}">${view.names.get(text) ?? typeInWords(target)}</a>`;
   if (schema?.['x-state-machine'] !== undefined) return badge(valueInWords(text));
   if (schema?.enum !== undefined) return valueInWords(text);
+  if (isEventType(schema)) return typeInWords(text);
   if (isMoney(schema)) return money(text, currency);
   if (schema?.format === 'decimal') return decimal(text);
   if (schema?.format === 'date') return day(text);
@@ -74,7 +75,10 @@ function shownList(
   if (list.length === 0) return none();
   const item = itemSchema(schema);
   if (list.every((one) => typeof one === 'string') && item?.['x-references'] === undefined)
-    return list.map(String).map(valueInWords).join(', ');
+    return list
+      .map(String)
+      .map(isEventType(item) ? typeInWords : valueInWords)
+      .join(', ');
   const rest = list.length - maxItems;
   return html`<ul class="plain">${list.slice(0, maxItems).map((one) => html`<li>${shownValue(view, one, item, currency)}</li>`)}${rest > 0 && html`<li>${rest} more</li>`}</ul>`;
 }

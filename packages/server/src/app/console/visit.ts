@@ -1,15 +1,15 @@
 import { sql } from 'kysely';
 import type { Admitted } from '../../admission/admission.ts';
-import { allOperations, type Operation } from '../../contract/contract.ts';
+import { type Operation, operationOf } from '../../contract/contract.ts';
 import type { CsvFile } from '../../contract/csv.ts';
 import type { OperationId, Result } from '../../contract/handler.ts';
 import type { ResponseFile } from '../../contract/response-file.ts';
-import type { Context, PublicContext } from '../../entity/context.ts';
+import type { Context } from '../../entity/context.ts';
 import type { Service } from '../../entity/service.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import { runOperation } from '../run-operation.ts';
-import { contextOf } from '../sign-in.ts';
+import { contextOf, openContext } from '../sign-in.ts';
 import type { Frame } from './layout.ts';
 
 /** The request of someone who is signed in. */
@@ -32,17 +32,6 @@ export interface CallInput {
   readonly body?: unknown;
 }
 
-export function operationOf(id: OperationId): Operation {
-  const operation = allOperations.find((one) => one.id === id);
-  if (operation === undefined) throw new Error(`The contract has no operation ${id}.`);
-  return operation;
-}
-
-export function openContext(service: Service, exchange: Exchange, operation: Operation): PublicContext {
-  const { id: requestId, traceparent, address } = exchange;
-  return { service, operation, requestId, traceparent, address, tenantName: undefined };
-}
-
 interface Conditions {
   readonly ifMatch?: string;
   /** Whether nothing that the call writes remains. */
@@ -55,7 +44,7 @@ export function contextIn(
   operation: Operation,
   { ifMatch, isRehearsal }: Conditions = {},
 ): Context {
-  return contextOf(openContext(service, exchange, operation), tenant, caller, ifMatch, isRehearsal);
+  return contextOf(openContext(service, operation, exchange), tenant, caller, ifMatch, isRehearsal);
 }
 
 /**

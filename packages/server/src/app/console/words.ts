@@ -135,6 +135,14 @@ export function typeInWords(type: string): string {
   return types[type]?.[0] ?? inWords(type);
 }
 
+/** The standard types that have events, by their words in lower case. */
+export const eventTypes: ReadonlyMap<string, string> = new Map(
+  Object.values(contract.webhooks).map(({ post }) => {
+    const { entityType } = post['x-event'];
+    return [typeInWords(entityType).toLowerCase(), entityType];
+  }),
+);
+
 export function typesInWords(type: string): string {
   const one = typeInWords(type);
   return types[type]?.[1] ?? (/[^aeo]y$/.test(one) ? `${one.slice(0, -1)}ies` : one.endsWith('s') ? one : `${one}s`);
@@ -232,7 +240,7 @@ export function sentenceInWords(text: string): string {
       : /^[A-Z]/.test(name)
         ? typeInWords(name)
         : fieldInWords(name);
-    // Acronyms stay.
+    // Acronyms and codes stay.
     return shown.replaceAll(/\b[A-Z][a-z]+/g, (word) => word.toLowerCase());
   };
   const isName = (word: string) => properties.has(word) || word in contract.components.schemas;
@@ -247,10 +255,13 @@ export function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A value of an enumeration, such as `PARTIALLY_PAID`. */
+const currencies = new Set(contract.components.schemas.Currency?.enum);
+
+/** A value of an enumeration, such as `PARTIALLY_PAID`. People know countries and currencies by their codes. */
 export function valueInWords(value: string): string {
   const known = values[value] ?? codes.get(value);
   if (known !== undefined) return known;
+  if (/^[A-Z]{2}$/.test(value) || currencies.has(value)) return value;
   return /^[A-Z\d_]+$/.test(value) ? inWords(value.toLowerCase().replaceAll('_', ' ')) : value;
 }
 
