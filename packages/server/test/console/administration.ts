@@ -25,7 +25,7 @@ export function administrationTests({
     const set = (name: string, value: string) => admin.submit('/settings', `/settings/${name}`, { value });
     expect(await set('selfApproval', 'on')).toMatchObject({ status: 303 });
     expect((await service.directory.tenant(tenant.name))?.settings.selfApproval).toBe(true);
-    expect((await admin.get('/settings?done=changed')).text).toMatch(/Self approval<\/th><td[^>]*>on</);
+    expect((await admin.get('/settings?done=yes')).text).toMatch(/Self approval<\/th><td[^>]*>on</);
     const log = await store.system((transaction) =>
       transaction.all<{ details: object }>(sql`
         select details from operator_log where operation = 'tenant set' and subject = ${tenant.name}`),

@@ -31,7 +31,7 @@ export function signInTests({ newKey, visitor, stranger, audit }: ConsoleFirm): 
     const admin = await visitor();
     expect(await admin.submit('/keys', `/keys/${id}/revoke`)).toMatchObject({
       status: 303,
-      headers: { location: '/console/keys?done=revoked' },
+      headers: { location: '/console/keys?done=yes' },
     });
     await expect.poll(async () => (await leaver.get('')).status, { timeout: 20_000 }).toBe(401);
     const rows = await audit('api-key revoke');

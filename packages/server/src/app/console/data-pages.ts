@@ -202,7 +202,10 @@ function filterForm({ frame, query }: ConsoleVisit, list: DataList, where: RowCo
   const fields = [...new Set([...first, ...names.sort()])].map((name) => [name, fieldInWords(name)] as const);
   return html`<form class="card filter" method="get" action="${frame.base}/data/${list.type}">${Object.keys(where).length > 0 && html`<input type="hidden" name="where" value="${JSON.stringify(where)}">`}
 <div><label for="filter">Show rows where</label><select id="filter" name="filter">${options(fields, query.get('filter'))}</select></div>
-<div><label for="op">Compared</label><select id="op" name="op">${options(Object.entries(comparisons), query.get('op'))}</select></div>
+<div><label for="op">Compared</label><select id="op" name="op">${options(
+    Object.entries(comparisons).map(([name, [words]]) => [name, words]),
+    query.get('op'),
+  )}</select></div>
 <div><label for="value">With</label><input id="value" name="value" autocomplete="off"></div>
 <button>Filter</button></form>`;
 }

@@ -5,7 +5,7 @@ import { type DataList, dataLists, type FilterField, isEventType, merged } from 
 import { isId, namesIn } from './names.ts';
 import { flatRow, shownValue } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
-import { eventTypes, type FilterWord, fieldInWords, operatorInWords, valueInWords } from './words.ts';
+import { type Comparison, comparisons, eventTypes, fieldInWords, operatorInWords, valueInWords } from './words.ts';
 
 /** Conditions in the grammar of searches. Where a list has parameters instead, their operator is `=`. */
 export type RowConditions = Readonly<Record<string, unknown>>;
@@ -25,16 +25,6 @@ function parsedOf(text: string): unknown {
   }
 }
 
-/** The operators of each comparison. The first one that a field has is used. */
-const operatorsOf: Readonly<Record<FilterWord, readonly string[]>> = {
-  is: ['_contains', '_eq', '='],
-  not: ['_neq'],
-  has: ['_ilike', '_contains', '_eq', '='],
-  least: ['_gte'],
-  most: ['_lte'],
-  empty: ['_is_null'],
-};
-
 /**
  * The conditions with the one that was entered, in the words of people: names of rows instead of IDs, words instead of codes.
  *
@@ -50,19 +40,19 @@ export async function withEntered(visit: ConsoleVisit, list: DataList, where: Ro
   return { ...where, [name]: { ...Object(where[name]), ...condition } };
 }
 
-function isComparison(text: string): text is FilterWord {
-  return Object.hasOwn(operatorsOf, text);
+function isComparison(text: string): text is Comparison {
+  return Object.hasOwn(comparisons, text);
 }
 
 async function conditionOf(
   visit: ConsoleVisit,
   list: DataList,
   { name, operators }: FilterField,
-  comparison: FilterWord,
+  comparison: Comparison,
   text: string,
 ): Promise<RowConditions> {
-  const operator = operatorsOf[comparison].find((one) => operators.has(one));
-  const schema = operator === undefined ? undefined : operators.get(operator);
+  const [, ...possible] = comparisons[comparison];
+  const [operator, schema] = possible.map((one) => [one, operators.get(one)] as const).find(([, one]) => one) ?? [];
   if (operator === undefined || schema === undefined)
     throw new Rejection('VALIDATION_ERROR', `${fieldInWords(name)} has no such comparison. Choose another one.`);
   if (comparison === 'empty') return { [operator]: true };
@@ -160,7 +150,7 @@ export function typedValue(schema: Schema, text: string): unknown {
   return schema.enum?.find((value) => valueInWords(String(value)).toLowerCase() === text.toLowerCase()) ?? text;
 }
 
-interface Comparison {
+interface Condition {
   /** The field or relation of the row that the condition is on. */
   readonly name: string;
   readonly words: string;
@@ -179,9 +169,9 @@ export async function shownConditions(
   const operands = Object.fromEntries(all.map((one, index) => [String(index), one.operands]));
   const schemas = new Map(all.map(({ schema }, index) => [String(index), schema]));
   const view = { frame: visit.frame, names: await namesIn(visit, [operands], schemas) };
-  const items = [...Map.groupBy(all, ({ name }) => name)].map(([name, comparisons]) => {
+  const items = [...Map.groupBy(all, ({ name }) => name)].map(([name, conditions]) => {
     const { [name]: _removed, ...others } = where;
-    const shown = comparisons.map(({ words, operands, schema }, index) => {
+    const shown = conditions.map(({ words, operands, schema }, index) => {
       const values = operands.map((one, position) => [position > 0 && ', ', shownValue(view, one, schema, undefined)]);
       return html`${index > 0 && ', '}${words} <strong>${values}</strong>`;
     });
@@ -191,8 +181,8 @@ export async function shownConditions(
 }
 
 /** The comparisons of a row, and those of related rows, whose conditions are on the name of their reference without its `Id`. */
-function comparisonsIn(list: DataList, where: RowConditions): Comparison[] {
-  return Object.entries(where).flatMap(([name, condition]): Comparison[] => {
+function comparisonsIn(list: DataList, where: RowConditions): Condition[] {
+  return Object.entries(where).flatMap(([name, condition]): Condition[] => {
     const related = dataLists.get(list.properties.get(`${name}Id`)?.['x-references'] ?? '');
     if (related !== undefined)
       return comparisonsIn(related, Object(condition)).map((one) => ({

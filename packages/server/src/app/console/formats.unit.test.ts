@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { dataLists } from './catalog.ts';
 import { decimal, money, when } from './formats.ts';
 import {
+  comparisons,
   fieldInWords,
   operatorInWords,
   sentenceInWords,
@@ -44,13 +45,12 @@ test('sentences have words instead of names of the contract, but the names of pe
 });
 
 test('every name of a list, column and filter, and every state has words', () => {
+  const offered = Object.values(comparisons).flatMap(([, ...operators]) => operators);
   const names = [...dataLists.values()].flatMap((list) => [
+    ...[...offered, '_in', '_nin', '_gt', '_lt'].map(operatorInWords),
     typesInWords(list.type),
     ...[...list.properties.keys()].map(fieldInWords),
-    ...list.filters.flatMap(({ name, operators }) => [
-      fieldInWords(name),
-      ...[...operators.keys()].map(operatorInWords),
-    ]),
+    ...list.filters.map(({ name }) => fieldInWords(name)),
     ...[...list.properties.values()].flatMap((schema) => [
       ...(schema.enum ?? []).map(valueInWords),
       ...(schema['x-state-machine']?.transitions ?? []).flatMap(({ from, to, operations, events }) =>

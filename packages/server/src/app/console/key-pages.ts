@@ -53,7 +53,7 @@ export async function keysPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const heads = ['API user', 'State', 'Change', 'Roles', 'Description', 'Last used', 'Expires', 'Key ID'];
   return {
     title: 'API keys',
-    lead: 'The text of a key is shown once, when it is created, and not stored.',
+    lead: 'The text of a key is shown once, when it is created, and not stored. The tokens of a revoked key end within seconds.',
     body: html`<section class="card">${table('API keys', heads, rows)}${!isAll && keys.length > shown.length && html`<p><a href="${frame.base}/keys?ended=on">Show revoked and expired ones (${keys.length - shown.length})</a></p>`}</section>${creationForm(visit)}`,
   };
 }
@@ -120,5 +120,5 @@ export async function revoke({ service, tenant, caller, exchange }: ConsoleVisit
   const origin = { tenantId: tenant.id, apiUserId, actor, requestId: exchange.id };
   const isRevoked = await service.store.write(tenant.id, (transaction) => revokeKey(transaction, origin, id));
   if (!isRevoked) throw new Rejection('NOT_FOUND', 'Your tenant has no active key with this ID.');
-  return '/keys?done=revoked';
+  return '/keys?done=yes';
 }

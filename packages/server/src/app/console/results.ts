@@ -9,7 +9,6 @@ import type { Sessions } from '../sessions/index.ts';
 import { alert, type ConsolePage, framed, plainPage, rejected } from './layout.ts';
 import { framingPolicy } from './style.ts';
 import type { ConsoleVisit } from './visit.ts';
-import { doneWords } from './words.ts';
 
 /** The results of requests for the console, beside its pages. They depend on the URL at which browsers reach it. */
 export class ConsoleResults {
@@ -89,7 +88,7 @@ export class ConsoleResults {
   shownAt(path: string, { frame, query }: ConsoleVisit, page: ConsolePage): PageResult {
     const { hasDocument = false, status } = page;
     const done = query.get('done');
-    const notice = page.notice ?? (done !== null && alert('good', doneWords[done] ?? 'Done.'));
+    const notice = page.notice ?? (done !== null && alert('good', 'Done.'));
     const result = shown(framed(frame, path, { ...page, notice }), status);
     return hasDocument ? withHeaders(result, { 'Content-Security-Policy': framingPolicy }) : result;
   }

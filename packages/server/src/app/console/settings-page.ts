@@ -60,5 +60,5 @@ export async function changeSetting(visit: ConsoleVisit, setting: string): Promi
     checkAccess({ ...tenant, settings }, exchange),
   );
   service.directory.forget(tenant.name);
-  return '/settings?done=changed';
+  return '/settings?done=yes';
 }

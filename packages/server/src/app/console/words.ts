@@ -1,5 +1,7 @@
 import { contract, type Schema } from '../../contract/contract.ts';
 
+const schemas = Object.values(contract.components.schemas);
+
 /** The words that people read in place of names of the contract. What is not listed here follows from the name itself. */
 
 /** By type, one row and several. */
@@ -27,10 +29,6 @@ const fieldNames: Readonly<Record<string, string>> = {
   systemRef: 'Key in other systems',
   sysRefs: 'More keys in other systems',
   pmsRef: 'Reference of the practice system',
-  clientRef: 'Client number',
-  jobRef: 'Job number',
-  staffRef: 'Staff number',
-  engagementRef: 'Engagement number',
   allowedClientIds: 'Allowed client IDs',
   overdueAt: 'Overdue since',
   unbilledWip: 'Unbilled work',
@@ -40,8 +38,6 @@ const fieldNames: Readonly<Record<string, string>> = {
   orgId: 'Organization',
   sizeBytes: 'Size in bytes',
   durationMs: 'Milliseconds',
-  vatId: 'VAT ID',
-  taxId: 'Tax ID',
   last4: 'Last four digits',
   days1To30: '1–30 days',
   days31To60: '31–60 days',
@@ -53,34 +49,26 @@ const fieldNames: Readonly<Record<string, string>> = {
   data: 'Entries',
 };
 
-/** How a filter compares. */
+/** How a filter compares, in words, and the operators that do it: the first one that a field has. */
 export const comparisons = {
-  has: 'contains',
-  is: 'is',
-  not: 'is not',
-  least: 'is at least',
-  most: 'is at most',
-  empty: 'is empty',
+  has: ['contains', '_ilike', '_contains', '_eq', '='],
+  is: ['is', '_contains', '_eq', '='],
+  not: ['is not', '_neq'],
+  least: ['is at least', '_gte'],
+  most: ['is at most', '_lte'],
+  empty: ['is empty', '_is_null'],
 } as const;
-export type FilterWord = keyof typeof comparisons;
+export type Comparison = keyof typeof comparisons;
 
+/** Other words of operators than those of their first comparison. */
 const operators: Readonly<Record<string, string>> = {
   '=': 'is',
   _eq: 'is',
-  _neq: 'is not',
   _in: 'is one of',
   _nin: 'is none of',
   _is_null: 'is empty:',
   _gt: 'is more than',
-  _gte: 'is at least',
   _lt: 'is less than',
-  _lte: 'is at most',
-  _search: 'contains',
-  _like: 'matches',
-  _nlike: 'does not match',
-  _ilike: 'contains',
-  _nilike: 'does not contain',
-  _contains: 'contains',
 };
 
 /** By the state that a row gets, or by the state before and after. */
@@ -120,7 +108,7 @@ const transitions: Readonly<Record<string, string>> = {
   'SENT DRAFT': 'Recall',
 };
 
-const acronyms = /\b(ach|api|csv|id|llc|llp|pdf|po|pto|uri|url|usd|wip)\b/g;
+const acronyms = /\b(ach|api|csv|id|llc|llp|pdf|po|pto|uri|url|usd|vat|wip)\b/g;
 
 /** A name such as `invoiceDate` or `InvoiceLine` in words. */
 function inWords(name: string): string {
@@ -154,7 +142,8 @@ export function fieldInWords(name: string): string {
   const short = name
     .replace(/^is(?=[A-Z])/, '')
     .replace(/(?<=[a-z])Ids$/, 's')
-    .replace(/(?<=[a-z])(Id|At)$/, '')
+    .replace(/(?<=[a-z])(?<!^(?:vat|tax))(Id|At)$/, '')
+    .replace(/^(client|job|staff|engagement)Ref$/, '$1Number')
     .replace(/Ref$/, 'Reference');
   return inWords(short);
 }
@@ -193,19 +182,13 @@ const values: Readonly<Record<string, string>> = {
   S_CORP: 'S corporation',
   CAS: 'Client accounting',
   FORM_1120S: 'Form 1120-S',
-  csv: 'CSV',
-  en: 'English',
-  de: 'German',
-  fr: 'French',
-  es: 'Spanish',
-  pdf: 'PDF',
   ubl: 'UBL (Peppol)',
   xrechnung: 'XRechnung',
   facturx: 'Factur-X',
 };
 
 /** What short codes mean, such as those of units, by the tables and lists in their descriptions. */
-const codes: ReadonlyMap<string, string> = new Map(Object.values(contract.components.schemas).flatMap(codesIn));
+const codes: ReadonlyMap<string, string> = new Map(schemas.flatMap(codesIn));
 
 function codesIn({ enum: all = [], description = '' }: Schema): (readonly [code: string, meaning: string])[] {
   if (all.some((code) => String(code).length > 3)) return [];
@@ -218,9 +201,7 @@ function codesIn({ enum: all = [], description = '' }: Schema): (readonly [code:
 }
 
 const enumerated = new Set(
-  Object.values(contract.components.schemas).flatMap((schema) =>
-    [schema, ...Object.values(schema.properties ?? {})].flatMap((one) => one.enum ?? []),
-  ),
+  schemas.flatMap((schema) => [schema, ...Object.values(schema.properties ?? {})].flatMap((one) => one.enum ?? [])),
 );
 
 /** A text whose schema is not known, which can be a value of an enumeration. */
@@ -228,9 +209,7 @@ export function textInWords(text: string): string {
   return enumerated.has(text) ? valueInWords(text) : text;
 }
 
-const properties = new Set(
-  Object.values(contract.components.schemas).flatMap((schema) => Object.keys(schema.properties ?? {})),
-);
+const properties = new Set(schemas.flatMap((schema) => Object.keys(schema.properties ?? {})));
 
 /** A sentence of the contract or of a rejection, with words instead of names and values. */
 export function sentenceInWords(text: string): string {
@@ -255,26 +234,22 @@ export function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-const currencies = new Set(contract.components.schemas.Currency?.enum);
+const languages = new Intl.DisplayNames('en', { type: 'language' });
 
 /** A value of an enumeration, such as `PARTIALLY_PAID`. People know countries and currencies by their codes. */
 export function valueInWords(value: string): string {
   const known = values[value] ?? codes.get(value);
   if (known !== undefined) return known;
-  if (/^[A-Z]{2}$/.test(value) || currencies.has(value)) return value;
-  return /^[A-Z\d_]+$/.test(value) ? inWords(value.toLowerCase().replaceAll('_', ' ')) : value;
+  if (/^[A-Z]{2}$/.test(value) || (/^[A-Z]{3}$/.test(value) && !enumerated.has(value))) return value;
+  if (/^[a-z]{2}$/.test(value)) return languages.of(value) ?? value;
+  return /^[A-Z\d_]+$|^(csv|pdf)$/.test(value) ? inWords(value.toLowerCase().replaceAll('_', ' ')) : value;
 }
 
 export function operatorInWords(operator: string): string {
-  return operators[operator] ?? operator;
+  const found = Object.values(comparisons).find((known) => known.some((one) => one === operator));
+  return operators[operator] ?? found?.[0] ?? operator;
 }
 
 export function transitionInWords(from: string, to: string): string {
   return transitions[`${from} ${to}`] ?? transitions[to] ?? `Change to ${valueInWords(to).toLowerCase()}`;
 }
-
-/** What a page says after something was done, if it is more than that. */
-export const doneWords: Readonly<Record<string, string>> = {
-  changed: 'The setting is changed.',
-  revoked: 'The key is revoked. Its tokens end within seconds.',
-};
