@@ -17,8 +17,6 @@ import { toRejection } from '../failure.ts';
 import { openContext } from '../sign-in.ts';
 import { type Limited, maxIdTokenLength, newCookieId, type Session, SessionCookies, sessionLasts } from './cookies.ts';
 
-export type { Session } from './cookies.ts';
-
 const maxNameLength = 100;
 
 /** The sessions of people at one address of the console. */
