@@ -5,7 +5,7 @@ import { type DataList, dataLists, type FilterField, isEventType, merged } from 
 import { isId, namesIn } from './names.ts';
 import { flatRow, shownValue } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
-import { type Comparison, comparisons, eventTypes, fieldInWords, operatorInWords, valueInWords } from './words.ts';
+import { comparisons, eventTypes, type FilterWord, fieldInWords, operatorInWords, valueInWords } from './words.ts';
 
 /** Conditions in the grammar of searches. Where a list has parameters instead, their operator is `=`. */
 export type RowConditions = Readonly<Record<string, unknown>>;
@@ -40,7 +40,7 @@ export async function withEntered(visit: ConsoleVisit, list: DataList, where: Ro
   return { ...where, [name]: { ...Object(where[name]), ...condition } };
 }
 
-function isComparison(text: string): text is Comparison {
+function isComparison(text: string): text is FilterWord {
   return Object.hasOwn(comparisons, text);
 }
 
@@ -48,7 +48,7 @@ async function conditionOf(
   visit: ConsoleVisit,
   list: DataList,
   { name, operators }: FilterField,
-  comparison: Comparison,
+  comparison: FilterWord,
   text: string,
 ): Promise<RowConditions> {
   const [, ...possible] = comparisons[comparison];

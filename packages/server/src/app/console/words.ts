@@ -58,7 +58,7 @@ export const comparisons = {
   most: ['is at most', '_lte'],
   empty: ['is empty', '_is_null'],
 } as const;
-export type Comparison = keyof typeof comparisons;
+export type FilterWord = keyof typeof comparisons;
 
 /** Other words of operators than those of their first comparison. */
 const operators: Readonly<Record<string, string>> = {

@@ -9,7 +9,7 @@ import { readCookie } from '../../wire/cookies.ts';
 export const sessionLasts = 3600;
 
 /** Who is signed in. The cookie does not contain the API key, and cannot be read: it is of no use anywhere else. */
-export interface Session {
+export interface BrowserSession {
   readonly tenant: string;
   readonly keyId: string;
   /** The signing key of the API key, whose retirement ends the session. */
@@ -21,7 +21,7 @@ export interface Session {
 
 /** What cookies contain: encrypted, so that only this service reads and writes them. */
 interface CookieContents {
-  session: Session;
+  session: BrowserSession;
   /** A sign-in form, which nobody is signed in for yet. */
   form: { readonly id: string };
   /** A sign-in at the identity provider that has not ended, for the tenant that the person has chosen. */

@@ -4,6 +4,7 @@ import { checkAccess } from '../../admission/access.ts';
 import { createKey } from '../../admission/create-key.ts';
 import { isFailedAttempt } from '../../admission/failure-limit.ts';
 import { operationOf, schemaOf } from '../../contract/contract.ts';
+import { unauthenticated } from '../../contract/problem.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Service } from '../../entity/service.ts';
 import { createToken } from '../../modules/authentication/index.ts';
@@ -15,7 +16,14 @@ import type { Exchange } from '../../wire/exchange.ts';
 import { readFields } from '../../wire/form.ts';
 import { toRejection } from '../failure.ts';
 import { openContext } from '../sign-in.ts';
-import { type Limited, maxIdTokenLength, newCookieId, type Session, SessionCookies, sessionLasts } from './cookies.ts';
+import {
+  type BrowserSession,
+  type Limited,
+  maxIdTokenLength,
+  newCookieId,
+  SessionCookies,
+  sessionLasts,
+} from './cookies.ts';
 
 const maxNameLength = 100;
 
@@ -70,7 +78,7 @@ export class Sessions {
       const problem = toRejection(error, exchange.log);
       if (isFailedAttempt(problem)) admission.failureLimit.count(exchange.address);
       if (![400, 401].includes(problem.status)) throw problem;
-      throw new Rejection('UNAUTHENTICATED', 'This is not a valid API key.');
+      throw unauthenticated('This is not a valid API key.');
     }
   }
 
@@ -153,7 +161,7 @@ export class Sessions {
     return session && known && { session, ...known };
   }
 
-  async #callerOf({ tenant: name, keyId, signingKey, id }: Session) {
+  async #callerOf({ tenant: name, keyId, signingKey, id }: BrowserSession) {
     const { directory, keys, store } = this.#service;
     const tenant = await directory.tenant(name);
     const key = tenant && (await directory.key(tenant.id, keyId));
@@ -173,7 +181,11 @@ export class Sessions {
    *
    * @returns where the browser ends the session at the provider; undefined if nobody has signed in there, or it has no such page
    */
-  async end(exchange: Exchange, { id: tenantId }: Tenant, session: Limited<Session>): Promise<string | undefined> {
+  async end(
+    exchange: Exchange,
+    { id: tenantId }: Tenant,
+    session: Limited<BrowserSession>,
+  ): Promise<string | undefined> {
     const { id, until, idToken } = session;
     await this.#service.store.write(tenantId, async (transaction) => {
       await transaction.all(sql`delete from ended_session where tenant_id = ${tenantId} and expires_at < now()`);
