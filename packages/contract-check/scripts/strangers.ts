@@ -72,10 +72,7 @@ const strangers: readonly Stranger[] = [
   {
     name: 'museum',
     packages: ['@stoplight/prism-cli@5.16.0'],
-    program: (port) => [
-      join(values.folder, 'node_modules/@stoplight/prism-cli/dist/index.js'),
-      ...['mock', '--port', String(port), values.museum ?? ''],
-    ],
+    program: (port) => [ours('museum.mjs'), String(port), values.museum ?? ''],
     spec: () => values.museum ?? '',
     ready: '/museum-hours',
     // A mock keeps nothing, so what operations do to its data cannot be checked.

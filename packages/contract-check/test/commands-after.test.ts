@@ -107,6 +107,29 @@ it('what a server returns of a deleted resource shows again without creating it'
   }
 });
 
+it('what was deleted is created again with another name, because its own can be in use for ever', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'contract-check-names-'));
+  const spec = join(folder, 'openapi.json');
+  const names = new Set<string>();
+  const headers = { 'content-type': 'application/json' };
+  const { url, close } = await startThings(new Things(), spec, async (request, next) => {
+    const name = request.method === 'POST' ? String(request.body) : undefined;
+    if (name !== undefined && names.has(name)) return { status: 409, headers: {} };
+    const response = await next(request);
+    if (name !== undefined && response.status === 201) names.add(name);
+    const isThing = request.method === 'GET' && response.status === 200 && request.url.startsWith('/things/');
+    return isThing ? { status: 200, headers, body: { ...Object(response.body), color: 'red' } } : response;
+  });
+  try {
+    const only = ['createThing', 'getThing', 'deleteThing'];
+    const report = await check({ spec, url, only, checks: ['responses', 'behavior'] });
+    expect((await expectAgain(report)).map(({ title }) => title)).toContain('/color in 200 is not in the contract');
+  } finally {
+    await close();
+    await rm(folder, { recursive: true });
+  }
+});
+
 /** Notes with unique titles and short IDs, which nothing deletes, and that can wrongly be closed twice. */
 it('a state shows again although nothing can be deleted, and titles are unique', async () => {
   const text = { type: 'string' };

@@ -115,8 +115,11 @@ export class Footprint {
         const isChange = operation !== undefined && !['read', 'create'].includes(this.#plan.effectOf(operation));
         return isChange && isWithin(pathIn({ operation, ...one }), target);
       });
-    const add = (target: string, exchange: Exchange, id?: string) =>
-      found.set(exchange, { id, exchange, body: this.#created.has(target) ? fresh(exchange) : undefined });
+    const add = (target: string, exchange: Exchange, id?: string) => {
+      // A name can be in use after what had it was deleted, too.
+      const isUsed = this.#created.has(target) || (exchange.request.method === 'POST' && !isShown(exchange));
+      found.set(exchange, { id, exchange, body: isUsed ? fresh(exchange) : undefined });
+    };
     const visit = (named: Exchange) => {
       for (const [target, exchange] of this.#ever) {
         const id = decoded(target.slice(target.lastIndexOf('/') + 1));

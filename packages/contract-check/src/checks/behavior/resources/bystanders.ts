@@ -1,7 +1,7 @@
 import type { Operation } from '../../../document/operation.ts';
 import { jsonText } from '../../../json.ts';
 import { ifSent } from '../../../run/parallel.ts';
-import { type Differences, differ, valued } from '../../observe.ts';
+import { type Differences, differ, needs, valued } from '../../observe.ts';
 import { Listing } from '../lists/listing.ts';
 import { isFleeting, isServerOwned } from './compare.ts';
 import type { Created, ResourceHarness, Shown } from './resource.ts';
@@ -30,6 +30,8 @@ export async function* bystanders(harness: ResourceHarness, label: string): Diff
   const first = await harness.createAndRead(label);
   const target = await harness.createAndRead(`${label} target`);
   const created = [first, await harness.createAndRead(`${label} last`)];
+  // Where creations return the same resource, it is no other one.
+  needs(new Set([target, ...created].map(({ resource }) => String(resource.id))).size === 3);
   for (let count = 0; count < reads; count += 1) for (const { resource } of created) await harness.shown(resource);
   let before: Others = { all: new Map(created.map((one) => [String(one.resource.id), one])), isComplete: false };
   let isSteady = true;
