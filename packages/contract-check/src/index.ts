@@ -1,6 +1,6 @@
 import './require-node.ts';
 
-export { check } from './check.ts';
+export { check, planOf } from './check.ts';
 export { OpenApiDocument, type Place } from './document/document.ts';
 export { type Operation, operationsOf } from './document/operation.ts';
 export type { Category, Finding } from './finding/finding.ts';

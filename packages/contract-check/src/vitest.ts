@@ -6,6 +6,7 @@ import { operationsOf } from './document/operation.ts';
 import type { Secret } from './http/mask.ts';
 import { acceptedIn, withoutAccepted } from './report/accepted.ts';
 import { renderTerminal } from './report/terminal.ts';
+import { deleterOf } from './run/footprint.ts';
 import type { CheckOptions } from './run/options.ts';
 import { chosen } from './run/plan.ts';
 import { type MinCoverage, type Report, shortfallOf, shortfallText } from './run/report.ts';
@@ -52,6 +53,10 @@ export async function describeContract(
       }
       const operation = report.operations.find((one) => one.id === id);
       expect(operation?.reached, operation?.reason).toBe(true);
+    });
+    test('deletes what it created, where the contract has a DELETE', () => {
+      const targets = report.left.created.flatMap((one) => one.targets);
+      expect(targets.filter((target) => deleterOf(operations, target) !== undefined)).toEqual([]);
     });
     if (minCoverage === undefined) return;
     test('covers enough of the contract', () => {

@@ -1,11 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { planOf } from '@financial-automation/contract-check';
 import { describeContract } from '@financial-automation/contract-check/vitest';
 import { seedDemoData } from '@financial-automation/demo-data';
 import { operations } from '@financial-automation/spec';
 import { withOpenItems } from '@financial-automation/spec/open-items';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
+import { expect, test } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
 import { testService } from '../../test/service.ts';
 import { createApiKey } from '../operator/api-keys.ts';
@@ -44,6 +46,14 @@ const ofClock = ['getSandboxClock', 'advanceSandboxClock'];
 const checked = Object.entries(operations)
   .filter(([id, { tag }]) => checkedTags.includes(tag) && !ofClock.includes(id))
   .map(([id]) => id);
+
+test('the contract check takes aggregates for reads, which need no --disposable', async () => {
+  const aggregates = (await planOf({ spec, url: service.address })).filter(({ operation }) =>
+    /^aggregate/.test(operation),
+  );
+  expect(aggregates.length).toBeGreaterThan(9);
+  for (const one of aggregates) expect(one).toMatchObject({ effect: 'read', skipped: undefined });
+});
 
 await describeContract('the server matches the contract', {
   spec,
