@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { exchangeOf, findingOf, operationOf, reportWith } from '../../test/doubles/report.ts';
 import { progressLine, renderTerminal, renderVerdict } from './terminal.ts';
@@ -20,6 +21,13 @@ test('a finding has everything needed to reproduce and fix it', () => {
   ]) {
     expect(text).toContain(part);
   }
+});
+
+test('a place in a document of one line is a pointer', () => {
+  const place = { file: resolve('openapi.json'), line: 1, pointer: '#/paths/~1clients/get' };
+  expect(renderTerminal(reportWith({ findings: [findingOf({ place })] }))).toContain(
+    'openapi.json#/paths/~1clients/get',
+  );
 });
 
 test('the part of the body that is wrong is shown with its pointer; if it is missing, its parent is', () => {
