@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { readRolesOf, schemaOf } from '../contract/contract.ts';
 import { columnOf, type Field, fieldsOf, holdsField, membersOf } from '../contract/fields.ts';
 import { embedded, jsonObject, ownedRows } from './embed.ts';
-import type { BalanceFunction, Embed, Entity, Owned, RelatedField, Relation, Searchable, SumTable } from './model.ts';
+import type { Balances, Embed, Entity, Owned, RelatedField, Relation, Searchable, SumTable } from './model.ts';
 import { allEntities, anyEntityNamed, register } from './registry.ts';
 import type { EntityType, StoredRow } from './row.ts';
 import { type ReadAttributes, type Rules, setRules } from './rules.ts';
@@ -81,7 +81,7 @@ export interface EntityDefinition<Type extends EntityType> {
   readonly sumsUp?: readonly string[];
   /** Sums of the rows that the database keeps, those with the fewest first. */
   readonly sums?: readonly SumTable[];
-  readonly balances?: BalanceFunction;
+  readonly balances?: Balances;
   readonly embeds?: PerField<Type, Embed>;
   readonly owned?: PerField<Type, Owned>;
   /** Objects stored with a column for each member, such as an address. */

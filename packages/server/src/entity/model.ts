@@ -55,7 +55,7 @@ export interface AnyEntity {
   readonly sumsUp: readonly string[];
   /** Sums of the rows that the database keeps, those with the fewest first. */
   readonly sums: readonly SumTable[];
-  readonly balances: BalanceFunction | undefined;
+  readonly balances: Balances | undefined;
   /** What responses include in addition to the row's own columns: nothing, declared embeds, or any calculated values. */
   readonly showsBesides: 'nothing' | 'embeds' | 'anything';
   /** Returns the field that rows are in the order of if they are sorted by this one; undefined if the value is the same in all rows. */
@@ -81,17 +81,24 @@ export interface SumTable {
   readonly amounts: readonly string[];
 }
 
+/** Functions of the database from which sums as of the end of a day follow. */
+export interface Balances {
+  readonly day: string;
+  readonly amounts: readonly string[];
+  /** The field by whose value there is a function. */
+  readonly of: string;
+  readonly functions: Readonly<Record<string, BalanceFunction>>;
+}
+
 /**
- * A function of the database from which sums as of the end of a day follow. It takes the tenant and the day, and its rows, which all have that day,
- * add up to the rows until then. They are not those rows: how many there are says nothing, and groups that add up to zero may be missing.
+ * It takes the tenant and the day, and its rows, which all have that day, add up to the rows until then. They are not those rows: how many there are
+ * says nothing, and groups that add up to zero may be missing.
  */
 export interface BalanceFunction {
   readonly name: string;
-  /** The rows that it is about: the value of a field. */
-  readonly only: { readonly field: string; readonly value: string };
   readonly by: readonly string[];
-  readonly day: string;
-  readonly amounts: readonly string[];
+  /** Fields that all rows have, with an index of the rows by their values. */
+  readonly ids: readonly string[];
 }
 
 /** A target of searches: rows of an entity, or of a table that belongs to entities. */

@@ -63,11 +63,13 @@ export function aggregateReader(
   const after =
     position === undefined ? [] : [sql`(${sql.join(afterClauses(groups, 'g', keys, position.values), sql` or `)})`];
   const order = keys.length === 0 ? sql`` : sql` order by ${orderClause(groups, 'g', keys)}`;
-  const statementOf = ({ request, rows, count, areSums }: Source) => {
+  const outputsOf = ({ request, count, measures: shown }: Source) => {
     const { keys, figures } = columnsOf(entity, request, count);
-    const outputs = [...keys.values(), ...figures.values()];
-    const aliases = outputs.map(({ alias }) => alias);
-    const limited = withinPageBytes({ names: [...aliases, fits], sized: aliases, key: fits });
+    const outputs = [...figures].filter(([name]) => shown?.has(name) ?? true);
+    return [...keys.values(), ...outputs.map(([, output]) => output)];
+  };
+  const groupsOf = (source: Source) => {
+    const { request, rows, count, areSums, among } = source;
     const having = Object.entries(request.having ?? {});
     const met = [...having.flatMap(([measure, filter]) => figureIs(columns, measure, filter)), ...after];
     const filtered = met.length === 0 ? sql`` : sql` where ${sql.join(met, sql` and `)}`;
@@ -79,17 +81,21 @@ export function aggregateReader(
       entity.within('e', tenantId),
       ...conditionsToSee(holds, entity, 'e'),
       conditionOf(entity, 'e', tenantId, where),
+      ...(among === undefined ? [] : [among(groupsOf)]),
     ];
-    // Aggregating costs more than planning.
-    return plannedForValues(
-      limited<Readonly<Record<string, unknown>>>(sql`
+    return sql`
       select *, true as ${sql.id(fits)} from (
-        select ${sql.join(outputs.map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}
+        select ${sql.join(outputsOf(source).map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}
         from ${rows}${joined({ tenantId, holds }, entity, groupBy)} where ${sql.join(conditions, sql` and `)}${grouped}
-      ) g${filtered}${order} limit ${pageSize + 1}`),
-    );
+      ) g${filtered}${order} limit ${pageSize + 1}`;
   };
-  const quick = quickSource(entity, tenantId, full.request);
+  const statementOf = (source: Source) => {
+    const aliases = outputsOf(source).map(({ alias }) => alias);
+    const limited = withinPageBytes({ names: [...aliases, fits], sized: aliases, key: fits });
+    // Aggregating costs more than planning.
+    return plannedForValues(limited<Readonly<Record<string, unknown>>>(groupsOf(source)));
+  };
+  const quick = quickSource(entity, tenantId, full);
   return async (session) => {
     // Built now: until its turn, an aggregate holds what was sent.
     const read = async (source: Source) => {
@@ -122,26 +128,44 @@ export function aggregateReader(
 /** What groups are read from. */
 interface Source extends CountedRows {
   readonly request: AggregateRequest;
+  /** The measures that follow from the rows; all, if undefined. */
+  readonly measures?: ReadonlySet<string>;
+  /** Condition on the rows besides those of the request, with SQL of the groups of other sources. */
+  readonly among?: (groupsOf: (source: Source) => RawBuilder<unknown>) => RawBuilder<boolean>;
 }
 
 /**
- * Returns what has all groups of a request but those that add up to zero, if it can be read from balances. It has all groups if the request
- * leaves those out; if it sorts by an amount, the highest first, it has those above zero: those of the page, if there are more of them.
+ * Returns what has all groups of a request but those that add up to zero, if they follow from balances. It has all groups if the request
+ * leaves those out; if it sorts by an amount, the highest first, it has those above zero: those of the page, if there are more of them. What
+ * balances do not say, such as the number of rows, is read from the rows of the groups of the page.
  */
 function quickSource(
   entity: AnyEntity,
   tenantId: number,
-  request: AggregateRequest,
+  full: Source,
 ): { readonly source: Source; readonly hasAll: boolean } | undefined {
-  const { groupBy = [], having = {}, orderBy: [order] = [] } = request;
-  const rows = groupBy.length === 0 ? undefined : balanceRows(entity, 'e', tenantId, request);
-  if (rows === undefined) return undefined;
-  const counted = { rows, count: sql`count(*)`, areSums: false };
-  if (Object.values(having).some(excludesZero)) return { source: { request, ...counted }, hasAll: true };
-  const { measure, direction } = order ?? {};
-  if (measure === undefined || direction !== 'desc') return undefined;
-  const aboveZero = { ...request, having: { ...having, [measure]: { ...having[measure], _gt: '0' } } };
-  return { source: { request: aboveZero, ...counted }, hasAll: false };
+  const { request } = full;
+  const { groupBy = [], measures, having = {}, orderBy = [] } = request;
+  if (full.areFew === true || groupBy.length === 0) return undefined;
+  const balances = balanceRows(entity, 'e', tenantId, request);
+  const deciding = [...Object.keys(having), ...orderBy.flatMap(({ measure = [] }) => measure)];
+  if (balances === undefined || !deciding.every((measure) => balances.measures.has(measure))) return undefined;
+  const { measure, direction } = orderBy[0] ?? {};
+  const hasAll = Object.values(having).some(excludesZero);
+  if (!hasAll && (measure === undefined || direction !== 'desc')) return undefined;
+  const aboveZero =
+    hasAll || measure === undefined
+      ? request
+      : { ...request, having: { ...having, [measure]: { ...having[measure], _gt: '0' } } };
+  const counted = { rows: balances.rows, count: sql`count(*)`, areSums: false };
+  const source = { request: aboveZero, ...counted, measures: balances.measures };
+  if (balances.measures.size === Object.keys(measures).length) return { source, hasAll };
+  const [id, key] = [groupBy[balances.id ?? -1]?.column, sql.id(`k${balances.id}`)];
+  if (id === undefined) return undefined;
+  const value = entity.value('e', id);
+  const among: Source['among'] = (groupsOf) =>
+    sql`${value} = any(array(select ${key} from (${groupsOf(source)}) page))`;
+  return { source: { ...full, request: aboveZero, among }, hasAll };
 }
 
 /** Whether a condition on a number is not met by zero. */

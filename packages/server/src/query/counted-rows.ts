@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import type { BalanceFunction, SumTable } from '../entity/model.ts';
+import type { BalanceFunction, Balances, SumTable } from '../entity/model.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
 import { type Clause, type Comparison, clauseOf, type Where } from './clause.ts';
 
@@ -20,6 +20,8 @@ export interface CountedRows {
   readonly count: RawBuilder<unknown>;
   /** Whether they are sums, of which several can add up to no row of the entity. */
   readonly areSums: boolean;
+  /** Whether they are so few that nothing else is read sooner. */
+  readonly areFew?: boolean;
 }
 
 /** Returns the rows of an entity, or the first of their sums that a request can be answered from. */
@@ -30,7 +32,7 @@ export function countedRows(entity: AnyEntity, row: string, tenantId: number, re
     const rows = sums.per === 'DAY' ? daysOf(sums, clause) : monthsOf(sums, clause, entity, tenantId);
     if (rows === undefined) continue;
     const count = sql`coalesce(sum(${sql.ref(`${row}.entries`)}), 0)`;
-    return { rows: sql`${rows} ${sql.id(row)}`, count, areSums: true };
+    return { rows: sql`${rows} ${sql.id(row)}`, count, areSums: true, areFew: sums.per === 'DAY' };
   }
   return { rows: sql`${sql.table(entity.table)} ${sql.id(row)}`, count: sql`count(*)`, areSums: false };
 }
@@ -55,39 +57,54 @@ function isKept(by: readonly string[], entity: AnyEntity, { column }: GroupBy): 
   return by.includes(field === undefined ? column : (entity.relations[relation]?.by ?? ''));
 }
 
-function isSum(amounts: readonly string[], { function: name, column }: Measure): boolean {
-  return name === 'SUM' && column !== undefined && amounts.includes(column);
+function isSum(amounts: readonly string[], measure: Measure | undefined): boolean {
+  return measure?.function === 'SUM' && measure.column !== undefined && amounts.includes(measure.column);
 }
 
-/**
- * Returns rows from which the sums of a request as of a day follow, with their alias, if the entity has such rows; otherwise undefined.
- * Groups that add up to zero may be missing.
- */
+/** Rows from which sums of a request as of a day follow. */
+interface BalanceRows {
+  /** SQL of the rows, with their alias. Groups that add up to zero may be missing. */
+  readonly rows: RawBuilder<unknown>;
+  /** The names of the measures that follow from them. */
+  readonly measures: ReadonlySet<string>;
+  /** The place of a column in `groupBy` by whose values the rows of some groups are found by an index. */
+  readonly id: number | undefined;
+}
+
+/** Returns rows from which the groups of a request as of a day follow, if the entity has such rows. */
 export function balanceRows(
   entity: AnyEntity,
   row: string,
   tenantId: number,
   { where = {}, groupBy = [], measures = {} }: Request,
-): RawBuilder<unknown> | undefined {
+): BalanceRows | undefined {
   const { balances } = entity;
-  if (balances === undefined || !groupBy.every((group) => isKept(balances.by, entity, group))) return undefined;
-  if (!Object.values(measures).every((measure) => isSum(balances.amounts, measure))) return undefined;
+  if (balances === undefined) return undefined;
   const clause = clauseOf(entity, where);
   const [last, others] = lastDay(balances, clause.kind === 'all' ? clause.parts : [clause]);
-  const kept = new Set(balances.by);
-  if (last === undefined || !others.every((part) => isOfKept(part, kept, true))) return undefined;
-  const { field, value } = balances.only;
-  const isOnly = (part: Clause) =>
-    part.kind === 'comparison' &&
-    part.field === field &&
-    !part.negated &&
-    part.operator === '_eq' &&
-    part.operand === value;
-  return others.some(isOnly) ? sql`${sql.id(balances.name)}(${tenantId}, ${last}) ${sql.id(row)}` : undefined;
+  const { name, by, ids } = balanceFunction(balances, others) ?? {};
+  if (last === undefined || name === undefined || by === undefined) return undefined;
+  const kept = new Set(by);
+  if (!groupBy.every((group) => isKept(by, entity, group)) || !others.every((part) => isOfKept(part, kept, true)))
+    return undefined;
+  const id = groupBy.findIndex(({ column }) => ids?.includes(column));
+  return {
+    rows: sql`${sql.id(name)}(${tenantId}, ${last}) ${sql.id(row)}`,
+    measures: new Set(Object.keys(measures).filter((measure) => isSum(balances.amounts, measures[measure]))),
+    id: id === -1 ? undefined : id,
+  };
+}
+
+/** The function of the value that conditions require. */
+function balanceFunction({ of, functions }: Balances, parts: readonly Clause[]): BalanceFunction | undefined {
+  for (const part of parts)
+    if (part.kind === 'comparison' && part.field === of && part.operator === '_eq' && !part.negated)
+      return functions[String(part.operand)];
+  return undefined;
 }
 
 /** SQL of the last day that conditions on rows leave, and the conditions on other fields. */
-function lastDay({ day }: BalanceFunction, parts: readonly Clause[]): [RawBuilder<unknown> | undefined, Clause[]] {
+function lastDay({ day }: Balances, parts: readonly Clause[]): [RawBuilder<unknown> | undefined, Clause[]] {
   const ofDay = (part: Clause): part is Comparison =>
     part.kind === 'comparison' &&
     part.field === day &&

@@ -37,11 +37,22 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
     },
   ],
   balances: {
-    name: 'open_work',
-    only: { field: 'account', value: 'WIP' },
-    by: ['account', 'clientId', 'jobId', 'currency', 'workDate'],
     day: 'businessDate',
     amounts: ['amount'],
+    of: 'account',
+    functions: {
+      RECEIVABLE: {
+        name: 'open_receivables',
+        by: ['account', 'clientId', 'currency', 'dueDate'],
+        ids: ['clientId'],
+      },
+      CREDIT: { name: 'open_credit', by: ['account', 'clientId', 'currency'], ids: [] },
+      WIP: {
+        name: 'open_work',
+        by: ['account', 'clientId', 'jobId', 'currency', 'workDate'],
+        ids: ['clientId', 'jobId'],
+      },
+    },
   },
   sortedBy: { systemRef: 'id', active: null, createdAt: 'recordedAt', updatedAt: 'recordedAt' },
   rules: {

@@ -1960,10 +1960,10 @@ END),
 );
 CREATE INDEX ledger_entry_balance_index ON ledger_entry USING btree (tenant_id, account, business_date) INCLUDE (client_id, currency, due_date, amount, recorded_at) WHERE account <> 'WIP'::text;
 CREATE INDEX ledger_entry_business_date_index ON ledger_entry USING btree (tenant_id, business_date, id);
-CREATE INDEX ledger_entry_client_id_index ON ledger_entry USING btree (tenant_id, client_id, business_date, id);
 CREATE INDEX ledger_entry_invoice_id_index ON ledger_entry USING btree (tenant_id, invoice_id, account) INCLUDE (amount) WHERE invoice_id IS NOT NULL;
 CREATE INDEX ledger_entry_job_id_index ON ledger_entry USING btree (tenant_id, job_id) WHERE job_id IS NOT NULL;
 CREATE INDEX ledger_entry_late_relief_index ON ledger_entry USING btree (tenant_id, business_date) INCLUDE (work_date, client_id, job_id, currency, amount) WHERE (business_date - work_date) > 100;
+CREATE INDEX ledger_entry_of_client_index ON ledger_entry USING btree (tenant_id, client_id, business_date, id) INCLUDE (account, job_id, currency, due_date, work_date, amount);
 CREATE INDEX ledger_entry_payment_id_index ON ledger_entry USING btree (tenant_id, payment_id, account) INCLUDE (amount) WHERE payment_id IS NOT NULL;
 CREATE INDEX ledger_entry_recorded_at_index ON ledger_entry USING btree (tenant_id, recorded_at, id);
 CREATE INDEX ledger_entry_relief_index ON ledger_entry USING btree (tenant_id, business_date) INCLUDE (work_date, client_id, job_id, currency, amount) WHERE business_date > work_date;
@@ -4338,6 +4338,59 @@ begin
   return true;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION public.open_credit(tenant integer, day date) RETURNS TABLE(tenant_id integer, account text, business_date date, client_id uuid, currency text, amount numeric) LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT p.tenant_id,
+     ('CREDIT'::text COLLATE "C") AS text,
+     open_credit.day AS day,
+     p.client_id,
+     p.currency,
+     held(p.status, p.unapplied_amount) AS held
+    FROM payment p
+   WHERE ((p.tenant_id = open_credit.tenant) AND (p.unapplied_amount > (0)::numeric))
+ UNION ALL
+  SELECT p.tenant_id,
+     ('CREDIT'::text COLLATE "C") AS text,
+     open_credit.day AS day,
+     p.client_id,
+     p.currency,
+     p.unapplied_amount
+    FROM payment p
+   WHERE ((p.tenant_id = open_credit.tenant) AND (p.status = 'RETURNED'::text) AND (p.unapplied_amount < (0)::numeric))
+ UNION ALL
+  SELECT e.tenant_id,
+     ('CREDIT'::text COLLATE "C") AS text,
+     open_credit.day AS day,
+     e.client_id,
+     e.currency,
+     (- e.amount)
+    FROM ledger_entry e
+   WHERE ((e.tenant_id = open_credit.tenant) AND (e.account = 'CREDIT'::text) AND (e.account <> 'WIP'::text) AND (e.business_date > open_credit.day));
+END;
+
+CREATE OR REPLACE FUNCTION public.open_receivables(tenant integer, day date) RETURNS TABLE(tenant_id integer, account text, business_date date, due_date date, client_id uuid, currency text, amount numeric) LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT i.tenant_id,
+     ('RECEIVABLE'::text COLLATE "C") AS text,
+     open_receivables.day AS day,
+     i.due_date,
+     i.client_id,
+     i.currency,
+     i.amount_due
+    FROM invoice i
+   WHERE ((i.tenant_id = open_receivables.tenant) AND (i.status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text])))
+ UNION ALL
+  SELECT e.tenant_id,
+     ('RECEIVABLE'::text COLLATE "C") AS text,
+     open_receivables.day AS day,
+     e.due_date,
+     e.client_id,
+     e.currency,
+     (- e.amount)
+    FROM ledger_entry e
+   WHERE ((e.tenant_id = open_receivables.tenant) AND (e.account = 'RECEIVABLE'::text) AND (e.account <> 'WIP'::text) AND (e.business_date > open_receivables.day));
+END;
 
 CREATE OR REPLACE FUNCTION public.open_work(tenant integer, day date) RETURNS TABLE(tenant_id integer, account text, business_date date, work_date date, client_id uuid, job_id uuid, currency text, amount numeric) LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
