@@ -174,6 +174,8 @@ function commonSettings(limits: Limits): string[] {
   return [
     // One search must use only one processor of the server.
     'max_parallel_workers_per_gather = 0',
+    // Compiling the expressions of a search takes longer than reading what a search may read.
+    'jit = off',
     `lock_timeout = ${limits.lock}`,
     `idle_in_transaction_session_timeout = ${limits.idleInTransaction}`,
     `timezone = 'UTC'`,
