@@ -358,3 +358,41 @@ it('Swagger 2.0 is checked, and a finding has its place in it', async () => {
   const pointers = report.findings.flatMap(({ places }) => places.map(({ place }) => place?.pointer));
   expect(pointers).toContain('#/definitions/Thing/properties/name/type');
 });
+
+it('a token that its path names by its secret is deleted, too', async () => {
+  const text = { type: 'string' };
+  const token = { type: 'object', required: ['secret', 'tokenName'], properties: { secret: text, tokenName: text } };
+  const sent = { type: 'object', required: ['tokenName'], properties: { tokenName: text } };
+  const created = { 201: { description: 'Created', content: json(token) }, 400: { description: 'Invalid' } };
+  const tokens = new Map<string, string>();
+  const document = openapi({
+    '/tokens': {
+      get: {
+        operationId: 'listTokens',
+        responses: { 200: { description: 'All', content: json({ type: 'array', items: token }) } },
+      },
+      post: { operationId: 'createToken', requestBody: { required: true, content: json(sent) }, responses: created },
+    },
+    '/tokens/{token}': {
+      parameters: [{ name: 'token', in: 'path', required: true, schema: text }],
+      delete: { operationId: 'deleteToken', responses: { 204: { description: 'Gone' }, 404: { description: 'None' } } },
+    },
+  });
+  const { report } = await reached(
+    document,
+    ({ method, url, body }) => {
+      const all = [...tokens].map(([secret, tokenName]) => ({ secret, tokenName }));
+      if (method === 'GET') return fine(JSON.stringify(all));
+      if (method === 'DELETE')
+        return { status: tokens.delete(decodeURIComponent(url.slice('/tokens/'.length))) ? 204 : 404 };
+      if (method !== 'POST') return { status: 405 };
+      const { tokenName } = JSON.parse(body);
+      const secret = `*:development.${String(tokens.size).padStart(16, '0')}`;
+      tokens.set(secret, tokenName);
+      return { status: 201, body: JSON.stringify({ secret, tokenName }) };
+    },
+    { checks: ['behavior'] },
+  );
+  expect(report.left.created).toEqual([]);
+  expect(tokens.size).toBe(0);
+});

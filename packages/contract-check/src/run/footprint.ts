@@ -7,7 +7,7 @@ import type { WireRequest } from '../http/serialize.ts';
 import { isWithin, type JsonObject, remembered } from '../json.ts';
 import { lastParameter } from './names.ts';
 import type { Plan } from './plan.ts';
-import { identityIn, idOf, isOld, type Pool } from './pool.ts';
+import { identitiesIn, idOf, isOld, type Pool } from './pool.ts';
 import type { Left } from './report.ts';
 
 export interface Changed {
@@ -181,7 +181,7 @@ export class Footprint {
     const rows = hasUnknownEffect(response) ? [] : this.#pool.resourcesIn(exchange).filter((row) => !isOld(row));
     const name = this.#plan.itemIn(operation);
     const identityOf = (row: JsonObject) =>
-      (name === undefined ? undefined : identityIn({ row, id: idOf(row) }, name)) ?? idOf(row);
+      (name === undefined ? undefined : identitiesIn({ row, id: idOf(row) }, name)[0]) ?? idOf(row);
     const ids = rows
       .flatMap((row) => identityOf(row) ?? [])
       .filter((id) => isCertain || !this.#pool.existedBefore(operation, id));

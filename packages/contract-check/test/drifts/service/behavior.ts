@@ -967,8 +967,17 @@ const writes = [
     'If-Match',
     'every precondition fails',
     (incoming) =>
-      /^"\d+"$/.test(incoming.headers['if-match'] ?? '') ? withHeader(incoming, 'if-match', '"2147483647"') : incoming,
-    changedType({ description: 'After' }, { 'if-match': '"1"' }),
+      /^"[^"]+"$/.test(incoming.headers['if-match'] ?? '')
+        ? withHeader(incoming, 'if-match', '"2147483647"')
+        : incoming,
+    async (url, world) => {
+      const name = world.unique();
+      const fields = [{ name: 'note', type: 'STRING' }];
+      await callJson(url, world, 'createCustomRecordType', { body: { name, fields } });
+      const { etag = '' } = (await send(url, sample('getCustomRecordType', world, { path: { name } }))).headers;
+      const headers = { 'if-match': etag };
+      return observe(url, world, 'updateCustomRecordType', { path: { name }, body: { description: 'After' }, headers });
+    },
   ),
   requiring(
     ['updateCustomRecordType'],
