@@ -1,13 +1,13 @@
-/** Two runs of `bank` at once over a statement of 1,000 movements: each is one payment, of the invoice that it names. */
+/** A run of `bank` over a statement of 1,000 movements that is killed, and then two at once: each is one payment, of the invoice that it names. */
 import { expect, test } from 'vitest';
 import { orThrow } from '../../client/src/index.ts';
 import { bridgeForFile } from './bridge.ts';
 
-const { api, file, run } = await bridgeForFile();
+const { api, file, killWhen, run } = await bridgeForFile();
 const movements = 1_000;
 const rowsPerCall = 100;
 
-test('bank records each of 1,000 movements once when two runs read them at once, and again', async () => {
+test('bank records each of 1,000 movements once when a run is killed, two read them at once, and again', async () => {
   const numbers = Array.from({ length: movements }, (_, index) => `INV-2026-${String(index).padStart(4, '0')}`);
   const client = { type: 'Client' as const, systemRef: 'payer', attributes: { name: 'Harbor & Pine LLC' } };
   await orThrow(api.upsertRecords({ body: { records: [client] } }));
@@ -38,6 +38,10 @@ test('bank records each of 1,000 movements once when two runs read them at once,
   await file('bank.json', JSON.stringify({ records: 'bank', system: 'bank', columns }));
   const words = ['bank', 'bank.csv', '--mapping', 'bank.json', '--decimal', 'point'];
   const apply = [...words, '--account', '1', '--currency', 'USD', '--apply', '--min-score', '60'];
+  const recorded = async () =>
+    (await orThrow(api.searchPayments({ body: { includeTotal: true, pageSize: 1 } }))).total ?? 0;
+  await killWhen(async () => (await recorded()) > 0, ...apply);
+  expect(await recorded()).toBeLessThan(movements);
   const both = await Promise.all([run(...apply), run(...apply)]);
   expect(both.map(({ errors, code }) => ({ errors, code }))).toEqual(
     both.map(() => ({ errors: expect.any(String), code: 0 })),

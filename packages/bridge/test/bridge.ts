@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createApiKey, createTenant } from '@financial-automation/server/service';
 import { serveForFile } from '@financial-automation/server/testing';
@@ -20,8 +21,8 @@ export interface Bridge {
   read(name: string): Promise<string>;
   readonly folder: string;
   run(...words: string[]): Promise<{ code: number | null; output: string; errors: string }>;
-  /** The same, and stops it with a signal once it prints this to standard error. */
-  runUntil(mark: RegExp, ...words: string[]): Promise<{ code: number | null; output: string; errors: string }>;
+  /** The same, and kills it (`SIGKILL`) as soon as this is true. */
+  killWhen(isTime: () => Promise<boolean>, ...words: string[]): Promise<void>;
 }
 
 /** Call it at the top level of the test file. */
@@ -41,13 +42,12 @@ export async function bridgeForFile(): Promise<Bridge> {
   afterAll(() => rm(folder, { recursive: true }));
   const variables = { API_URL: running.address, API_TENANT: 'firm', API_KEY: key };
 
-  const runUntil: Bridge['runUntil'] = async (mark, ...words) => {
-    const env = { ...process.env, ...variables };
-    const child = spawn(process.execPath, [main, ...words], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    child.stderr.on('data', (part) => mark.test(String(part)) && child.kill('SIGINT'));
-    const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-    return { code, output, errors };
-  };
+  const start = (words: readonly string[]) =>
+    spawn(process.execPath, [main, ...words], {
+      cwd: folder,
+      env: { ...process.env, ...variables },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
   return {
     api: createClient({ baseUrl: running.address, tenant: 'firm', apiKey: key }),
     async file(name, content) {
@@ -56,7 +56,22 @@ export async function bridgeForFile(): Promise<Bridge> {
     },
     read: (name) => readFile(join(folder, name), 'utf8'),
     folder,
-    run: (...words) => runUntil(/(?!)/, ...words),
-    runUntil,
+    async run(...words) {
+      const child = start(words);
+      const [output, errors, [code]] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        once(child, 'close'),
+      ]);
+      return { code, output, errors };
+    },
+    async killWhen(isTime, ...words) {
+      const child = start(words);
+      const ended = once(child, 'close');
+      while (child.exitCode === null && !(await isTime())) await setTimeout(5);
+      child.kill('SIGKILL');
+      const [, signal] = await ended;
+      if (signal !== 'SIGKILL') throw new Error('It ended before it could be killed.');
+    },
   };
 }

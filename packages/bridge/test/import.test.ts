@@ -1,11 +1,9 @@
 /** Exports of other systems, in our own words from their documented forms. */
 import { expect, test } from 'vitest';
 import { orThrow } from '../../client/src/index.ts';
-import { forms } from '../src/import/forms.ts';
-import { importFile } from '../src/import/run.ts';
 import { bridgeForFile } from './bridge.ts';
 
-const { api, file, read, run } = await bridgeForFile();
+const { api, file, killWhen, read, run } = await bridgeForFile();
 
 const customers = `Customer Contact List
 Hartwell Advisory
@@ -99,22 +97,19 @@ Q-1,Café Zoë,04/01/2025,,,Advice,,1,10.00,10.00,
   expect(await count('Payment')).toBe(4);
 });
 
-test('import goes on after a break, and leaves no half file of failures', async () => {
-  const names = Array.from({ length: 250 }, (_, index) => `Customer ${index}`);
-  const path = await file('many.csv', `Name,Email\r\n${names.map((name) => `${name},\r\n`).join('')}Bad,nowhere\r\n`);
-  const failedPath = await file('many.failed.csv', 'of an earlier run');
-  const stop = new AbortController();
-  const settings = { path, form: forms['quickbooks-customers'], notation: {}, options: {}, failedPath };
-  const onRows = () => stop.abort(new Error('broken off'));
-  const broken = importFile(api, settings, { apply: true, signal: stop.signal, onRows });
-  await expect(broken).rejects.toThrow('broken off');
+test('import stores the same rows after a kill, by two runs at once, and again, and leaves no half file of failures', async () => {
+  const names = Array.from({ length: 300 }, (_, index) => `Customer ${index}`);
+  await file('many.csv', `Name,Email\r\n${names.map((name) => `${name},\r\n`).join('')}Bad,nowhere\r\n`);
+  await file('many.failed.csv', 'of an earlier run');
+  const before = await count('Client');
+  const words = ['import', 'quickbooks-customers', 'many.csv', '--apply'];
+  await killWhen(async () => (await count('Client')) > before, ...words);
+  expect(await count('Client')).toBeLessThan(before + names.length);
   expect(await read('many.failed.csv')).toBe('of an earlier run');
-  const goesOn = await importFile(api, settings, {
-    apply: true,
-    signal: new AbortController().signal,
-    onRows: () => {},
-  });
-  expect(goesOn).toMatchObject({ rows: 251, counts: { created: 150, unchanged: 100 }, failedRows: 1 });
+  await Promise.all([run(...words), run(...words)]);
+  expect(await figures(...words)).toEqual({ unchanged: 300, 'rows that failed': 1 });
+  expect(await read('many.failed.csv')).toMatch(/^\ufeffName,Email,Reason\r\nBad,nowhere,.*\r\n$/);
+  expect(await count('Client')).toBe(before + names.length);
 });
 
 test('import of Xero contacts, invoices and credit notes brings paid amounts, inclusive tax and voids', async () => {

@@ -1,43 +1,52 @@
 /** BAI2: balance reports of banks in the United States. Amounts are in the smallest unit of the currency. */
 import Big from 'big.js';
 import { BridgeError } from '../errors.ts';
-import type { BankLine, Statement } from './statement.ts';
+import { splitText } from '../files/text.ts';
+import type { BankLine, BankPart } from './statement.ts';
 
 /** Numbers of fields after an amount, by the type of its funds; `D` has a number of pairs of its own. */
 const fundsFields: Readonly<Record<string, number>> = { S: 3, V: 2 };
 
-export function parseBai2(text: string): Statement[] {
-  const statements: (Statement & { opening?: Big; closing?: Big; lines: BankLine[] })[] = [];
-  let groupDay = '';
+export async function* parseBai2(text: AsyncIterable<string>): AsyncGenerator<BankPart> {
+  let [groupDay, last, accounts] = ['', '', 0];
   let groupCurrency: string | undefined;
-  const records = recordsOf(text);
-  if (records.at(-1)?.[0] !== '99') throw new BridgeError('The BAI2 file is not complete. Download it again.');
-  for (const [code, ...fields] of records) {
-    const statement = statements.at(-1);
+  let open: BankPart | undefined;
+  for await (const [code = '', ...fields] of recordsOf(text)) {
+    if (code === '16' && open !== undefined) {
+      const { account, currency } = open;
+      yield { account, currency, line: lineOf(fields, groupDay) };
+    } else if (code !== '16' && open !== undefined) {
+      yield open;
+      open = undefined;
+    }
     if (code === '02') [groupDay, groupCurrency] = [dayOf(fields[3] ?? ''), fields[5] || undefined];
     else if (code === '03') {
       const [account = 'unknown', currency, ...amounts] = fields;
       // A file without a currency is in US dollars, as the specification says.
-      const own = { account, currency: currency || groupCurrency || 'USD', lines: [] };
-      statements.push({ ...own, ...balancesOf(amounts) });
-    } else if (code === '16' && statement !== undefined) statement.lines.push(lineOf(fields, groupDay));
+      open = { account, currency: currency || groupCurrency || 'USD', ...balancesOf(amounts) };
+      accounts += 1;
+    }
+    last = code;
   }
-  if (statements.length === 0) throw new BridgeError('The BAI2 file has no account.');
-  return statements;
+  if (last !== '99') throw new BridgeError('The BAI2 file is not complete. Download it again.');
+  if (accounts === 0) throw new BridgeError('The BAI2 file has no account.');
 }
 
 /** Records with their continuations (`88`). A text goes to the end of its record and can have commas. */
-function recordsOf(text: string): string[][] {
-  const records: string[] = [];
-  for (const line of text.split(/\r?\n/)) {
-    const own = line.trim();
-    if (own === '') continue;
-    const last = records.length - 1;
-    if (!own.startsWith('88,')) records.push(own);
-    else if (last >= 0)
-      records[last] = `${records[last]?.replace(/\/$/, ',')}${records[last]?.endsWith('/') ? '' : ' '}${own.slice(3)}`;
+async function* recordsOf(text: AsyncIterable<string>): AsyncGenerator<string[]> {
+  let record = '';
+  const fieldsOf = () => record.replace(/\/$/, '').split(',');
+  for await (const piece of splitText(text, '\n')) {
+    const line = piece.trim();
+    if (line === '') continue;
+    if (line.startsWith('88,'))
+      record = `${record.replace(/\/$/, ',')}${record.endsWith('/') ? '' : ' '}${line.slice(3)}`;
+    else {
+      if (record !== '') yield fieldsOf();
+      record = line;
+    }
   }
-  return records.map((record) => record.replace(/\/$/, '').split(','));
+  if (record !== '') yield fieldsOf();
 }
 
 function balancesOf(fields: readonly string[]): { opening?: Big; closing?: Big } {

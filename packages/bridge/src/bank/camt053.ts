@@ -1,126 +1,154 @@
-/** CAMT.053 of ISO 20022, in all versions: bank to customer statements. */
+/** CAMT.053 of ISO 20022, in all versions: bank to customer statements. Entries are read one by one, so a file can have any number. */
 import Big from 'big.js';
-import { XMLParser } from 'fast-xml-parser';
+import sax from 'sax';
 import { BridgeError } from '../errors.ts';
-import type { BankLine, Statement } from './statement.ts';
+import type { BankLine, BankPart } from './statement.ts';
 
-const lists = new Set(['Stmt', 'Bal', 'Ntry', 'NtryDtls', 'TxDtls', 'Ustrd', 'Strd', 'AddtlRmtInf']);
-const parser = new XMLParser({
-  ignoreAttributes: false,
-  attributeNamePrefix: '@',
-  removeNSPrefix: true,
-  parseTagValue: false,
-  isArray: (name) => lists.has(name),
-});
+interface Transaction {
+  readonly amount: string | undefined;
+  readonly reference: string | undefined;
+  readonly payer: string | undefined;
+  readonly texts: readonly string[];
+}
 
-/** What an element can be; each step into it is checked. */
+/** An element with what is in it. */
 class Element {
-  readonly #value: unknown;
+  readonly name: string;
+  readonly currency: string | undefined;
+  readonly children: Element[] = [];
+  /** Of an entry: its transactions, of which it can have any number. */
+  readonly transactions: Transaction[] = [];
+  content = '';
 
-  constructor(value: unknown) {
-    this.#value = value;
-  }
-
-  /** The first of these paths that exists. */
-  at(...paths: readonly string[]): Element {
-    for (const path of paths) {
-      const value = path.split('.').reduce<unknown>((one, name) => childOf(one, name), this.#value);
-      if (value !== undefined) return new Element(value);
-    }
-    return new Element(undefined);
+  constructor(name: string, currency?: string) {
+    this.name = name;
+    this.currency = currency;
   }
 
   all(name: string): Element[] {
-    const value = childOf(this.#value, name);
-    return value === undefined ? [] : [value].flat().map((one) => new Element(one));
+    return this.children.filter((one) => one.name === name);
+  }
+
+  /** The first element with one of these paths; an empty one if there is none. */
+  at(...paths: readonly string[]): Element {
+    for (const path of paths) {
+      let found: Element | undefined = this;
+      for (const name of path.split('.')) found = found?.children.find((one) => one.name === name);
+      if (found !== undefined) return found;
+    }
+    return new Element('');
   }
 
   get text(): string | undefined {
-    const value = typeof this.#value === 'object' ? childOf(this.#value, '#text') : this.#value;
-    return typeof value === 'string' && value.trim() !== '' ? value.trim().replace(/\s+/g, ' ') : undefined;
+    return this.content.trim().replace(/\s+/g, ' ') || undefined;
   }
 }
 
-function childOf(value: unknown, name: string): unknown {
-  const one = Array.isArray(value) ? value[0] : value;
-  return typeof one === 'object' && one !== null ? Object.entries(one).find(([key]) => key === name)?.[1] : undefined;
-}
-
-export function parseCamt053(text: string): Statement[] {
-  // No statement has one, and entities that it declares can be of any size.
-  if (/<!(DOCTYPE|ENTITY)/i.test(text))
+export async function* parseCamt053(text: AsyncIterable<string>): AsyncGenerator<BankPart> {
+  const parts: BankPart[] = [];
+  const open: Element[] = [];
+  let statements = 0;
+  const parser = sax.parser(true, { position: false });
+  parser.onerror = ({ message }) => {
+    throw new BridgeError(`The file is not complete XML: ${message.split('\n')[0]}. Download it again.`);
+  };
+  parser.ondoctype = () => {
+    // No statement has one, and entities that it declares can be of any size.
     throw new BridgeError(
       'The file declares a document type (DOCTYPE), which no CAMT.053 statement does. It is not read.',
     );
-  let root: Element;
-  try {
-    root = new Element(parser.parse(text, true));
-  } catch (error) {
-    throw new BridgeError(
-      `The file is not complete XML: ${error instanceof Error ? error.message : error} Download it again.`,
-    );
+  };
+  parser.onopentag = ({ name, attributes }) => {
+    open.push(new Element(localName(name), String(attributes.Ccy ?? '') || undefined));
+  };
+  parser.ontext = parser.oncdata = (content) => {
+    const element = open.at(-1);
+    if (element !== undefined) element.content += content;
+  };
+  parser.onclosetag = () => {
+    const [parent, element] = [open.at(-2), open.pop()];
+    if (element === undefined || parent === undefined) return;
+    if (element.name === 'Stmt') {
+      statements += 1;
+      parts.push({
+        ...accountOf(element),
+        opening: balanceOf(element, 'OPBD', 'PRCD'),
+        closing: balanceOf(element, 'CLBD'),
+      });
+    } else if (element.name === 'TxDtls') open.at(-2)?.transactions.push(transactionOf(element));
+    else if (element.name !== 'Ntry') parent.children.push(element);
+    else if ((element.at('Sts.Cd', 'Sts').text ?? 'BOOK') === 'BOOK')
+      for (const line of linesOf(element)) parts.push({ ...accountOf(parent, element), line });
+  };
+  for await (const piece of text) {
+    parser.write(piece);
+    yield* parts.splice(0);
   }
-  const statements = root.at('Document.BkToCstmrStmt').all('Stmt');
-  if (statements.length === 0) throw new BridgeError('The file has no CAMT.053 statement.');
-  return statements.map((statement) => {
-    const balance = (...codes: string[]) => {
-      const found = statement.all('Bal').find((one) => codes.includes(one.at('Tp.CdOrPrtry.Cd').text ?? ''));
-      return found === undefined ? undefined : signed(found);
-    };
-    const booked = statement.all('Ntry').filter((entry) => (entry.at('Sts.Cd', 'Sts').text ?? 'BOOK') === 'BOOK');
-    return {
-      account: statement.at('Acct.Id.IBAN', 'Acct.Id.Othr.Id').text ?? 'unknown',
-      currency: statement.at('Acct.Ccy', 'Bal.Amt.@Ccy', 'Ntry.Amt.@Ccy').text,
-      opening: balance('OPBD', 'PRCD'),
-      closing: balance('CLBD'),
-      lines: booked.flatMap(linesOf),
-    };
-  });
+  parser.close();
+  yield* parts;
+  if (statements === 0) throw new BridgeError('The file has no CAMT.053 statement.');
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}
+
+/** The account and the balances of a statement are before its entries. */
+function accountOf(statement: Element, entry = new Element('')) {
+  return {
+    account: statement.at('Acct.Id.IBAN', 'Acct.Id.Othr.Id').text ?? 'unknown',
+    currency: statement.at('Acct.Ccy').text ?? statement.at('Bal.Amt').currency ?? entry.at('Amt').currency,
+  };
+}
+
+function balanceOf(statement: Element, ...codes: readonly string[]): Big | undefined {
+  const found = statement.all('Bal').find((one) => codes.includes(one.at('Tp.CdOrPrtry.Cd').text ?? ''));
+  return found === undefined ? undefined : signed(found);
 }
 
 function signed(element: Element): Big {
-  const amount = amountOf(element.at('Amt'));
+  const amount = amountOf(element.at('Amt').text);
   return element.at('CdtDbtInd').text === 'DBIT' ? amount.times(-1) : amount;
 }
 
-function amountOf(element: Element): Big {
-  const { text = '' } = element;
+function amountOf(text = ''): Big {
   if (!/^\d+(\.\d+)?$/.test(text))
     throw new BridgeError(`The file has the amount “${text}”, which is not one of CAMT.053.`);
   return new Big(text);
 }
 
-/** An entry of several payments is a line for each of them, if their amounts are those of the entry. */
+/** An entry of several transactions is a line for each of them, if their amounts are those of the entry. */
 function linesOf(entry: Element): BankLine[] {
   const amount = signed(entry);
   const date = entry.at('BookgDt.Dt', 'BookgDt.DtTm', 'ValDt.Dt', 'ValDt.DtTm').text?.slice(0, 10) ?? '';
   const id = entry.at('AcctSvcrRef', 'NtryRef').text;
-  const payments = entry.all('NtryDtls').flatMap((one) => one.all('TxDtls'));
-  const amounts = payments.map((one) => one.at('Amt', 'AmtDtls.TxAmt.Amt'));
-  const sum = amounts.reduce((total, one) => (one.text === undefined ? total : total.plus(amountOf(one))), new Big(0));
-  const more = entry.at('AddtlNtryInf').text;
-  if (payments.length > 1 && sum.eq(amount.abs()))
-    return payments.map((payment, index) => ({
-      id: id === undefined ? undefined : `${id}/${payment.at('Refs.AcctSvcrRef', 'Refs.TxId').text ?? index + 1}`,
+  const { transactions } = entry;
+  const more = entry.at('AddtlNtryInf').text ?? [];
+  const partiesOf = ({ payer, texts }: Transaction) => ({ payer, text: [texts, more].flat().join(' ') });
+  const sum = transactions.reduce((total, one) => total.plus(amountOf(one.amount ?? '0')), new Big(0));
+  if (transactions.length > 1 && sum.eq(amount.abs()))
+    return transactions.map((one, index) => ({
+      id: id === undefined ? undefined : `${id}/${one.reference ?? index + 1}`,
       date,
-      amount: amountOf(amounts[index] ?? new Element('')).times(amount.lt(0) ? -1 : 1),
-      ...partiesOf(payment, more),
+      amount: amountOf(one.amount).times(amount.lt(0) ? -1 : 1),
+      ...partiesOf(one),
     }));
-  return [{ id, date, amount, ...partiesOf(payments[0] ?? entry, more) }];
+  return [{ id, date, amount, ...partiesOf(transactions[0] ?? transactionOf(entry)) }];
 }
 
-function partiesOf(payment: Element, more: string | undefined): { payer: string | undefined; text: string } {
-  const remittance = payment.at('RmtInf');
+function transactionOf(element: Element): Transaction {
+  const remittance = element.at('RmtInf');
   const structured = remittance.all('Strd');
   const texts = [
     ...remittance.all('Ustrd').map((one) => one.text),
     ...structured.map((one) => one.at('CdtrRefInf.Ref').text),
     ...structured.map((one) => one.at('RfrdDocInf.Nb').text),
-    payment.at('Refs.EndToEndId').text,
-    more,
+    element.at('Refs.EndToEndId').text,
   ];
   return {
-    payer: payment.at('RltdPties.Dbtr.Nm', 'RltdPties.Dbtr.Pty.Nm', 'RltdPties.UltmtDbtr.Nm').text,
-    text: texts.filter((one) => one !== undefined && one !== 'NOTPROVIDED').join(' '),
+    amount: element.at('Amt', 'AmtDtls.TxAmt.Amt').text,
+    reference: element.at('Refs.AcctSvcrRef', 'Refs.TxId').text,
+    payer: element.at('RltdPties.Dbtr.Nm', 'RltdPties.Dbtr.Pty.Nm', 'RltdPties.UltmtDbtr.Nm').text,
+    texts: texts.flatMap((one) => (one === undefined || one === 'NOTPROVIDED' ? [] : [one])),
   };
 }

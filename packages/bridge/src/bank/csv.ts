@@ -4,7 +4,7 @@ import { openTable } from '../files/table.ts';
 import type { Notation } from '../files/values.ts';
 import type { Form } from '../import/form.ts';
 import { Row } from '../import/row.ts';
-import type { BankLine, Statement } from './statement.ts';
+import type { BankLine, BankPart } from './statement.ts';
 
 export const bankFields = [
   'id',
@@ -39,17 +39,16 @@ export const bankForm: BankForm = {
 };
 
 /** @param account the account of a file that does not name it */
-export async function readBankCsv(
+export async function* readBankCsv(
   path: string,
   form: BankForm,
   notation: Notation,
   account: string | undefined,
-  encoding?: string,
-): Promise<Statement[]> {
+  encoding: string | undefined,
+): AsyncGenerator<BankPart> {
   const table = await openTable(path, form.columns, ['date'], encoding);
   if (!table.columns.has('amount') && !table.columns.has('credit'))
     throw new BridgeError('The file has no column of amounts. Describe its columns in a file for --mapping.');
-  const statements = new Map<string, { account: string; currency: string | undefined; lines: BankLine[] }>();
   for await (const read of table.rows()) {
     const row = new Row<(typeof bankFields)[number]>(form, table, notation, read);
     try {
@@ -61,17 +60,12 @@ export async function readBankCsv(
         throw new BridgeError(
           'The file does not name its account. Add --account with a name that is the same for all files of this account.',
         );
-      const currency = row.text('currency')?.toUpperCase();
-      const key = `${name} ${currency}`;
-      const statement = statements.get(key) ?? { account: name, currency, lines: [] };
-      statements.set(key, statement);
-      statement.lines.push(lineOf(row, date, amount));
+      yield { account: name, currency: row.text('currency')?.toUpperCase(), line: lineOf(row, date, amount) };
     } catch (error) {
       if (!(error instanceof RowError)) throw error;
       throw new BridgeError(`Line ${row.line}: ${error.message} Correct it, and run the command again.`);
     }
   }
-  return [...statements.values()];
 }
 
 function lineOf(row: Row<(typeof bankFields)[number]>, date: string, amount: Big): BankLine {

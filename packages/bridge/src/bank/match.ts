@@ -29,12 +29,12 @@ export class Matcher {
     string,
     { readonly words: ReadonlySet<string>; readonly ref: string; readonly invoices: OpenInvoice[] }
   >();
+  readonly #byDue = new Map<string, Set<OpenInvoice>>();
   readonly #rest = new Map<string, Big>();
-  readonly #invoices: readonly OpenInvoice[];
 
   constructor(invoices: readonly OpenInvoice[]) {
-    this.#invoices = invoices;
     for (const invoice of invoices) {
+      this.#setDue(invoice, invoice.due);
       const number = wordsOf(invoice.number).join('');
       this.#byNumber.set(number, [...(this.#byNumber.get(number) ?? []), invoice]);
       const client = this.#byClient.get(invoice.clientId) ?? {
@@ -51,7 +51,7 @@ export class Matcher {
   propose(line: BankLine, minScore: number): Proposal {
     const proposal = this.#best(line);
     if (proposal.score >= minScore)
-      for (const { invoice, amount } of proposal.invoices) this.#rest.set(invoice.id, this.#due(invoice).minus(amount));
+      for (const { invoice, amount } of proposal.invoices) this.#setDue(invoice, this.#due(invoice).minus(amount));
     return proposal;
   }
 
@@ -85,7 +85,7 @@ export class Matcher {
         reason: `${found}${isAmount ? '' : this.#difference(open, amount)}`,
       };
     }
-    const fitting = this.#invoices.filter((invoice) => this.#due(invoice).eq(amount));
+    const fitting = [...(this.#byDue.get(amount.toFixed()) ?? [])];
     const own = fitting.filter(({ clientId }) => payers.has(clientId));
     if (own.length === 1) return { ...this.#spread(own, amount), score: scores.amountPayer, reason: 'amount, payer' };
     for (const clientId of payers) {
@@ -117,6 +117,14 @@ export class Matcher {
       if (isSame || written.has(client.ref)) found.add(clientId);
     }
     return found;
+  }
+
+  /** Sets what is due of an invoice. */
+  #setDue(invoice: OpenInvoice, due: Big): void {
+    this.#byDue.get(this.#due(invoice).toFixed())?.delete(invoice);
+    this.#rest.set(invoice.id, due);
+    const same = this.#byDue.get(due.toFixed()) ?? new Set();
+    this.#byDue.set(due.toFixed(), same.add(invoice));
   }
 
   #due({ id, due }: OpenInvoice): Big {

@@ -1,55 +1,52 @@
 /** MT940 of SWIFT: customer statements. */
 import Big from 'big.js';
 import { BridgeError } from '../errors.ts';
-import { type BankLine, checkBalance, type Statement } from './statement.ts';
+import { splitText } from '../files/text.ts';
+import type { BankLine, BankPart } from './statement.ts';
 
 interface Field {
   readonly tag: string;
   readonly value: string;
 }
 
-const movement = /^(\d{6})(\d{4})?(R?[CD])[A-Z]?(\d+,\d*)[A-Z][A-Z0-9]{3}([^\n]*?)(?:\/\/([^\n]*))?(?:\n([\s\S]*))?$/;
+const movementForm =
+  /^(\d{6})(\d{4})?(R?[CD])[A-Z]?(\d+,\d*)[A-Z][A-Z0-9]{3}([^\n]*?)(?:\/\/([^\n]*))?(?:\n([\s\S]*))?$/;
 
-export function parseMt940(text: string, ignoreBalance: boolean): Statement[] {
-  const statements = new Map<string, { currency: string; opening: Big; closing: Big; lines: BankLine[] }>();
+export async function* parseMt940(text: AsyncIterable<string>): AsyncGenerator<BankPart> {
   let account = 'unknown';
   let opening: { amount: Big; currency: string } | undefined;
-  let lines: BankLine[] = [];
-  const fields = fieldsOf(text);
-  for (const [index, { tag, value }] of fields.entries()) {
+  let statements = 0;
+  // Its details can follow.
+  let movement: string | undefined;
+  for await (const { tag, value } of fieldsOf(text)) {
+    if (movement !== undefined)
+      yield { account, currency: opening?.currency, line: lineOf(movement, tag === '86' ? value : '') };
+    movement = tag === '61' ? value : undefined;
     if (tag === '25' || tag === '25P') account = value.split('\n')[0]?.trim() ?? account;
-    else if (tag === '60F' || tag === '60M') [opening, lines] = [balanceOf(value), []];
-    else if (tag === '61') {
-      const next = fields[index + 1];
-      lines.push(lineOf(value, next?.tag === '86' ? next.value : ''));
-    } else if ((tag === '62F' || tag === '62M') && opening !== undefined) {
-      const closing = balanceOf(value).amount;
-      const part = { account, currency: opening.currency, opening: opening.amount, closing, lines };
-      if (!ignoreBalance) checkBalance(part);
-      const earlier = statements.get(account);
-      // A long statement has several parts, and a file can have several days.
-      statements.set(
-        account,
-        earlier === undefined ? part : { ...earlier, closing, lines: [...earlier.lines, ...lines] },
-      );
+    else if (tag === '60F' || tag === '60M') opening = balanceOf(value);
+    else if ((tag === '62F' || tag === '62M') && opening !== undefined) {
+      // A long statement has several parts, and between the days of a file, others may be missing: each part has its own balances.
+      yield { account, currency: opening.currency, opening: opening.amount, closing: balanceOf(value).amount };
+      statements += 1;
       opening = undefined;
     }
   }
-  if (statements.size === 0 || opening !== undefined)
+  if (statements === 0 || opening !== undefined || movement !== undefined)
     throw new BridgeError('The MT940 file is not complete. Download it again.');
-  // Parts were checked one by one, and days between them may be missing.
-  return [...statements].map(([name, { currency, lines: all }]) => ({ account: name, currency, lines: all }));
 }
 
-function fieldsOf(text: string): Field[] {
-  const fields: { tag: string; value: string }[] = [];
-  for (const line of text.split(/\r?\n/)) {
+async function* fieldsOf(text: AsyncIterable<string>): AsyncGenerator<Field> {
+  let field: Field | undefined;
+  for await (const piece of splitText(text, '\n')) {
+    const line = piece.replace(/\r$/, '');
     const [, tag, value = ''] = /^(?:\{4:)?:(\d\d[A-Z]?):(.*)$/.exec(line) ?? [];
-    const last = fields.at(-1);
-    if (tag !== undefined) fields.push({ tag, value });
-    else if (last !== undefined && !/^(-\}?|\{.*)$/.test(line.trim())) last.value += `\n${line}`;
+    if (tag !== undefined) {
+      if (field !== undefined) yield field;
+      field = { tag, value };
+    } else if (field !== undefined && !/^(-\}?|\{.*)$/.test(line.trim()))
+      field = { tag: field.tag, value: `${field.value}\n${line}` };
   }
-  return fields;
+  if (field !== undefined) yield field;
 }
 
 function balanceOf(value: string): { amount: Big; currency: string } {
@@ -60,7 +57,7 @@ function balanceOf(value: string): { amount: Big; currency: string } {
 
 function lineOf(value: string, details: string): BankLine {
   const [, day = '', entryDay, mark, amount = '', reference = '', bankReference, more = ''] =
-    movement.exec(value.trim()) ?? [];
+    movementForm.exec(value.trim()) ?? [];
   if (amount === '') throw new BridgeError(`The MT940 file has the movement “${value.trim()}”, which cannot be read.`);
   const isCredit = mark === 'C' || mark === 'RD';
   const { payer, text } = detailsOf(details);

@@ -1,126 +1,158 @@
-/** Matches the money that came in to open invoices, and records it as payments, once for each movement; what matches none has no client yet. */
+/** Matches the money that came in to open invoices, and records it as payments, once for each movement. */
 import Big from 'big.js';
 import type { Client, Schema } from '../../../client/src/index.ts';
-import { BridgeError } from '../errors.ts';
 import { CsvWriter } from '../files/csv.ts';
 import { given, hashOf, systemRefOf } from '../import/plan.ts';
 import { Writer } from '../import/writer.ts';
 import { Matcher, type OpenInvoice, type Proposal } from './match.ts';
-import type { BankLine, Statement } from './statement.ts';
+import type { Statement } from './read.ts';
+import type { BankLine } from './statement.ts';
 
 export interface Receipt {
   readonly line: BankLine;
   readonly systemRef: string;
-  readonly isRecorded: boolean;
   readonly proposal: Proposal;
   /** Why it was not recorded, when it should have been. */
   failure?: string | undefined;
 }
 
-export interface BankResult {
-  readonly currency: string;
-  readonly receipts: readonly Receipt[];
-  /** Movements that take money out, which are no payments of clients. */
-  readonly outgoing: number;
-  readonly recorded: number;
+export interface BankCounts {
+  recorded: number;
   /** How many of these are of unknown payers. */
-  readonly unknown: number;
+  unknown: number;
+  /** Recorded by an earlier run. */
+  before: number;
+  failed: number;
+  /** Below the least score. */
+  unsure: number;
+  /** Those that match no open invoice, and are not recorded. */
+  unmatched: number;
+  /** Movements that take money out, which are no payments of clients. */
+  outgoing: number;
 }
 
+export interface BankOptions {
+  readonly minScore: number;
+  readonly apply: boolean;
+  /** Whether what matches no open invoice is recorded, too, as payments without a client. */
+  readonly suspense: boolean;
+  readonly org: string | undefined;
+  readonly signal: AbortSignal;
+  readonly failedPath: string;
+}
+
+/** Movements that are matched and recorded at a time. */
+const partSize = 200;
+
+/** @param onReceipts is called with the movements that no earlier run has recorded, and how many have been read */
 export async function recordPayments(
   api: Client,
-  { account, currency, lines }: Statement,
-  options: {
-    minScore: number;
-    apply: boolean;
-    currency: string | undefined;
-    org: string | undefined;
-    signal: AbortSignal;
-    failedPath: string;
-  },
-): Promise<BankResult> {
-  const { minScore, apply, org, signal, failedPath } = options;
-  const own = currency ?? options.currency;
-  if (own === undefined)
-    throw new BridgeError('The file does not say its currency. Add it with --currency, such as --currency USD.');
-  const incoming = keyed(
-    account,
-    lines.filter(({ amount }) => amount.gt(0)),
-  );
+  statement: Statement,
+  { minScore, apply, suspense, org, signal, failedPath }: BankOptions,
+  onReceipts: (receipts: readonly Receipt[], movements: number) => void,
+): Promise<BankCounts> {
+  const { account, currency } = statement;
+  const counts = { recorded: 0, unknown: 0, before: 0, failed: 0, unsure: 0, unmatched: 0, outgoing: 0 };
   // Before the payments: one that another run records in between is then known, and its invoice not matched again.
-  const matcher = new Matcher(await openInvoices(api, own, signal));
-  const recordedRefs = await recordedAmong(
-    api,
-    incoming.map(({ systemRef }) => systemRef),
-    signal,
-  );
-  const receipts: Receipt[] = incoming.map(({ line, systemRef }) => {
-    const isRecorded = recordedRefs.has(systemRef);
-    const proposal = isRecorded
-      ? { score: 0, reason: 'recorded already', invoices: [] }
-      : matcher.propose(line, minScore);
-    return { line, systemRef, isRecorded, proposal };
-  });
-
+  const matcher = new Matcher(await openInvoices(api, currency, signal));
   const writer = new Writer(api, apply, signal);
-  const isSure = (one: Receipt) => !one.isRecorded && (one.proposal.score >= minScore || isUnknown(one));
-  const sure = receipts.filter(isSure);
-  const written = await writer.write(sure.map((one) => ({ record: paymentOf(one, own, org) })));
-  for (const [index, { reason }] of written.entries()) {
-    const receipt = sure[index];
-    if (receipt !== undefined) receipt.failure = reason;
-  }
   const failed = new CsvWriter(failedPath);
-  const header = ['Key', 'Date', 'Amount', 'Currency', 'Account', 'Payer', 'Text', 'Check number', 'Reason'];
-  for (const receipt of receipts) {
-    const { line, isRecorded, proposal, failure } = receipt;
-    if (isRecorded || (isSure(receipt) && failure === undefined)) continue;
-    const why =
-      failure ??
-      (proposal.score === 0
-        ? proposal.reason
-        : `${proposedText(proposal)}, score ${proposal.score}: ${proposal.reason}`);
-    const cells = [
-      line.id,
-      line.date,
-      line.amount.toFixed(2),
-      own,
-      account,
-      line.payer,
-      line.text,
-      line.checkNumber,
-      why,
-    ];
-    await failed.write(header, cells);
+  const keys = new Keys(account);
+  let movements = 0;
+  let part: { line: BankLine; systemRef: string }[] = [];
+  const record = async () => {
+    const known = await recordedAmong(
+      api,
+      part.map(({ systemRef }) => systemRef),
+      signal,
+    );
+    const receipts: Receipt[] = part
+      .filter(({ systemRef }) => !known.has(systemRef))
+      .map((one) => ({ ...one, proposal: matcher.propose(one.line, minScore) }));
+    counts.before += part.length - receipts.length;
+    part = [];
+    const sure = receipts.filter((one) => one.proposal.score >= minScore || (suspense && isUnknown(one)));
+    const written = await writer.write(sure.map((one) => ({ record: paymentOf(one, currency, org) })));
+    for (const [index, { reason }] of written.entries()) {
+      const receipt = sure[index];
+      if (receipt !== undefined) receipt.failure = reason;
+    }
+    const recorded = new Set(sure.filter(({ failure }) => failure === undefined));
+    counts.recorded += recorded.size;
+    counts.unknown += [...recorded].filter(isUnknown).length;
+    counts.failed += sure.length - recorded.size;
+    for (const receipt of receipts) {
+      if (recorded.has(receipt)) continue;
+      if (receipt.failure === undefined) counts[isUnknown(receipt) ? 'unmatched' : 'unsure'] += 1;
+      const { line, systemRef, proposal, failure } = receipt;
+      const { date, payer, text, checkNumber } = line;
+      const cells = [systemRef, date, line.amount.toFixed(2), currency, account, payer, text, checkNumber];
+      await failed.write(header, [...cells, failure ?? reasonOf(proposal)]);
+    }
+    onReceipts(receipts, movements);
+  };
+  try {
+    for await (const line of statement.lines()) {
+      movements += 1;
+      if (line.amount.lte(0)) counts.outgoing += 1;
+      else part.push({ line, systemRef: keys.of(line) });
+      if (part.length === partSize) await record();
+    }
+    await record();
+    await failed.close();
+  } catch (error) {
+    await failed.discard();
+    throw error;
   }
-  await failed.close();
-  const recorded = sure.filter(({ failure }) => failure === undefined);
-  const outgoing = lines.length - incoming.length;
-  return { currency: own, receipts, outgoing, recorded: recorded.length, unknown: recorded.filter(isUnknown).length };
+  return counts;
 }
 
 /** Whether a movement matches no open invoice: a payment of an unknown payer. */
-export function isUnknown({ isRecorded, proposal }: Receipt): boolean {
-  return !isRecorded && proposal.invoices.length === 0;
+export function isUnknown({ proposal }: Receipt): boolean {
+  return proposal.invoices.length === 0;
 }
 
 export function proposedText({ invoices }: Proposal): string {
   return invoices.map(({ invoice }) => invoice.number).join(' + ');
 }
 
-/** A movement is the same whenever a file has it: by its key at the bank, otherwise by its content and its place among equal ones. */
-function keyed(account: string, lines: readonly BankLine[]): { line: BankLine; systemRef: string }[] {
-  const form = { system: 'bank' };
-  const counts = new Map<string, number>();
-  return lines.map((line) => {
-    const content = line.id === undefined ? [line.payer ?? '', line.text, line.checkNumber ?? ''] : [line.id];
-    const hash = hashOf(JSON.stringify([account, line.date, line.amount.toFixed(2), ...content]));
-    const count = (counts.get(hash) ?? 0) + 1;
-    counts.set(hash, count);
-    return { line, systemRef: systemRefOf(form, 'payment', `${line.date}:${hash}${count === 1 ? '' : `:${count}`}`) };
-  });
+const header = ['Key', 'Date', 'Amount', 'Currency', 'Account', 'Payer', 'Text', 'Check number', 'Reason'];
+
+function reasonOf(proposal: Proposal): string {
+  return proposal.score === 0
+    ? proposal.reason
+    : `${proposedText(proposal)}, score ${proposal.score}: ${proposal.reason}`;
 }
 
+/**
+ * Keys of payments. A movement is the same whenever a file has it: by its key at the bank, otherwise by its content and its place among
+ * equal ones. In a file of what was not recorded, where somebody may have changed the text, it has the key that it had.
+ */
+class Keys {
+  readonly #account: string;
+  readonly #seen = new Set<number>();
+  /** Of those that several movements have. */
+  readonly #counts = new Map<number, number>();
+
+  constructor(account: string) {
+    this.#account = account;
+  }
+
+  of({ id, date, amount, payer, text, checkNumber }: BankLine): string {
+    if (id?.startsWith(systemRefOf(form, kind, '')) === true) return id;
+    const content = id === undefined ? [payer ?? '', text, checkNumber ?? ''] : [id];
+    const hash = hashOf(JSON.stringify([this.#account, date, amount.toFixed(2), ...content]));
+    // As numbers of 48 bits, the keys of a large file take little memory.
+    const short = Number.parseInt(hash.slice(0, 12), 16);
+    const count = this.#seen.has(short) ? (this.#counts.get(short) ?? 1) + 1 : 1;
+    if (count === 1) this.#seen.add(short);
+    else this.#counts.set(short, count);
+    return systemRefOf(form, kind, `${date}:${hash}${count === 1 ? '' : `:${count}`}`);
+  }
+}
+
+const form = { system: 'bank' };
+const kind = 'payment';
 const invoiceFields = ['id', 'invoiceNumber', 'clientId', 'clientName', 'clientRef', 'dueDate', 'amountDue'] as const;
 
 async function openInvoices(api: Client, currency: string, signal: AbortSignal): Promise<OpenInvoice[]> {
@@ -145,15 +177,11 @@ async function openInvoices(api: Client, currency: string, signal: AbortSignal):
   return found;
 }
 
-const maxKeys = 500;
-
 async function recordedAmong(api: Client, systemRefs: readonly string[], signal: AbortSignal): Promise<Set<string>> {
   const found = new Set<string>();
-  for (let index = 0; index < systemRefs.length; index += maxKeys) {
-    const where = { systemRef: { _in: systemRefs.slice(index, index + maxKeys) } };
-    for await (const row of api.searchPayments.rows({ body: { where, fields: ['systemRef'], pageSize: 500 }, signal }))
-      found.add(row.systemRef);
-  }
+  if (systemRefs.length === 0) return found;
+  const body = { where: { systemRef: { _in: [...systemRefs] } }, fields: ['systemRef' as const], pageSize: partSize };
+  for await (const row of api.searchPayments.rows({ body, signal })) found.add(row.systemRef);
   return found;
 }
 

@@ -1,5 +1,4 @@
 import type Big from 'big.js';
-import { BridgeError } from '../errors.ts';
 
 /** A movement of an account. */
 export interface BankLine {
@@ -14,21 +13,15 @@ export interface BankLine {
   readonly checkNumber?: string | undefined;
 }
 
-export interface Statement {
+export interface BankAccount {
   readonly account: string;
   /** Undefined if the file does not say it. */
   readonly currency: string | undefined;
-  readonly opening?: Big | undefined;
-  readonly closing?: Big | undefined;
-  readonly lines: readonly BankLine[];
 }
 
-/** @throws BridgeError if the movements do not lead from the opening to the closing balance */
-export function checkBalance({ account, opening, closing, lines }: Statement): void {
-  if (opening === undefined || closing === undefined) return;
-  const computed = lines.reduce((sum, { amount }) => sum.plus(amount), opening);
-  if (computed.eq(closing)) return;
-  throw new BridgeError(
-    `The statement of account ${account} does not add up: ${opening.toFixed(2)} and its movements are ${computed.toFixed(2)}, but its closing balance is ${closing.toFixed(2)}. Part of the file may be missing: download it again. To use it as it is, add --ignore-balance.`,
-  );
+/** What a file has of an account, in its order: a movement, or the end of a statement with the balances that its movements lead to. */
+export interface BankPart extends BankAccount {
+  readonly line?: BankLine;
+  readonly opening?: Big | undefined;
+  readonly closing?: Big | undefined;
 }

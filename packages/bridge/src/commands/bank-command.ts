@@ -1,12 +1,12 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { bankFields, bankForm } from '../bank/csv.ts';
-import { readStatement } from '../bank/read.ts';
-import { type BankResult, isUnknown, proposedText, type Receipt, recordPayments } from '../bank/run.ts';
+import { openStatement } from '../bank/read.ts';
+import { type BankCounts, isUnknown, proposedText, type Receipt, recordPayments } from '../bank/run.ts';
 import { connect } from '../connect.ts';
 import { BridgeError } from '../errors.ts';
 import { readMapping } from '../import/form.ts';
-import { addFileOptions, type FileOptions, failedPathOf, figures } from './options.ts';
+import { addFileOptions, type FileOptions, failedPathOf, figures, progress } from './options.ts';
 
 interface Options extends FileOptions {
   readonly mapping?: string;
@@ -15,6 +15,7 @@ interface Options extends FileOptions {
   readonly org?: string;
   readonly minScore?: string;
   readonly ignoreBalance?: boolean;
+  readonly suspense?: boolean;
 }
 
 export function addBank(program: Command, signal: AbortSignal): void {
@@ -22,13 +23,14 @@ export function addBank(program: Command, signal: AbortSignal): void {
     .command('bank')
     .summary('record payments from a bank statement')
     .description(
-      'Matches the money that came in to open invoices, and proposes payments with a score from 0 to 100. With --apply it records those of at least --min-score, and what matches no invoice as payments of unknown payers.\nReads OFX, CAMT.053, MT940, BAI2 and CSV files.',
+      'Matches the money that came in to open invoices, and proposes payments with a score from 0 to 100. With --apply it records those of at least --min-score.\nReads OFX, CAMT.053, MT940, BAI2 and CSV files.',
     )
     .argument('<file>', 'bank statement');
   addFileOptions(command)
     .option('--min-score <score>', 'least score of a proposal that is recorded, such as 90')
+    .option('--suspense', 'also record what matches no open invoice: as payments of unknown payers, in suspense')
     .option('--account <number>', 'account, if the file has several, or does not name it')
-    .option('--currency <code>', 'currency of the account, if the file does not say it')
+    .option('--currency <code>', 'currency of the account, if the file does not say it, or the account has several')
     .option('--org <systemRef>', 'org that the account belongs to, if the firm has several')
     .option('--ignore-balance', 'read a file whose balances do not add up')
     .option('--mapping <file>', 'description of the columns of a CSV file: records “bank”')
@@ -36,23 +38,26 @@ export function addBank(program: Command, signal: AbortSignal): void {
 }
 
 async function run(path: string, options: Options, signal: AbortSignal): Promise<void> {
-  const { apply = false, account, encoding, ignoreBalance = false } = options;
+  const { apply = false, account, currency, encoding, ignoreBalance = false, suspense = false, org } = options;
   const minScore = scoreOf(options);
   const form = options.mapping === undefined ? bankForm : await readMapping(options.mapping, { bank: bankFields });
-  const notation = { dates: options.dates, decimal: options.decimal };
-  const statement = await readStatement({ path, form, notation, account, ignoreBalance, encoding });
+  const { dates, decimal, twoDigitYears } = options;
+  const notation = { dates, decimal, twoDigitYears };
+  const file = { path, form, notation, account, currency: currency?.toUpperCase(), ignoreBalance, encoding };
+  const reading = progress('Read', 'movements');
+  const statement = await openStatement(file, reading.show).finally(reading.clear);
   const failedPath = failedPathOf(path, options);
-  const { currency, org } = options;
-  const result = await recordPayments(connect(process.env), statement, {
-    minScore,
-    apply,
-    currency,
-    org,
-    signal,
-    failedPath,
-  });
-  for (const line of summary(basename(path), statement.account, failedPath, apply, minScore, result)) console.log(line);
-  if (result.receipts.some(({ failure }) => failure !== undefined)) process.exitCode = 1;
+  const of = `${basename(path)}, account ${statement.account}, ${statement.currency}.`;
+  console.log(apply ? `${of}\n` : `Dry run of ${of} Nothing is stored.\n`);
+  const matching = progress(apply ? 'Recorded' : 'Matched', 'movements');
+  const settings = { minScore, apply, suspense, org, signal, failedPath };
+  const counts = await recordPayments(connect(process.env), statement, settings, (receipts, movements) => {
+    matching.clear();
+    for (const receipt of receipts) console.log(lineOf(receipt, suspense));
+    matching.show(movements, statement.movements);
+  }).finally(matching.clear);
+  for (const line of summary(counts, failedPath, options, minScore)) console.log(line);
+  if (counts.failed > 0) process.exitCode = 1;
 }
 
 function scoreOf({ apply, minScore }: Options): number {
@@ -70,43 +75,41 @@ function scoreOf({ apply, minScore }: Options): number {
 }
 
 function summary(
-  file: string,
-  account: string,
+  { recorded, unknown, before, failed, unsure, unmatched, outgoing }: BankCounts,
   failedPath: string,
-  apply: boolean,
+  { apply = false, suspense = false }: Options,
   minScore: number,
-  { currency, receipts, outgoing, recorded, unknown }: BankResult,
 ): string[] {
-  const before = receipts.filter(({ isRecorded }) => isRecorded).length;
-  const left = receipts.length - before - recorded;
   const lines = [
-    `${apply ? '' : 'Dry run of '}${file}, account ${account}, ${currency}.${apply ? '' : ' Nothing is stored.'}`,
-    '',
-    ...receipts.filter(({ isRecorded }) => !isRecorded).map(lineOf),
     '',
     ...figures([
       [apply ? 'payments recorded' : `payments to record, score ${minScore} or more`, recorded],
       ['of them of unknown payers', unknown],
       ['recorded already', before],
-      ['not matched surely', left],
+      ['failed', failed],
+      ['score below the least', unsure],
+      ['match no open invoice', unmatched],
       ['outgoing, not read', outgoing],
     ]),
   ];
-  if (left > 0)
+  if (failed + unsure + unmatched > 0)
     lines.push(
       '',
       `What is not recorded is in ${failedPath}. Write the number of the invoice into its Text, and run the command with that file.`,
     );
-  if (!apply && recorded > 0) lines.push('', `Add --apply --min-score ${minScore} to record them.`);
+  if (unmatched > 0)
+    lines.push('', 'Add --suspense to record what matches no open invoice, too: as payments of unknown payers.');
+  const again = `--apply --min-score ${minScore}${suspense ? ' --suspense' : ''}`;
+  if (!apply && recorded > 0) lines.push('', `Add ${again} to record them.`);
   return lines;
 }
 
-function lineOf(receipt: Receipt): string {
+function lineOf(receipt: Receipt, suspense: boolean): string {
   const { line, proposal, failure } = receipt;
   const what = (line.payer ?? line.text).slice(0, 28).padEnd(28);
   const amount = line.amount.toFixed(2).padStart(12);
   const found = isUnknown(receipt)
-    ? `     ${proposal.reason}: unknown payer`
+    ? `  -  ${proposal.reason}${suspense ? ': unknown payer' : ''}`
     : `${String(proposal.score).padStart(3)}  ${proposedText(proposal)} (${proposal.reason})`;
   return `  ${line.date} ${amount}  ${what}  ${failure === undefined ? found : `FAILED: ${failure}`}`;
 }

@@ -5,6 +5,7 @@ import { DocumentFolder } from '../export/folder.ts';
 import { exportInvoices, type InvoiceFormat, invoiceFormats } from '../export/invoices.ts';
 import { exportJournal } from '../export/journal.ts';
 import { exportStatements } from '../export/statements.ts';
+import { progress } from './options.ts';
 
 interface Period {
   readonly from: string;
@@ -19,7 +20,9 @@ export function addExport(program: Command, signal: AbortSignal): void {
     )
     .requiredOption('--file <file>', 'CSV file to write')
     .action(async ({ file, ...period }: Period & { file: string }) => {
-      const { rows, sums } = await exportJournal(connect(process.env), { ...checked(period), path: file, signal });
+      const { show, clear } = progress('Written', 'entries');
+      const journal = { ...checked(period), path: file, signal, onRows: show };
+      const { rows, sums } = await exportJournal(connect(process.env), journal).finally(clear);
       if (rows === 0)
         return console.log(`There are no entries from ${period.from} to ${period.to}. No file is written.`);
       console.log(`${rows.toLocaleString('en')} entries from ${period.from} to ${period.to} are in ${file}.`);

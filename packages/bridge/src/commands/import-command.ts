@@ -57,15 +57,15 @@ export function addImport(program: Command, signal: AbortSignal): void {
 
 async function run(name: string, path: string, options: Options, signal: AbortSignal): Promise<void> {
   const form = await formOf(name, options);
-  const { onRows, end } = progress(options.apply === true ? 'Stored' : 'Checked');
+  const { show, clear } = progress(options.apply === true ? 'Stored' : 'Checked', 'rows');
   const failedPath = failedPathOf(path, options);
   const { encoding, mapping: _, ...notation } = options;
   const file = { path, form, notation, options: importOptions(options), encoding, failedPath };
   const result = await importFile(connect(process.env), file, {
     apply: options.apply === true,
     signal,
-    onRows,
-  }).finally(end);
+    onRows: show,
+  }).finally(clear);
   for (const line of summary(basename(path), failedPath, options.apply === true, result)) console.log(line);
   if (result.failedRows > 0) process.exitCode = 1;
 }

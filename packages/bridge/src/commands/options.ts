@@ -2,6 +2,7 @@
 
 import { basename, dirname, extname, join } from 'node:path';
 import { type Command, Option } from 'commander';
+import { BridgeError } from '../errors.ts';
 import type { Notation } from '../files/values.ts';
 
 export interface FileOptions extends Notation {
@@ -18,6 +19,14 @@ export function addFileOptions(command: Command): Command {
       'encoding of a file that is not UTF-8 or UTF-16 with a byte order mark, such as windows-1252',
     )
     .addOption(new Option('--dates <order>', 'order of days such as 03/04/2026').choices(['dmy', 'mdy']))
+    .addOption(
+      new Option('--two-digit-years <first>', 'first of the 100 years that days such as 03/04/26 can mean').argParser(
+        (value) => {
+          if (/^[12]\d{3}$/.test(value)) return value;
+          throw new BridgeError('--two-digit-years must be a year such as 2000, for years from 2000 to 2099.');
+        },
+      ),
+    )
     .addOption(new Option('--decimal <mark>', 'decimal mark of numbers such as 1,234').choices(['comma', 'point']))
     .option('--failed <file>', 'where to write what could not be done (default: beside the file)');
 }
@@ -27,18 +36,22 @@ export function failedPathOf(file: string, { failed }: FileOptions): string {
   return failed ?? join(dirname(file), `${basename(file, extname(file))}.failed.csv`);
 }
 
-/** Shows progress: in place on a terminal, otherwise a line now and then. */
-export function progress(what: string): { onRows: (rows: number, of: number) => void; end: () => void } {
+/** Shows progress: in place on a terminal, otherwise a line for every so many. `clear` it before anything else is printed. */
+export function progress(
+  what: string,
+  noun: string,
+): { show: (count: number, of?: number) => void; clear: () => void } {
   const { isTTY } = process.stderr;
   let last = 0;
   return {
-    onRows: (rows, of) => {
-      if (isTTY) process.stderr.write(`\r${what} ${rows.toLocaleString('en')} of ${of.toLocaleString('en')} rows`);
-      else if (rows - last >= 10_000) console.error(`${what} ${rows} of ${of} rows`);
-      else return;
-      last = rows;
+    show: (count, of) => {
+      if (count - last < (isTTY ? 100 : 10_000) && count !== of) return;
+      const text = `${what} ${count.toLocaleString('en')}${of === undefined ? '' : ` of ${of.toLocaleString('en')}`} ${noun}`;
+      if (isTTY) process.stderr.write(`\r${text}\u001b[K`);
+      else if (count >= 10_000) console.error(text);
+      last = count;
     },
-    end: () => {
+    clear: () => {
       if (isTTY && last > 0) process.stderr.write('\r\u001b[K');
     },
   };

@@ -2,6 +2,14 @@ import Big from 'big.js';
 import type { Client } from '../../../client/src/index.ts';
 import { CsvWriter } from '../files/csv.ts';
 
+export interface JournalOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly path: string;
+  readonly signal: AbortSignal;
+  readonly onRows: (rows: number) => void;
+}
+
 export interface JournalResult {
   readonly rows: number;
   /** Debit and credit by currency. */
@@ -23,7 +31,7 @@ const more = ['currency', 'taxName', 'taxRatePercent', 'reason'] as const;
 /** Writes the double entries of a period, of any number, in the order of their days. */
 export async function exportJournal(
   api: Client,
-  { from, to, path, signal }: { from: string; to: string; path: string; signal: AbortSignal },
+  { from, to, path, signal, onRows }: JournalOptions,
 ): Promise<JournalResult> {
   const writer = new CsvWriter(path);
   const sums = new Map<string, { debit: Big; credit: Big }>();
@@ -43,6 +51,7 @@ export async function exportJournal(
         [...columns, ...more, 'client'],
         [...columns.map((name) => row[name]), ...more.map((name) => row[name]), client],
       );
+      onRows(writer.rows);
     }
     await writer.close();
   } catch (error) {

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { CsvError, type Options, parse } from 'csv-parse';
 import { parse as parseNow } from 'csv-parse/sync';
 import { BridgeError } from '../errors.ts';
-import { readText } from './text.ts';
+import { readText, startOf } from './text.ts';
 
 export interface TableRow {
   /** Line of the file on which the row ends. */
@@ -83,15 +83,6 @@ function columnsOf(
 /** Xero and QuickBooks mark required columns with an asterisk. */
 function plain(name: string): string {
   return name.trim().replace(/^\*/, '').replace(/\s+/g, ' ').toLowerCase();
-}
-
-async function startOf(path: string, encoding: string | undefined): Promise<string> {
-  let start = '';
-  for await (const part of readText(path, encoding)) {
-    start += part;
-    if (start.length > 60_000) break;
-  }
-  return start;
 }
 
 function firstRows(start: string, delimiter: string): string[][] {

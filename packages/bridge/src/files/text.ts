@@ -9,6 +9,9 @@ const marks = [
   { encoding: 'utf-16be', bytes: [0xfe, 0xff] },
 ];
 
+/** No line or value of a bank file is so long; without a limit, one could fill the memory. */
+const maxPiece = 1_000_000;
+
 /**
  * Reads a text file part by part. A byte order mark decides the encoding; otherwise it is UTF-8, unless `encoding` names another one.
  *
@@ -37,17 +40,29 @@ export async function* readText(path: string, encoding?: string): AsyncGenerator
   yield decode();
 }
 
-/** Reads a whole file of at most `maxBytes`. */
-export async function readWholeText(path: string, maxBytes: number, encoding?: string): Promise<string> {
-  const parts: string[] = [];
-  let length = 0;
+/** The start of a file, by which its form is recognized. */
+export async function startOf(path: string, encoding: string | undefined): Promise<string> {
+  let start = '';
   for await (const part of readText(path, encoding)) {
-    length += part.length;
-    if (length > maxBytes)
-      throw new BridgeError(`${basename(path)} is larger than ${maxBytes / 1_000_000} MB. Split it.`);
-    parts.push(part);
+    start += part;
+    if (start.length > 60_000) break;
   }
-  return parts.join('');
+  return start;
+}
+
+/** The pieces of a text between separators of one character. */
+export async function* splitText(text: AsyncIterable<string>, separator: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const part of text) {
+    const pieces = (rest + part).split(separator);
+    rest = pieces.pop() ?? '';
+    if (rest.length > maxPiece)
+      throw new BridgeError(
+        `The file has more than ${maxPiece.toLocaleString('en')} characters without a “${separator === '\n' ? 'line break' : separator}”.`,
+      );
+    yield* pieces;
+  }
+  yield rest;
 }
 
 async function firstBytes(path: string): Promise<Uint8Array> {

@@ -5,6 +5,8 @@ import { BridgeError, RowError } from '../errors.ts';
 export interface Notation {
   /** Order of days such as `03/04/2026`. */
   readonly dates?: 'dmy' | 'mdy' | undefined;
+  /** The first of the 100 years that two digits can mean, such as `2000`. */
+  readonly twoDigitYears?: string | undefined;
   /** Decimal mark. */
   readonly decimal?: 'comma' | 'point' | undefined;
   /** Country calling code of phone numbers without one, such as `1`; `none` leaves them out. */
@@ -15,29 +17,35 @@ const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const time = '(?:[T ,]+\\d.*)?';
 const isoDay = new RegExp(`^(\\d{4})[-/.](\\d{1,2})[-/.](\\d{1,2})${time}$`);
 const digits = new RegExp(`^(\\d{1,2})[-/.](\\d{1,2})[-/.](\\d{4}|\\d{2})${time}$`);
-const dayMonth = /^(\d{1,2})[ -]([a-z]{3,9})\.?,?[ -](\d{4})$/i;
-const monthDay = /^([a-z]{3,9})\.? (\d{1,2}),? (\d{4})$/i;
+const dayMonth = /^(\d{1,2})[ -]([a-z]{3,9})\.?,?[ -](\d{4}|\d{2})$/i;
+const monthDay = /^([a-z]{3,9})\.? (\d{1,2}),? (\d{4}|\d{2})$/i;
 
 /** Returns a day as `YYYY-MM-DD`. */
-export function parseDay(text: string, { dates }: Notation): string {
+export function parseDay(text: string, { dates, twoDigitYears }: Notation): string {
   const iso = isoDay.exec(text);
   if (iso) return dayOf(text, iso[1], iso[2], iso[3]);
-  const named = dayMonth.exec(text);
-  if (named) return dayOf(text, named[3], monthNamed(named[2]), named[1]);
-  const american = monthDay.exec(text);
-  if (american) return dayOf(text, american[3], monthNamed(american[1]), american[2]);
-  const [, first = '', second = '', year = ''] = digits.exec(text) ?? [];
-  if (first === '') throw new RowError(`“${text}” is not a date.`);
-  if (dates === undefined) {
+  const [, dayFirst, monthSecond, namedYear] = dayMonth.exec(text) ?? [];
+  const [, monthFirst = monthSecond, daySecond = dayFirst, year = namedYear] = monthDay.exec(text) ?? [];
+  const [, first = '', second = '', lastYear = year] = digits.exec(text) ?? [];
+  if (lastYear === undefined) throw new RowError(`“${text}” is not a date.`);
+  const asked: string[] = [];
+  if (year === undefined && dates === undefined) {
     const only = Number(first) > 12 ? 'dmy' : Number(second) > 12 ? 'mdy' : undefined;
-    throw new BridgeError(
-      only === undefined
-        ? `The file has dates such as “${text}”. Add --dates dmy if the day comes first, or --dates mdy if the month does.`
-        : `The file has dates such as “${text}”. Add --dates ${only}.`,
+    asked.push(
+      only === undefined ? '--dates dmy if the day comes first, or --dates mdy if the month does' : `--dates ${only}`,
     );
   }
-  const whole = year.length === 2 ? `20${year}` : year;
+  if (lastYear.length === 2 && twoDigitYears === undefined)
+    asked.push('--two-digit-years 2000 if their years are from 2000 to 2099, or another first year');
+  if (asked.length > 0) throw new BridgeError(`The file has dates such as “${text}”. Add ${asked.join('; and add ')}.`);
+  const whole = lastYear.length === 2 ? wholeYear(Number(lastYear), Number(twoDigitYears)) : lastYear;
+  if (year !== undefined) return dayOf(text, whole, monthNamed(monthFirst), daySecond);
   return dates === 'dmy' ? dayOf(text, whole, second, first) : dayOf(text, whole, first, second);
+}
+
+/** The year of the 100 from `from` on that ends in these digits. */
+function wholeYear(digits: number, from: number): string {
+  return String(from + ((digits - (from % 100) + 100) % 100));
 }
 
 function monthNamed(name = ''): number {
