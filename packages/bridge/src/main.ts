@@ -51,7 +51,10 @@ function reasonOf(error: unknown): string {
     const { problem } = error;
     if (isProblem(problem, 'UNAUTHENTICATED')) return `The service rejects the API key. ${problem.detail}`;
     if (isProblem(problem, 'FORBIDDEN')) return `The API key lacks a role. ${problem.detail}`;
-    return `${problem.detail ?? problem.title} (${problem.code}, request ${problem.requestId}) ${again}`;
+    const details = (problem.errors ?? []).map(({ pointer, detail }) => ` ${pointer ?? ''}: ${detail}`).join('');
+    const reason = `${problem.detail ?? problem.title}${details} (${problem.code}, request ${problem.requestId})`;
+    // Another attempt does not help if the service rejects the request as it is.
+    return problem.status >= 500 || problem.status === 429 ? `${reason} ${again}` : reason;
   }
   if (
     (error instanceof TypeError && error.message === 'fetch failed') ||

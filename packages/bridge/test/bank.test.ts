@@ -272,8 +272,8 @@ test('export writes a journal that balances, and the statements of clients with 
 
   const statements = ['export', 'statements', ...words, '--folder', 'out', '--format', 'csv'];
   const first = await run(...statements);
-  expect(first.output).toMatch(/^1 statements are written to out\./m);
-  expect((await run(...statements)).output).toMatch(/^0 statements .*\n1 were there already/m);
+  expect(first.output).toMatch(/^1 statement written to out\./m);
+  expect((await run(...statements)).output).toMatch(/^0 statements .*\n1 statement there already/m);
   const [name = ''] = /\S+\.csv/.exec(first.output) ?? [];
   expect(await read(`out/${name}`)).toContain('INV-2026-005');
   const client = name.split('-2026')[0] ?? '';
@@ -300,12 +300,12 @@ test('export writes the documents of invoices once, and says what the others lac
   expect(pdf.output).toMatch(/^ {2}Firm-INV-2026-001-pdf\.pdf$/m);
   expect(pdf.code).toBe(0);
   expect((await read('invoices/Firm-INV-2026-001-pdf.pdf')).slice(0, 5)).toBe('%PDF-');
-  const [count = ''] = /^\d+(?= documents are written)/m.exec(pdf.output) ?? [];
-  expect((await run(...words, 'pdf')).output).toContain(`0 documents are written to invoices.\n${count} were there`);
+  const [count = ''] = /^\d+(?= documents written)/m.exec(pdf.output) ?? [];
+  expect((await run(...words, 'pdf')).output).toContain(`0 documents written to invoices.\n${count} documents there`);
 
   const lacking = await run(...words, 'ubl');
   expect(lacking.code).toBe(1);
-  expect(lacking.output).toContain(`0 documents are written to invoices.\n${count} invoices lack`);
+  expect(lacking.output).toContain(`0 documents written to invoices.\n${count} invoices without`);
   expect(await read('invoices/ubl.failed.csv')).toMatch(
     /^\ufeffInvoice,Client,Date,Missing,Reason\r\n(.+\r\n)*INV-2026-001,Harbor & Pine LLC,2026-\d\d-\d\d,\/org\/electronicAddress,/,
   );

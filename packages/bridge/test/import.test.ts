@@ -204,7 +204,7 @@ ada@firm.example,2026-01-09,9:00 AM,,,A-1
 `,
   );
   const missing = await run('import', 'quickbooks-time', 'qb-time.csv', '--apply');
-  expect(missing.output).toContain('No Client with this systemRef exists. (quickbooks:client:Birke KG)');
+  expect(missing.output).toContain('There is no client “Birke KG”. Import or create it first');
   const entries = await orThrow(api.searchTimeEntries({ body: { orderBy: [{ workDate: 'asc' }] } }));
   expect(entries.data.map(({ workDate, hours: time, status }) => [workDate, time, status])).toEqual([
     ['2026-01-05', '1.50', 'SUBMITTED'],

@@ -139,9 +139,13 @@ test.for([
   [
     'batch.xml',
     fileOf(
-      camt(`${entry(sum, '05')}<AcctSvcrRef>all</AcctSvcrRef><NtryDtls>`),
-      transaction,
-      `</NtryDtls></Ntry>${end}`,
+      camt(''),
+      (index) => {
+        const start =
+          index % 1_000 === 0 ? `${entry('17000.00', day(index))}<AcctSvcrRef>e${index}</AcctSvcrRef><NtryDtls>` : '';
+        return `${start}${transaction(index)}${index % 1_000 === 999 ? '</NtryDtls></Ntry>' : ''}`;
+      },
+      end,
     ),
   ],
   [

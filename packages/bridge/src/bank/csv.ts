@@ -46,7 +46,7 @@ export async function* readBankCsv(
   account: string | undefined,
   encoding: string | undefined,
 ): AsyncGenerator<BankPart> {
-  const table = await openTable(path, form.columns, ['date'], encoding);
+  const table = await openTable(path, form.columns, ['date', ...(form.required ?? [])], encoding);
   if (!table.columns.has('amount') && !table.columns.has('credit'))
     throw new BridgeError('The file has no column of amounts. Describe its columns in a file for --mapping.');
   for await (const read of table.rows()) {

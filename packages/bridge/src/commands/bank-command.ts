@@ -87,7 +87,7 @@ function summary(
       ['of them of unknown payers', unknown],
       ['recorded already', before],
       ['failed', failed],
-      ['score below the least', unsure],
+      ['below the least score', unsure],
       ['match no open invoice', unmatched],
       ['outgoing, not read', outgoing],
     ]),

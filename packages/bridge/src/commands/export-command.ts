@@ -5,7 +5,8 @@ import { DocumentFolder } from '../export/folder.ts';
 import { exportInvoices, type InvoiceFormat, invoiceFormats } from '../export/invoices.ts';
 import { exportJournal } from '../export/journal.ts';
 import { exportStatements } from '../export/statements.ts';
-import { progress } from './options.ts';
+import { isDay } from '../files/values.ts';
+import { counted, progress } from './options.ts';
 
 interface Period {
   readonly from: string;
@@ -25,7 +26,7 @@ export function addExport(program: Command, signal: AbortSignal): void {
       const { rows, sums } = await exportJournal(connect(process.env), journal).finally(clear);
       if (rows === 0)
         return console.log(`There are no entries from ${period.from} to ${period.to}. No file is written.`);
-      console.log(`${rows.toLocaleString('en')} entries from ${period.from} to ${period.to} are in ${file}.`);
+      console.log(`${counted(rows, 'entry', 'entries')} from ${period.from} to ${period.to} in ${file}.`);
       for (const [currency, { debit, credit }] of sums) {
         const balance = debit.eq(credit) ? 'they balance' : `they differ by ${debit.minus(credit).toFixed(2)}`;
         console.log(`  ${currency}: debit ${debit.toFixed(2)}, credit ${credit.toFixed(2)}; ${balance}`);
@@ -41,7 +42,7 @@ export function addExport(program: Command, signal: AbortSignal): void {
       const folder = await DocumentFolder.open(options.folder, onFile);
       const api = connect(process.env, { statementFormat: format });
       await exportStatements(api, folder, { ...checked(options), client, format, signal });
-      report(folder, 'statements');
+      report(folder, 'statement');
     });
   withFolder(command.command('invoices'), invoiceFormats)
     .description(
@@ -52,9 +53,9 @@ export function addExport(program: Command, signal: AbortSignal): void {
       const folder = await DocumentFolder.open(options.folder, onFile);
       const period = checked(options);
       const result = await exportInvoices(connect(process.env), folder, { ...period, client, format, signal });
-      report(folder, 'documents');
+      report(folder, 'document');
       if (result.incomplete === 0) return;
-      console.log(`${result.incomplete} invoices lack what the format requires: see ${result.failed}.`);
+      console.log(`${counted(result.incomplete, 'invoice')} without what the format requires: see ${result.failed}.`);
       process.exitCode = 1;
     });
 }
@@ -68,9 +69,9 @@ function onFile(name: string): void {
   console.log(`  ${name}`);
 }
 
-function report({ written, present, path }: DocumentFolder, what: string): void {
-  console.log(`${written.toLocaleString('en')} ${what} are written to ${path}.`);
-  if (present > 0) console.log(`${present.toLocaleString('en')} were there already. Delete them to write them anew.`);
+function report({ written, present, path }: DocumentFolder, noun: string): void {
+  console.log(`${counted(written, noun)} written to ${path}.`);
+  if (present > 0) console.log(`${counted(present, noun)} there already. Delete them to write them anew.`);
 }
 
 function withFolder(command: Command, formats: readonly string[], standard?: string): Command {
@@ -88,8 +89,7 @@ function withPeriod(command: Command): Command {
 }
 
 function checked({ from, to }: Period): Period {
-  for (const day of [from, to])
-    if (!/^\d{4}-\d\d-\d\d$/.test(day)) throw new BridgeError(`“${day}” is not a day such as 2026-01-31.`);
+  for (const day of [from, to]) if (!isDay(day)) throw new BridgeError(`“${day}” is not a day such as 2026-01-31.`);
   if (from > to) throw new BridgeError('--from is after --to.');
   return { from, to };
 }

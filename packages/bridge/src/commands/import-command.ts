@@ -1,13 +1,15 @@
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
+import { bankFields } from '../bank/csv.ts';
 import { connect } from '../connect.ts';
 import { BridgeError } from '../errors.ts';
+import { isDay } from '../files/values.ts';
 import { type Form, type RecordKind, readMapping, recordKinds } from '../import/form.ts';
 import { forms } from '../import/forms.ts';
 import type { ImportOptions } from '../import/plan.ts';
 import { recordPlans } from '../import/records/index.ts';
 import { type ImportResult, importFile } from '../import/run.ts';
-import { addFileOptions, type FileOptions, failedPathOf, figures, progress } from './options.ts';
+import { addFileOptions, counted, type FileOptions, failedPathOf, figures, progress } from './options.ts';
 
 interface Options extends FileOptions {
   readonly mapping?: string;
@@ -24,6 +26,7 @@ const fieldsOf = {
   invoices: recordPlans.invoices.fields,
   payments: recordPlans.payments.fields,
 } satisfies Record<RecordKind, readonly string[]>;
+const mappable = [...recordKinds, 'bank'] as const;
 const mapped = 'mapped';
 const days = ['due-date', 'invoice-date', 'none'];
 
@@ -51,7 +54,7 @@ export function addImport(program: Command, signal: AbortSignal): void {
     .description(
       'Prints a mapping with all fields of a kind of record. Name your columns in it, and remove the fields that you do not have.',
     )
-    .argument('<records>', recordKinds.join(', '))
+    .argument('<records>', mappable.join(', '))
     .action((records: string) => console.log(JSON.stringify(mappingOf(records), undefined, 2)));
 }
 
@@ -86,7 +89,7 @@ async function formOf(name: string, { mapping }: Options): Promise<Form> {
 }
 
 function importOptions({ paidOn, timeAs }: Options): ImportOptions {
-  if (paidOn !== undefined && !days.includes(paidOn) && !/^\d{4}-\d\d-\d\d$/.test(paidOn))
+  if (paidOn !== undefined && !days.includes(paidOn) && !isDay(paidOn))
     throw new BridgeError(`--paid-on must be a day such as 2026-06-30, or ${days.join(', ')}.`);
   const timeStatus = (['DRAFT', 'SUBMITTED', 'APPROVED'] as const).find((status) => status.toLowerCase() === timeAs);
   return { paidOn, timeStatus };
@@ -98,7 +101,8 @@ function summary(
   apply: boolean,
   { rows, documents, counts, failedRows, failures }: ImportResult,
 ): string[] {
-  const read = `${rows.toLocaleString('en')} rows${documents === rows ? '' : `, ${documents.toLocaleString('en')} documents`}`;
+  const read = `${counted(rows, 'row')}${documents === rows ? '' : `, ${counted(documents, 'document')}`}`;
+  if (rows === 0) return [`${file} has no rows. Nothing is stored.`];
   const lines = [
     apply ? `${file}: ${read}.` : `Dry run of ${file}: ${read}. Nothing is stored.`,
     '',
@@ -128,10 +132,11 @@ function formsText(): string {
 }
 
 function mappingOf(records: string) {
-  const kind: RecordKind | undefined = recordKinds.find((one) => one === records);
+  const kind = mappable.find((one) => one === records);
   if (kind === undefined)
-    throw new BridgeError(`There are no mappings of “${records}”, only of ${recordKinds.join(', ')}.`);
-  const { fields, required } = recordPlans[kind];
+    throw new BridgeError(`There are no mappings of “${records}”, only of ${mappable.join(', ')}.`);
+  const { fields, required }: { fields: readonly string[]; required: readonly string[] } =
+    kind === 'bank' ? { fields: bankFields, required: ['date'] } : recordPlans[kind];
   const columns = Object.fromEntries(
     fields.map((field) => [field, `${required.includes(field) ? '' : 'optional: '}name of the column`]),
   );

@@ -57,6 +57,10 @@ export function progress(
   };
 }
 
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
+}
+
 /** Lines of a table of two columns, the second to the right. */
 export function figures(rows: readonly (readonly [string, number])[]): string[] {
   const shown = rows.filter(([, figure]) => figure > 0);

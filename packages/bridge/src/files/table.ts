@@ -43,12 +43,14 @@ export async function openTable(
   required: readonly string[],
   encoding?: string,
 ): Promise<Table> {
+  const wanted = new Set(required);
   const start = await startOf(path, encoding);
+  if (start.trim() === '') throw new BridgeError(`${basename(path)} is empty.`);
   let best: { missing: readonly string[]; header: readonly string[] } | undefined;
   for (const delimiter of [',', ';', '\t']) {
     for (const [index, header] of firstRows(start, delimiter).entries()) {
       const found = columnsOf(header, columns);
-      const missing = required.filter((field) => !found.has(field));
+      const missing = [...wanted].filter((field) => !found.has(field));
       if (missing.length === 0)
         return {
           delimiter,
@@ -59,11 +61,10 @@ export async function openTable(
       if (best === undefined || missing.length < best.missing.length) best = { missing, header };
     }
   }
-  const names = (best?.missing ?? required).map((field) => `“${(columns[field] ?? [field]).join('” or “')}”`);
-  const header =
-    best === undefined || best.missing.length === required.length ? '' : ` It has ${best.header.join(', ')}.`;
+  const names = (best?.missing ?? [...wanted]).map((field) => `“${(columns[field] ?? [field]).join('” or “')}”`);
+  const header = best === undefined || best.missing.length === wanted.size ? '' : ` It has ${best.header.join(', ')}.`;
   throw new BridgeError(
-    `${basename(path)} has no ${names.length === 1 ? 'column' : 'columns'} ${names.join(', ')}.${header} Check that it is the right export, or describe its columns in a file for --mapping.`,
+    `${basename(path)} has no ${names.length === 1 ? 'column' : 'columns'} ${names.join('; ')}.${header} Check that it is the right export, or describe its columns in a file for --mapping.`,
   );
 }
 
@@ -86,11 +87,15 @@ function plain(name: string): string {
 }
 
 function firstRows(start: string, delimiter: string): string[][] {
+  const parsed = (text: string) =>
+    parseNow(text, { ...options, delimiter, to: maxTitleRows }).map((cells) => cells.map(String));
   try {
-    return parseNow(start, { ...options, delimiter, to: maxTitleRows }).map((cells) => cells.map(String));
+    return parsed(start);
   } catch {
-    // Its last row can be cut, or this is not the delimiter.
-    return [];
+    // A quotation mark is not closed here. The names of columns are before it.
+    const lines = start.split('\n', maxTitleRows);
+    const open = lines.findIndex((line) => line.split('"').length % 2 === 0);
+    return open === -1 ? [] : parsed(lines.slice(0, open).join('\n'));
   }
 }
 

@@ -71,7 +71,12 @@ async function firstBytes(path: string): Promise<Uint8Array> {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(1000), 0, 1000, 0);
     return buffer.subarray(0, bytesRead);
   } catch (error) {
-    throw new BridgeError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`);
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    throw new BridgeError(
+      isMissing
+        ? `There is no file ${path}.`
+        : `${path} cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
   }
 }
 

@@ -59,12 +59,17 @@ function dayOf(
   day: string | undefined,
 ): string {
   const iso = `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
-  const date = new Date(`${iso}T00:00:00Z`);
-  if (Number.isNaN(date.valueOf()) || date.toISOString().slice(0, 10) !== iso)
+  if (!isDay(iso))
     throw new RowError(
       `“${text}” is not a date of the calendar${text.includes('/') ? ' in the order of --dates' : ''}.`,
     );
   return iso;
+}
+
+/** Whether a text is a day of the calendar such as `2026-01-31`. */
+export function isDay(text: string): boolean {
+  const date = new Date(`${text}T00:00:00Z`);
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(date.valueOf()) && date.toISOString().startsWith(text);
 }
 
 /** Returns a decimal number. Reads `1,234.56`, `1.234,56`, `1 234,56`, `1'234.56`, `$12.00`, `12.00 EUR`, `(12.00)`, `12.00-`. */

@@ -11,6 +11,8 @@ export interface Form<Kind extends string = RecordKind> {
   readonly system: string;
   /** Names that the column of a field can have. */
   readonly columns: Readonly<Record<string, readonly string[]>>;
+  /** Fields whose columns the file must have, because a mapping names them. */
+  readonly required?: readonly string[] | undefined;
   /** Values of the file and what they mean, by field. `*` is any other value. */
   readonly values?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
   /** Separates a client from its project in the name of a customer. */
@@ -30,7 +32,9 @@ export async function readMapping<Kind extends string>(
   fieldsOf: Readonly<Record<Kind, readonly string[]>>,
 ): Promise<Form<Kind>> {
   const content = await readFile(path, 'utf8').catch((error) => {
-    throw new BridgeError(`${path} cannot be read: ${error.message}`);
+    throw new BridgeError(
+      error.code === 'ENOENT' ? `There is no file ${path}.` : `${path} cannot be read: ${error.message}`,
+    );
   });
   let value: unknown;
   try {
@@ -69,7 +73,7 @@ export async function readMapping<Kind extends string>(
   for (const name of [columns, values, constants].flatMap((one) => Object.keys(one)))
     if (!known.includes(name)) throw fault(`${records} have no field “${name}”. They have ${known.join(', ')}.`);
   const lists = Object.entries(columns).map(([field, names]) => [field, [names].flat()]);
-  return { records, system, columns: Object.fromEntries(lists), values, constants };
+  return { records, system, columns: Object.fromEntries(lists), required: Object.keys(columns), values, constants };
 }
 
 function isKeyOf<Key extends string>(table: Readonly<Record<Key, unknown>>, key: unknown): key is Key {

@@ -44,7 +44,10 @@ export async function importFile(
   { apply, signal, onRows }: { apply: boolean; signal: AbortSignal; onRows: (rows: number, of: number) => void },
 ): Promise<ImportResult> {
   const plan: RecordPlan<string> = recordPlans[form.records];
-  const required = plan.required.filter((field) => form.constants?.[field] === undefined);
+  const required = [
+    ...plan.required.filter((field) => form.constants?.[field] === undefined),
+    ...(form.required ?? []),
+  ];
   const table = await openTable(path, form.columns, required, encoding);
   const rowsInAll = await checkAll(table, form, plan, notation, options);
 

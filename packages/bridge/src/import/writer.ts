@@ -101,9 +101,11 @@ function reasonOf({ errors, detail }: Schema<'RecordItemError'>, record: AnyReco
   const reasons = errors.map((error) => {
     const [, field] = /\/attributes\/(.+)$/.exec(error.pointer ?? '') ?? [];
     const value = fields.get(field ?? '');
-    const reference =
-      typeof value === 'object' && value !== null && 'systemRef' in value ? ` (${value.systemRef})` : '';
-    return field === undefined ? error.detail : `${field}: ${error.detail}${reference}`;
+    const ref = typeof value === 'object' && value !== null && 'systemRef' in value ? String(value.systemRef) : '';
+    const [, kind, key] = /^[^:]+:([^:]+):(.+)$/.exec(ref) ?? [];
+    if (error.code === 'REFERENCE_NOT_FOUND' && kind !== undefined)
+      return `There is no ${kind} “${key}”. Import or create it first, or correct the name.`;
+    return field === undefined ? error.detail : `${field}: ${error.detail}`;
   });
   return reasons.length === 0 ? detail : [...new Set(reasons)].join(' ');
 }
