@@ -13,7 +13,7 @@ const serviceSample = [
   'listClients: PUT returns 404',
   'listOffices: a body that is not JSON gives 500',
   'getClient: a client is shown to another tenant',
-  'deleteRecords: a deleted record stays active',
+  'updateCustomRecordType: an update is returned, but not stored',
 ];
 let stage: OpenStage<World>;
 let world: World;
