@@ -23,6 +23,8 @@ export interface BooksFirm {
   readonly statusOfJob: ReadonlyMap<string, string>;
   readonly statusOfClient: ReadonlyMap<string, string>;
   readonly currency: WalkCurrency;
+  /** The largest rest that can be settled, in cents. */
+  readonly settleWithin: Cents;
 }
 
 let created = 0;
@@ -88,11 +90,14 @@ export async function createBooksFirm(
     statusOfJob: new Map(jobs.map(({ id, status }) => [id, status])),
     statusOfClient: new Map(clients.map(({ id, status }) => [id, status])),
     currency,
+    settleWithin: cents(settleWithin),
   };
 }
 
 /** The currency of all clients, until a walk changes it. */
 const currency = 'USD';
+/** Some invoices of a walk are smaller. */
+const settleWithin = '25.00';
 
 /** Creates the person who works on all jobs, at one rate in whatever currency a job is. */
 async function createStaff(
@@ -118,16 +123,18 @@ interface StaffOfJobs {
   readonly hourlyRate: string;
 }
 
-/** Opens all periods of the tenant's only org. */
+/** Opens all periods of the tenant's only org, and lets it settle small rests. */
 async function openOrg({ preparer, records }: Pick<BooksCallers, 'preparer' | 'records'>): Promise<string> {
-  const { body } = await preparer.call<{ data: { systemRef: string; booksClosedThrough: string | null }[] }>(
-    'POST',
-    '/gql/v1/orgs',
-    {},
-  );
+  const { body } = await preparer.call<{
+    data: { systemRef: string; booksClosedThrough: string | null; settleWithin: string }[];
+  }>('POST', '/gql/v1/orgs', {});
   const [org] = body.data;
   if (org === undefined) throw new Error('The tenant has no org.');
-  const attributes = { booksClosedThrough: null, changeReason: 'Another walk' };
-  if (org.booksClosedThrough !== null) await records.update([{ type: 'Org', systemRef: org.systemRef, attributes }]);
+  const attributes = {
+    settleWithin,
+    ...(org.booksClosedThrough !== null && { booksClosedThrough: null, changeReason: 'Another walk' }),
+  };
+  if (org.booksClosedThrough !== null || org.settleWithin !== settleWithin)
+    await records.update([{ type: 'Org', systemRef: org.systemRef, attributes }]);
   return org.systemRef;
 }

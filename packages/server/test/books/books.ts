@@ -35,7 +35,7 @@ interface Refs {
 /** An entry of the ledger as it is stored. */
 export type NewEntry = Pick<
   Schemas['LedgerEntry'],
-  'account' | 'kind' | 'amount' | 'currency' | 'businessDate' | 'clientId' | 'reversesId' | EntryOwner
+  'account' | 'kind' | 'amount' | 'currency' | 'businessDate' | 'clientId' | 'reversesId' | 'isRounding' | EntryOwner
 >;
 type EntryOwner = 'invoiceId' | 'paymentId' | 'wipEntryId';
 
@@ -157,7 +157,7 @@ export class Books implements BooksReader {
       session.all<NewEntry & { readonly id: string }>(sql`
         select id, account, kind, amount::text as amount, currency, business_date::text as "businessDate",
           client_id as "clientId", invoice_id as "invoiceId", payment_id as "paymentId", wip_entry_id as "wipEntryId",
-          reverses_id as "reversesId"
+          reverses_id as "reversesId", is_rounding as "isRounding"
         from ledger_entry
         where tenant_id = ${tenant.id} and (client_id = any(${this.#clientIds}) or client_id is null and payment_id = any(${this.#received}))
           and id > ${this.#lastEntry} order by id`),

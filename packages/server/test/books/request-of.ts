@@ -134,6 +134,8 @@ export async function requestOf(
       return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'VOIDED', changeDate };
     case 'writeOffInvoice':
       return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'WRITTEN_OFF', changeDate };
+    case 'settleInvoice':
+      return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'PAID', changeDate };
     case 'reinstateInvoice': {
       if (invoice === undefined) return undefined;
       const { amountPaid, amountCredited } = await reader.invoice(invoice);
@@ -298,6 +300,7 @@ const startsFrom: Readonly<Partial<Record<SingleKind, readonly string[]>>> = {
   postInvoice: ['PENDING'],
   voidInvoice: ['POSTED'],
   writeOffInvoice: ['POSTED'],
+  settleInvoice: ['POSTED', 'PARTIALLY_PAID'],
   undoWipWriteOff: ['WRITTEN_OFF'],
   reinstateInvoice: ['WRITTEN_OFF'],
   completePayment: ['PENDING', 'FAILED'],

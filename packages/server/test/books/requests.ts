@@ -125,7 +125,8 @@ interface Dated {
 }
 
 export type EntryStatus = 'DRAFT' | 'SUBMITTED' | 'APPROVED' | 'REJECTED';
-export type InvoiceMove = 'POSTED' | 'PARTIALLY_PAID' | 'VOIDED' | 'WRITTEN_OFF';
+/** PAID settles a small rest. */
+export type InvoiceMove = 'POSTED' | 'PARTIALLY_PAID' | 'PAID' | 'VOIDED' | 'WRITTEN_OFF';
 /** RETURNED by a caller; the processor has its own kind. */
 export type PaymentMove = 'COMPLETED' | 'FAILED' | 'VOIDED' | 'RETURNED';
 export type OwnWip = 'FIXED_FEE' | 'PROGRESS' | 'ADJUSTMENT';

@@ -116,7 +116,8 @@ function sentItem({ firm, idOf, closedThrough }: Sender, request: CallerRequest)
       const { to: status } = request;
       const undone = { changeReason: reason };
       const [VOIDED, WRITTEN_OFF] = [{ voidReason: reason }, { writeOffReason: reason }];
-      const reasons = { POSTED: undone, PARTIALLY_PAID: undone, VOIDED, WRITTEN_OFF };
+      const PAID = { settleRest: true, writeOffReason: reason };
+      const reasons = { POSTED: undone, PARTIALLY_PAID: undone, PAID, VOIDED, WRITTEN_OFF };
       return update('Invoice', { status, ...reasons[status], ...dated(request) });
     }
     case 'pay': {

@@ -25,6 +25,7 @@ const weights = {
   postInvoice: 1,
   voidInvoice: 5,
   writeOffInvoice: 2,
+  settleInvoice: 2,
   reinstateInvoice: 2,
   pay: 9,
   receive: 2,

@@ -57,7 +57,8 @@ const subjects: readonly Subject[] = [
     rows: ({ rows }) => rows.invoices,
     conditions: invoiceConditions,
     request(_books, ref, to) {
-      if (to !== 'POSTED' && to !== 'PARTIALLY_PAID' && to !== 'VOIDED' && to !== 'WRITTEN_OFF') throw unknown(to);
+      if (to !== 'POSTED' && to !== 'PARTIALLY_PAID' && to !== 'PAID' && to !== 'VOIDED' && to !== 'WRITTEN_OFF')
+        throw unknown(to);
       return { kind: 'moveInvoice', ref, to, changeDate };
     },
   },

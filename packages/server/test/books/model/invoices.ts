@@ -1,4 +1,4 @@
-import type { Cents } from '../cents.ts';
+import { type Cents, total } from '../cents.ts';
 import type { BooksRequest } from '../requests.ts';
 import { dueOf } from './balances.ts';
 import { dayOfChange, enter, entriesOf, firstOpenDay, lastOf, latest } from './ledger.ts';
@@ -63,18 +63,26 @@ function enterInvoice(books: ModelBooks, ref: string, row: InvoiceRow): void {
 export function moveInvoice(books: ModelBooks, { ref, to, changeDate }: Request<'moveInvoice'>): void {
   const row = found(books.rows.invoices, ref);
   const { status, clientId, invoiceDate } = row;
-  if (status === to) return;
+  if (status === to) {
+    // The reason of a rest that was settled is that of a write-off.
+    must(to !== 'PAID' || row.writtenOff > 0n);
+    return;
+  }
   mustMove('InvoiceStatus', status, to, invoiceConditions(books, ref));
   must(changeDate === null || changeDate >= invoiceDate);
   row.status = to;
   if (status === 'PENDING') enterInvoice(books, ref, row);
-  else if (to === 'WRITTEN_OFF') {
+  else if (to === 'WRITTEN_OFF' || to === 'PAID') {
     const due = dueOf({ ...row, status });
-    change('WRITE_OFF', -due, undefined);
+    change('WRITE_OFF', -due, undefined, to === 'PAID');
     row.writtenOff += due;
+    if (to === 'PAID') row.paidDate = lastDayOf(books, ref);
   } else {
-    // Only a void has no amount to cover any more; both undo what was written off.
-    change('RECOVERY', row.writtenOff, 'WRITE_OFF');
+    // Only a void has no amount to cover any more; both undo what was written off: first the rest that was settled.
+    const settled = entriesOf(books, 'RECEIVABLE', ref).filter(({ isRounding }) => isRounding);
+    const rounding = -total(settled.map(({ amount }) => amount));
+    change('RECOVERY', rounding, 'WRITE_OFF', true);
+    change('RECOVERY', row.writtenOff - rounding, 'WRITE_OFF');
     row.writtenOff = 0n;
   }
   if (to !== 'VOIDED') return;
@@ -82,18 +90,19 @@ export function moveInvoice(books: ModelBooks, { ref, to, changeDate }: Request<
   else change('VOID', -row.total, 'INVOICE');
   returnWork(books, ref, row.reliefs, changeDate);
 
-  function change(kind: string, amount: Cents, undoes: string | undefined): void {
+  function change(kind: string, amount: Cents, undoes: string | undefined, isRounding = false): void {
     if (amount === 0n) return;
     const entries = entriesOf(books, 'RECEIVABLE', ref);
-    const undone = undoes === undefined ? undefined : lastOf(entries, undoes);
+    const ofKind = entries.filter((entry) => entry.isRounding === isRounding);
+    const undone = undoes === undefined ? undefined : lastOf(ofKind, undoes);
     const businessDate = dayOfChange(books, { given: changeDate, change: amount, entries, undone });
     const of = { account: 'RECEIVABLE', owner: ref, clientId, invoice: ref } as const;
-    enter(books, { ...of, kind, amount, businessDate, reverses: undone ?? null });
+    enter(books, { ...of, kind, amount, businessDate, reverses: undone ?? null, isRounding });
   }
 }
 
 /** The conditions of the transitions of an invoice, by the requests of walks. */
-export function invoiceConditions({ rows }: ModelBooks, ref: string): Conditions {
+export function invoiceConditions({ firm, rows }: ModelBooks, ref: string): Conditions {
   const row = found(rows.invoices, ref);
   const covered = row.paid + row.credited;
   return {
@@ -103,8 +112,7 @@ export function invoiceConditions({ rows }: ModelBooks, ref: string): Conditions
     // No draft of a walk names an invoice that it credits.
     notCreditedAlready: true,
     noCreditNotes: true,
-    // The orgs of walks settle no rests.
-    restSettled: false,
+    restSettled: dueOf(row) <= firm.settleWithin,
     creditUnapplied: (rows.payments.get(creditOf(ref))?.allocations ?? []).length === 0,
     noWorkInDraft: row.reliefs.every(({ wipId }) => found(rows.wips, wipId).status !== 'IN_DRAFT'),
     nothingCovered: covered === 0n,
@@ -118,8 +126,12 @@ export function invoiceConditions({ rows }: ModelBooks, ref: string): Conditions
 /** Sets the status that follows from what covers an invoice. */
 export function settle(books: ModelBooks, ref: string): void {
   const row = found(books.rows.invoices, ref);
-  if (dueOf(row) === 0n) row.status = row.writtenOff > 0n ? 'WRITTEN_OFF' : 'PAID';
+  // A rest that was settled stays so until more is due.
+  if (dueOf(row) === 0n) row.status = row.writtenOff > 0n && row.status !== 'PAID' ? 'WRITTEN_OFF' : 'PAID';
   else row.status = row.paid + row.credited > 0n ? 'PARTIALLY_PAID' : 'POSTED';
-  const days = entriesOf(books, 'RECEIVABLE', ref).map(({ businessDate }) => businessDate);
-  row.paidDate = row.status === 'PAID' ? latest(...days) : null;
+  row.paidDate = row.status === 'PAID' ? lastDayOf(books, ref) : null;
+}
+
+function lastDayOf(books: ModelBooks, ref: string): string {
+  return latest(...entriesOf(books, 'RECEIVABLE', ref).map(({ businessDate }) => businessDate));
 }

@@ -17,12 +17,20 @@ export function enter(
   {
     currency: ofPayment,
     ...entry
-  }: Omit<LedgerRow, 'currency' | 'invoice' | 'payment' | 'reverses'> & Partial<LedgerRow>,
+  }: Omit<LedgerRow, 'currency' | 'invoice' | 'payment' | 'reverses' | 'isRounding'> & Partial<LedgerRow>,
 ): void {
   if (entry.amount === 0n) return;
   const businessDate = latest(entry.businessDate, firstOpenDay(books));
   const currency = ofPayment ?? currencyOf(books, entry.clientId ?? '');
-  books.rows.ledger.push({ invoice: null, payment: null, reverses: null, ...entry, currency, businessDate });
+  books.rows.ledger.push({
+    invoice: null,
+    payment: null,
+    reverses: null,
+    isRounding: false,
+    ...entry,
+    currency,
+    businessDate,
+  });
 }
 
 export function entriesOf({ rows }: ModelBooks, account: LedgerRow['account'], owner: string): LedgerRow[] {
@@ -71,7 +79,7 @@ export function latest(...days: readonly string[]): string {
 
 /** An entry as a text, to compare. */
 export function described({ account, kind, amount, currency, businessDate, owner, ...entry }: LedgerRow): string {
-  const { clientId, invoice, payment, reverses } = entry;
+  const { clientId, invoice, payment, reverses, isRounding } = entry;
   const undone = reverses === null ? '' : ` undoes ${reverses.kind} of ${reverses.businessDate}`;
-  return `${account} ${kind} ${amount} ${currency} on ${businessDate} of ${owner} (${invoice} ${payment}) for ${clientId}${undone}`;
+  return `${account} ${kind}${isRounding ? ' (rounding)' : ''} ${amount} ${currency} on ${businessDate} of ${owner} (${invoice} ${payment}) for ${clientId}${undone}`;
 }

@@ -134,6 +134,8 @@ export interface LedgerRow {
   readonly invoice: string | null;
   readonly payment: string | null;
   readonly reverses: LedgerRow | null;
+  /** Whether it settles a small rest, or undoes that. */
+  readonly isRounding: boolean;
 }
 
 /** The firm that the books are of. */
@@ -149,6 +151,8 @@ export interface Firm {
   readonly statusOfClient: ReadonlyMap<string, string>;
   /** The currency of all clients when the books were opened. */
   readonly currency: WalkCurrency;
+  /** The largest rest that can be settled, in cents. */
+  readonly settleWithin: Cents;
 }
 
 /** The expected books while a request is applied. */

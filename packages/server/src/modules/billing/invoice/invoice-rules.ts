@@ -256,7 +256,7 @@ function completeChange(change: InvoiceChange, plan: Plan): void {
   }
   const isWrittenOff = values.status === 'WRITTEN_OFF' || values.status === 'PAID';
   checkWriteOffReason(input.writeOffReason, isWrittenOff);
-  if (values.status === 'PAID') Object.assign(values, { paidAt: plan.now, paidDate: input.changeDate ?? plan.today });
+  if (values.status === 'PAID') values.paidAt = plan.now;
   if (values.status === 'VOIDED') values.voidedAt = plan.now;
   if (isWrittenOff) {
     values.amountWrittenOff = previous.amountWrittenOff.plus(dueOf(previous));

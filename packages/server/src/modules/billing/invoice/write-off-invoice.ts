@@ -5,10 +5,12 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { type Decimal, isDecimal, parseDecimal, zero } from '../../../platform/decimal.ts';
 import { changeReasonGiven, org } from '../../reference/index.ts';
+import { entriesOf, lastDayOf } from '../ledger/enter.ts';
 import { enterRecovery, enterWriteOff } from '../ledger/invoice-entries.ts';
 import { invalidateLinks } from '../link/payment-link.ts';
 import { dueOf, isOpen } from '../rules/balances.ts';
 import { notCredited } from './credit-note.ts';
+import { invoice } from './invoice.ts';
 
 type InvoiceChange = PendingChange<'Invoice'>;
 
@@ -19,6 +21,8 @@ export const writeOffInvoice = command('invoiceWrittenOff', (plan, change: Invoi
   if (more.lt(zero)) enterRecovery(plan, change);
   if (!more.gt(zero)) return;
   enterWriteOff(plan, change);
+  // The rest can be settled as of a day before the last payment.
+  if (values.status === 'PAID') plan.set(invoice, id, { paidDate: lastDayOf(entriesOf(plan, 'RECEIVABLE', id)) });
   invalidateLinks(plan, id);
 });
 

@@ -114,3 +114,12 @@ test('settleRest settles a rest of at most settleWithin of the org, which a retu
   await settling('0.00');
   await agrees();
 });
+
+test('settleRest as of a day before the last payment leaves the invoice paid on the day of that payment', async () => {
+  await settling('2.00');
+  const bill = await posted();
+  await pay('98.00', [{ invoiceId: bill.id, amount: '98.00' }], { paymentDate: '2026-02-20' });
+  const settled = { settleRest: true, writeOffReason: 'Bank charges', changeDate: '2026-02-10' };
+  expect((await change(bill, settled)).attributes).toMatchObject({ status: 'PAID', paidDate: '2026-02-20' });
+  await settling('0.00');
+});
