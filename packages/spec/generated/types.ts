@@ -11315,9 +11315,7 @@ export interface components {
             status?: components["schemas"]["JobStatus"];
             /**
              * @description Client of the job. It cannot change once the job has work in progress.
-             * @example {
-             *       "clientRef": "C-00042"
-             *     }
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: string | components["schemas"]["RowReference"];
             /**
@@ -15416,8 +15414,8 @@ export interface components {
          *
          *     - `DRAFT`: lines and amounts can be written.
          *     - `IN_REVIEW`: waiting for approval. Lines and amounts are fixed.
-         *     - `APPROVED`: an intermediate state within one transaction: approving a draft creates its invoice, or its credit note if the total is
-         *       negative, and posts the draft.
+         *     - `APPROVED`: approved, and not posted. Approving a draft creates its invoice, or its credit note if the total is negative, and posts the draft in the same
+         *       transaction. Only an imported draft whose `proposedInvoiceDate` is after today stays `APPROVED`; post it on that day, or reject it to change it.
          *     - `REJECTED`: `rejectionReason` has the reason. The author of lines can approve the draft after another person has changed them.
          *     - `POSTED`: the invoice or credit note exists; `invoiceId` identifies it.
          *     - `DELETED`: the work in progress of the lines is released. The history remains.
@@ -15429,7 +15427,8 @@ export interface components {
          *     | `DRAFT` | `IN_REVIEW` | `upsertRecords`, `updateRecords` |  | The draft has at least one line. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. Its credit notes and its write-off together are at most its total. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
          *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver wrote none of the lines since another person reviewed the draft, as any API user of the same staff member, unless the tenant allows self-approval. The client is not `ARCHIVED`. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The `proposedInvoiceDate` is after the day through which the books of the client's org are closed. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. Its credit notes and its write-off together are at most its total. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
          *     | `APPROVED` | `POSTED` | service: draft approved |  |  |
-         *     | `IN_REVIEW` | `REJECTED` | `upsertRecords`, `updateRecords` |  | The `rejectionReason` is set. |
+         *     | `APPROVED` | `POSTED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The client is not `ARCHIVED`. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The `proposedInvoiceDate` is after the day through which the books of the client's org are closed. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. Its credit notes and its write-off together are at most its total. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
+         *     | `IN_REVIEW`, `APPROVED` | `REJECTED` | `upsertRecords`, `updateRecords` |  | The `rejectionReason` is set. |
          *     | `REJECTED` | `DRAFT` | `upsertRecords`, `updateRecords` |  |  |
          *     | `DRAFT`, `REJECTED` | `DELETED` | `deleteRecords` |  |  |
          * @enum {string}
@@ -16508,6 +16507,12 @@ export interface components {
              *     draft; that of a removed line is released.
              */
             lines?: components["schemas"]["InvoiceLineInput"][];
+            /**
+             * @description Staff member who approved it in the other system, for an import with the status `APPROVED`, or null. `instants` has `approvedAt`. An approval in this service sets the staff
+             *     member of the API user.
+             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
+             */
+            approvedById?: (string | null) | components["schemas"]["RowReference"];
         };
         /**
          * Draft invoice
@@ -20601,6 +20606,8 @@ export interface components {
          *     | `IN_DRAFT` | `OPEN` | service: draft line removed, draft deleted |  |
          *     | `IN_DRAFT` | `PARTIALLY_BILLED` | service: draft line removed, draft deleted, draft approved |  |
          *     | `IN_DRAFT` | `BILLED` | service: draft approved |  |
+         *     | `OPEN`, `PARTIALLY_BILLED` | `BILLED` | service: invoice imported |  |
+         *     | `OPEN` | `PARTIALLY_BILLED` | service: invoice imported |  |
          *     | `BILLED`, `PARTIALLY_BILLED` | `OPEN` | service: invoice voided |  |
          *     | `BILLED` | `PARTIALLY_BILLED` | service: invoice voided |  |
          *     | `OPEN`, `PARTIALLY_BILLED` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `writeOffAmount` covers everything that was outstanding. The `writeOffReason` is set. |
@@ -23336,7 +23343,12 @@ export interface components {
          * @description Where a record comes from. `IMPORT` is the history of another system; it requires `IMPORT_W` in addition to the roles of the record.
          *
          *     - A new row can have each state that callers can bring it to, by one record: with the roles, conditions and entries of the ledger of all
-         *       transitions to it. An engagement is created in any state, without those: its letter was sent and signed there. Time and expenses do not need another person for their approval.
+         *       transitions to it. An engagement is created in any state, without those: its letter was sent and signed there. Time, expenses and drafts do not need another person for their approval.
+         *     - The `wipIds` of the lines of an imported invoice are work that it billed: they become `BILLED`, in part or in full, as with a draft. A `VOIDED` or `PENDING` invoice
+         *       bills none.
+         *     - `writeOffAmount` and `writeOffReason` of a new row of work in progress or a new open invoice are written off as of `changeDate`.
+         *     - A draft is imported up to `APPROVED`, with `approvedById` and `approvedAt` of `instants`. It is posted at once, unless its `proposedInvoiceDate` is after today. A `POSTED`
+         *       draft is not imported, because its invoice is: that has its lines, work and number.
          *     - An imported ACH payment can be `COMPLETED`, and an imported invoice a credit note: its total is negative.
          *     - A row that has got further meanwhile keeps its state. The record is then `UNCHANGED` if all else is the same, and otherwise fails with `INVALID_STATE`; so
          *       repeating an import changes nothing.
@@ -23487,9 +23499,7 @@ export interface components {
         EngagementFields: {
             /**
              * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
-             * @example {
-             *       "clientRef": "C-00042"
-             *     }
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: string | components["schemas"]["RowReference"];
             /**

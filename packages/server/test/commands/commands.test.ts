@@ -505,6 +505,27 @@ test('links and the payment page', async () => {
   await record('expire links', () => expireLinks.run({ ...tickOf(service), now: now.add({ hours: 24 * 100 }) }));
 });
 
+test('history of another system', async () => {
+  const jobId = await make('Job', { name: 'History', clientId: owner.id, billingType: 'TIME_AND_MATERIALS' });
+  const [all, part] = [await work('1.00', jobId), await work('2.00', jobId)];
+  const bill = (systemRef: string, lines: object[]) => {
+    const attributes = {
+      clientId: owner.id,
+      pmsRef: systemRef,
+      invoiceDate: '2025-01-31',
+      dueDate: '2025-03-02',
+      lines,
+    };
+    const records = [{ type: 'Invoice', systemRef, source: 'IMPORT', attributes }];
+    return record(`import ${systemRef}`, () => preparer.call('POST', '/api/v1/records', { records }));
+  };
+  await bill('history-1', [
+    line('190.00', { lineType: 'TIME', wipIds: [all] }),
+    line('100.00', { lineType: 'PROGRESS', wipIds: [part] }),
+  ]);
+  await bill('history-2', [line('280.00', { lineType: 'TIME', wipIds: [part] })]);
+});
+
 /** Machines of other subjects, and states that only a row of another one has. */
 const elsewhere = new Set(['FileStatus', 'EngagementSignerStatus', 'MailStatus']);
 /** By machine, the types of its rows if the name does not say it. */

@@ -7,7 +7,7 @@ import type { RecordItem } from './own-keys.ts';
 import type { RecordType } from './record-type.ts';
 
 /** Fields that belong to the last transition, and not to the row that it starts from. */
-const ofLastState = /Reason$|^changeDate$|^refundedAmount$/;
+const ofLastState = /Reason$|^changeDate$|^refundedAmount$|^writeOffAmount$|^approvedById$/;
 
 /**
  * Writes a row of the history of another system: a new one in the state that it has there, an existing one if it has not got further.
@@ -35,9 +35,10 @@ export function importRow<Item extends RecordItem>(
   function writeInState(): AnyWritten {
     const { machine } = entity;
     const state = machine === undefined ? undefined : attributes[machine.field];
-    if (machine === undefined || typeof state !== 'string') return write(item);
+    if (machine === undefined) return write(item);
     const row = systemRef === undefined ? undefined : plan.untyped.findForUpdate(entity, 'systemRef', systemRef);
     if (row === undefined) return createIn(plan, type, machine, state, item, write);
+    if (typeof state !== 'string') return write(item);
     const order = entity.fields.get(machine.field)?.schema.enum ?? [];
     const now = String(row[machine.field]);
     if (order.indexOf(state) >= order.indexOf(now)) return write(item);
@@ -53,29 +54,29 @@ function createIn<Item extends RecordItem>(
   plan: Plan,
   { entity }: RecordType,
   machine: Machine,
-  state: string,
+  state: unknown,
   item: Item,
   write: (item: Item) => AnyWritten,
 ): AnyWritten {
   const { origin } = plan;
-  const path = statesTo(machine, state, { operation: origin.operation, holds: (roles) => plan.holds(roles) });
-  const [first, ...others] = path ?? [];
-  if (others.length === 0 || isImported(machine, state)) return write(item);
   const { attributes = {} } = item;
-  const initial = { ...without(attributes, (name) => ofLastState.test(name)), [machine.field]: first };
+  const mover = { operation: origin.operation, holds: (roles: readonly string[]) => plan.holds(roles) };
+  const path = typeof state === 'string' ? statesTo(machine, state, mover) : undefined;
+  const [first, ...others] = path ?? [];
+  // What is written off of a row without another state is a second step, too.
+  const isWrittenOff = others.length === 0 && Number(attributes.writeOffAmount ?? 0) !== 0;
+  if ((others.length === 0 && !isWrittenOff) || isImported(machine, state)) return write(item);
+  const start = without(attributes, (name) => ofLastState.test(name));
+  const initial = others.length === 0 ? start : { ...start, [machine.field]: first };
   let written = write({ ...item, attributes: initial });
   const { id } = written.row;
-  for (const [index, next] of others.entries()) {
+  const end = without(attributes, (name) => !ofLastState.test(name));
+  const steps = others.map((next, index) => ({ ...(index === others.length - 1 && end), [machine.field]: next }));
+  for (const step of isWrittenOff ? [end] : steps) {
     // A tenant without approval approves by itself.
-    if (written.row[machine.field] === next) continue;
-    const last = index === others.length - 1 ? without(attributes, (name) => !ofLastState.test(name)) : {};
+    if (step !== end && written.row[machine.field] === step[machine.field]) continue;
     written = plan.at('/attributes', () =>
-      plan.untyped.update(
-        entity,
-        id,
-        readAttributes(plan, entity, { ...last, [machine.field]: next }, written.row),
-        {},
-      ),
+      plan.untyped.update(entity, id, readAttributes(plan, entity, step, written.row), {}),
     );
   }
   return { ...written, status: 'CREATED' };

@@ -1,4 +1,5 @@
 /** The history of another system: rows in the state that they have there, and imports that are repeated. */
+import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { firm } from '../../../test/modules/billing.ts';
 import { only, recordsOf, type WriteResult } from '../../../test/modules/records.ts';
@@ -6,7 +7,7 @@ import { testService } from '../../../test/service.ts';
 import { findBreaches } from '../billing/index.ts';
 
 const service = await testService();
-const { balances, client, jobId, newClient, newJob, preparer, records, staffId } = await firm(service);
+const { approving, balances, jobId, newClient, newJob, preparer, records, staffId, workFor } = await firm(service);
 const source = 'IMPORT';
 const line = { lineType: 'OTHER', description: 'Return 2024', quantity: '1', unitAmount: '100.00', taxable: false };
 
@@ -140,7 +141,161 @@ test('upsertRecords imports jobs, invoices, credit notes and payments in the sta
   await agrees();
 });
 
-test('upsertRecords rejects an import without IMPORT_W, into a closed period, and a draft that would be approved by its author', async () => {
+const dates = { billThroughDate: '2026-01-31', proposedInvoiceDate: '2026-01-31', dueDate: '2026-12-31' };
+const wipOf = async (id: string) =>
+  (await preparer.call<{ status: string; outstandingAmount: string }>('GET', `/gql/v1/wip/${id}`)).body;
+
+test('upsertRecords imports an invoice that bills work in progress, which is outstanding again when it is voided', async () => {
+  const { id: clientId } = await newClient();
+  const job = await newJob(clientId);
+  const [all, part, lost] = [await workFor('1.00', job), await workFor('2.00', job), await workFor('1.00', job)];
+  const lines = [
+    { ...line, lineType: 'TIME', unitAmount: '200.00', wipIds: [all] },
+    { ...line, lineType: 'PROGRESS', relief: 'PART', unitAmount: '100.00', wipIds: [part] },
+  ];
+  const billed = () => bill('billed', clientId, { invoiceDate: '2026-02-01', dueDate: '2026-03-01', lines });
+  const invoice = await billed();
+  expect(invoice).toMatchObject({ status: 'CREATED', attributes: { total: '300.00', lines: [{ wipIds: [all] }, {}] } });
+  expect(await wipOf(all)).toMatchObject({ status: 'BILLED', outstandingAmount: '0.00' });
+  expect(await wipOf(part)).toMatchObject({ status: 'PARTIALLY_BILLED', outstandingAmount: '280.00' });
+  expect(await billed()).toMatchObject({ status: 'UNCHANGED' });
+  await agrees();
+  const failing = async (more: object) =>
+    (await bill('other', clientId, { invoiceDate: '2026-02-01', dueDate: '2026-03-01', ...more })).error;
+  expect(await failing({ lines: [{ ...line, wipIds: [all] }] })).toMatchObject({ code: 'INVALID_STATE' });
+  const late = { invoiceDate: '2026-01-02', lines: [{ ...line, wipIds: [lost] }] };
+  expect(await failing(late)).toMatchObject({ pointer: '/records/0/attributes/lines/0/wipIds/0' });
+  const pending = { status: 'PENDING', lines: [{ ...line, wipIds: [lost] }] };
+  expect(await failing(pending)).toMatchObject({ pointer: '/records/0/attributes/lines/0/wipIds' });
+  const voided = { ...pending, status: 'VOIDED', voidReason: 'Twice' };
+  expect(await failing(voided)).toMatchObject({ pointer: '/records/0/attributes/lines/0/wipIds' });
+  const usual = { clientId, pmsRef: 'usual', invoiceDate: '2026-02-01', dueDate: '2026-03-01', lines: pending.lines };
+  expect(only(await records.upsert([{ type: 'Invoice', systemRef: 'usual', attributes: usual }]))).toMatchObject({
+    error: { pointer: '/records/0/attributes/lines/0/wipIds' },
+  });
+  const change = { status: 'VOIDED', voidReason: 'Wrong client' };
+  expect(only(await records.update([{ type: 'Invoice', systemRef: 'billed', attributes: change }]))).toMatchObject({
+    status: 'UPDATED',
+  });
+  expect(await wipOf(all)).toMatchObject({ status: 'OPEN', outstandingAmount: '190.00' });
+  expect(await wipOf(lost)).toMatchObject({ status: 'OPEN' });
+  await agrees();
+});
+
+test('upsertRecords imports what was written off of work in progress and of an open invoice', async () => {
+  const { id: clientId } = await newClient();
+  const wip = {
+    clientId,
+    jobId: await newJob(clientId),
+    wipType: 'ADJUSTMENT',
+    workDate: '2026-01-05',
+    amount: '80.00',
+  };
+  const written = { writeOffReason: 'Agreed', changeDate: '2026-01-20' };
+  const writeAll = async () => [
+    await imported('WipEntry', 'lost', { ...wip, writeOffAmount: '80.00', ...written }),
+    await bill('part', clientId, { writeOffAmount: '20.00', ...written }),
+  ];
+  expect(await writeAll()).toMatchObject([
+    { status: 'CREATED', attributes: { status: 'WRITTEN_OFF', outstandingAmount: '0.00', writeOffReason: 'Agreed' } },
+    { status: 'CREATED', attributes: { status: 'POSTED', amountDue: '80.00', amountWrittenOff: '20.00' } },
+  ]);
+  expect(await writeAll()).toMatchObject([{ status: 'UNCHANGED' }, { status: 'UNCHANGED' }]);
+  expect(await bill('all', clientId, { writeOffAmount: '100.00', ...written })).toMatchObject({
+    error: { pointer: '/records/0/attributes/writeOffAmount' },
+  });
+  await agrees();
+});
+
+test('upsertRecords imports a draft that waits for review, and leaves it unchanged when it is posted', async () => {
+  const { id: clientId } = await newClient();
+  const draft = { clientId, ...dates, lines: [line], status: 'IN_REVIEW' };
+  expect(await imported('DraftInvoice', 'waits', draft)).toMatchObject({
+    status: 'CREATED',
+    attributes: { status: 'IN_REVIEW', invoiceId: null, approvedAt: null },
+  });
+  await approving.update([{ type: 'DraftInvoice', systemRef: 'waits', attributes: { status: 'APPROVED' } }]);
+  expect(await imported('DraftInvoice', 'waits', draft)).toMatchObject({
+    status: 'UNCHANGED',
+    attributes: { status: 'POSTED' },
+  });
+  expect(await imported('DraftInvoice', 'waits', { ...draft, memo: 'Other' })).toMatchObject({
+    error: { code: 'INVALID_STATE' },
+  });
+  await agrees();
+});
+
+test('upsertRecords imports an approved draft with its approver, which is posted on its day', async () => {
+  const { id: clientId } = await newClient();
+  const wipId = await workFor('1.00', await newJob(clientId));
+  const tomorrow = Temporal.Now.plainDateISO('UTC').add({ days: 2 }).toString();
+  const approvedAt = '2026-01-30T16:00:00.000Z';
+  const draft = {
+    clientId,
+    ...dates,
+    dueDate: '2099-01-01',
+    proposedInvoiceDate: tomorrow,
+    lines: [{ ...line, lineType: 'TIME', wipIds: [wipId] }],
+    status: 'APPROVED',
+    approvedById: staffId,
+  };
+  const write = () => imported('DraftInvoice', 'approved', draft, preparer, { approvedAt });
+  expect(await write()).toMatchObject({
+    status: 'CREATED',
+    attributes: { status: 'APPROVED', approvedById: staffId, approvedAt, invoiceId: null },
+  });
+  expect(await wipOf(wipId)).toMatchObject({ status: 'IN_DRAFT' });
+  expect(await write()).toMatchObject({ status: 'UNCHANGED' });
+  await agrees();
+  const change = async (attributes: object) =>
+    only(await records.update([{ type: 'DraftInvoice', systemRef: 'approved', attributes }]));
+  expect(await change({ status: 'POSTED' })).toMatchObject({
+    error: { code: 'VALIDATION_ERROR', detail: expect.stringContaining('proposedInvoiceDate') },
+  });
+  expect(await change({ memo: 'Other' })).toMatchObject({ error: { code: 'INVALID_STATE' } });
+  // Its day comes.
+  await service.store.write(service.tenant.id, (session) =>
+    session.all(sql`update draft_invoice set proposed_invoice_date = '2026-02-01' where system_ref = 'approved'`),
+  );
+  const posted = await change({ status: 'POSTED' });
+  expect(posted).toMatchObject({ status: 'UPDATED', attributes: { approvedById: staffId, approvedAt } });
+  expect(await wipOf(wipId)).toMatchObject({ status: 'BILLED' });
+  const { body } = await preparer.call<{ data: object[] }>('POST', '/gql/v1/draft_invoice_histories/search', {
+    where: { draftInvoiceId: { _eq: posted.id } },
+    orderBy: [{ revision: 'asc' }],
+  });
+  expect(body.data.slice(-2)).toMatchObject([
+    { action: 'APPROVED', toStatus: 'APPROVED' },
+    { action: 'POSTED', fromStatus: 'APPROVED', toStatus: 'POSTED', invoiceId: posted.attributes?.invoiceId },
+  ]);
+  await agrees();
+});
+
+test('upsertRecords posts an imported draft at once whose day has come, and rejects one that is POSTED or has an approver alone', async () => {
+  const { id: clientId } = await newClient();
+  const draft = { clientId, ...dates, lines: [line] };
+  expect(await imported('DraftInvoice', 'due', { ...draft, status: 'APPROVED' })).toMatchObject({
+    attributes: { status: 'POSTED', approvedById: null },
+  });
+  expect(await imported('DraftInvoice', 'gone', { ...draft, status: 'POSTED' })).toMatchObject({
+    error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/status' },
+  });
+  for (const status of ['DRAFT', 'IN_REVIEW'])
+    expect(await imported('DraftInvoice', 'no', { ...draft, status, approvedById: staffId })).toMatchObject({
+      error: { pointer: '/records/0/attributes/approvedById' },
+    });
+  const usual = { ...draft, approvedById: staffId };
+  expect(only(await records.upsert([{ type: 'DraftInvoice', attributes: usual }]))).toMatchObject({
+    error: { pointer: '/records/0/attributes/approvedById' },
+  });
+  const clerk = await service.signIn({ roles: ['RECORD_W', 'IMPORT_W', 'DINVC_W'] });
+  expect(await imported('DraftInvoice', 'clerk', { ...draft, status: 'APPROVED' }, clerk)).toMatchObject({
+    error: { code: 'FORBIDDEN' },
+  });
+  await agrees();
+});
+
+test('upsertRecords rejects an import without IMPORT_W, and into a closed period', async () => {
   const { id: clientId } = await newClient();
   const clerk = await service.signIn({ roles: ['RECORD_W', 'INVC_W'] });
   const attributes = { clientId, pmsRef: 'x', invoiceDate: '2025-03-01', dueDate: '2025-03-31', lines: [line] };
@@ -154,16 +309,6 @@ test('upsertRecords rejects an import without IMPORT_W, into a closed period, an
   expect(only(usual)).toMatchObject({
     status: 'FAILED',
     error: { pointer: '/records/0/attributes/lines/0/unitAmount' },
-  });
-  const draft = {
-    clientId: client.id,
-    billThroughDate: '2026-01-31',
-    proposedInvoiceDate: '2026-01-31',
-    dueDate: '2026-03-01',
-  };
-  expect(await imported('DraftInvoice', 'd', { ...draft, lines: [line], status: 'APPROVED' })).toMatchObject({
-    status: 'FAILED',
-    error: { code: 'FORBIDDEN' },
   });
   expect(await newJob(clientId)).toBeDefined();
   const { body } = await preparer.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});

@@ -12,13 +12,15 @@ export function wipIdsOf(lines: readonly InvoiceLine[]): string[] {
   return lines.flatMap(({ wipIds }) => wipIds);
 }
 
-/** @throws Rejection if a line refers to work in progress that the draft cannot bill. */
+/** @throws Rejection if a line refers to work in progress that the draft, or the imported invoice, cannot bill. */
 export function checkBilledRows(
-  draft: Row<'DraftInvoice'>,
+  draft: Pick<Row<'DraftInvoice'>, 'id' | 'clientId' | 'currency' | 'billThroughDate'>,
   index: number,
   { wipIds, lineType, amount }: InvoiceLine,
   rows: WipRows,
 ): void {
+  if ((lineType === 'DISCOUNT' || lineType === 'INTEREST') && wipIds.length > 0)
+    throw invalidLine(index, 'wipIds', `A ${lineType} line cannot bill work in progress. Send an empty list.`);
   const billed: Row<'WipEntry'>[] = [];
   for (const [position, id] of wipIds.entries()) {
     const row = rows.get(id);
@@ -27,9 +29,17 @@ export function checkBilledRows(
     if (row.clientId !== draft.clientId)
       throw invalidLine(index, pointer, 'The work in progress belongs to another client.');
     if (row.currency !== draft.currency)
-      throw invalidLine(index, pointer, `The work in progress is in ${row.currency}, the draft in ${draft.currency}.`);
+      throw invalidLine(
+        index,
+        pointer,
+        `The work in progress is in ${row.currency}, the document in ${draft.currency}.`,
+      );
     if (row.workDate > draft.billThroughDate)
-      throw invalidLine(index, pointer, `The work was done on ${row.workDate}, after billThroughDate.`);
+      throw invalidLine(
+        index,
+        pointer,
+        `The work was done on ${row.workDate}, after ${draft.billThroughDate}, through which the document bills.`,
+      );
     const isHeld = row.status === 'IN_DRAFT' && row.draftInvoiceId === draft.id;
     if (!isHeld && row.status !== 'OPEN' && row.status !== 'PARTIALLY_BILLED') {
       const detail =

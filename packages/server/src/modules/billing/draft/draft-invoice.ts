@@ -24,7 +24,13 @@ import { postDraft } from './post-draft.ts';
 type DraftChange = PendingChange<'DraftInvoice'>;
 
 /** Fields that callers can write on a draft that is no longer in DRAFT. */
-const writableInReview: ReadonlySet<string> = new Set(['status', 'rejectionReason', 'reviewerId', 'note']);
+const writableInReview: ReadonlySet<string> = new Set([
+  'status',
+  'rejectionReason',
+  'reviewerId',
+  'note',
+  'approvedById',
+]);
 
 const linesWrittenByApprover = writtenByApprover({
   type: 'DraftInvoice',
@@ -47,6 +53,7 @@ export const draftInvoice = defineEntity('DraftInvoice', {
   rules: {
     complete(change, plan) {
       if (change.by === 'service') return;
+      checkImport(change, plan);
       if (change.previous === undefined) completeNew(change, plan);
       completeClientCurrency(change, plan);
       // Lines are completed before they are compared: sending those of the draft again changes nothing.
@@ -65,9 +72,15 @@ export const draftInvoice = defineEntity('DraftInvoice', {
     afterWrite(change, plan) {
       const { values, previous } = change;
       if (values.status !== 'APPROVED' && values.status !== 'POSTED') holdWork(change, plan);
-      recordRevision(plan, values, previous);
+      // Posting adds the invoice, and both are one revision.
+      if (values.status === 'POSTED' && values.invoiceId === null) return;
+      recordRevision(plan, values, previous?.status === 'POSTED' ? { ...previous, status: 'APPROVED' } : previous);
     },
-    commands: { APPROVED: postDraft },
+    commands: {
+      // One that is approved for a later day waits for it.
+      APPROVED: (plan, change) => (isForLater(plan, change) ? undefined : postDraft(plan, change)),
+      POSTED: postDraft,
+    },
     conditions: {
       hasLines({ values }) {
         if (values.lines.length === 0)
@@ -85,10 +98,13 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       periodIsOpen: ({ values: { clientId, proposedInvoiceDate: day } }, plan) =>
         checkOpenDay(plan, { clientId }, { field: 'proposedInvoiceDate', day, pointer: '/status', remedy }),
       feeNotExceeded: ({ values }, plan) => checkFees(plan, values),
-      invoiceDateReached: ({ values }, plan) =>
-        checkNotAfterToday(plan, 'proposedInvoiceDate', values.proposedInvoiceDate),
+      invoiceDateReached(change, plan) {
+        if (change.values.status === 'APPROVED' && isForLater(plan, change)) return;
+        checkNotAfterToday(plan, 'proposedInvoiceDate', change.values.proposedInvoiceDate);
+      },
       approverIsNotAuthor(change, plan) {
-        if (!linesWrittenByApprover(change, plan)) return;
+        // It was approved in the other system.
+        if (plan.isImport || !linesWrittenByApprover(change, plan)) return;
         throw new Rejection(
           'FORBIDDEN',
           'You cannot approve a draft whose lines you wrote since its last review. Approve it as the API user of another person, or have the operator set selfApproval of the tenant to on.',
@@ -115,8 +131,26 @@ export const draftInvoice = defineEntity('DraftInvoice', {
   },
 });
 
+/** Whether an import has approved a draft for a day after today. */
+function isForLater(plan: Plan, { values }: Pick<DraftChange, 'values'>): boolean {
+  return plan.isImport && values.proposedInvoiceDate > plan.today;
+}
+
 /** What to do about a day in a closed period. */
 const remedy = ' Reject the draft, return it to DRAFT, and write another proposedInvoiceDate.';
+
+/** A draft that was posted elsewhere is an invoice there, and its approver a fact of that system. */
+function checkImport({ id, values, previous, input }: DraftChange, plan: Plan): void {
+  if (plan.isImport && input.status === 'POSTED' && (previous?.status !== 'POSTED' || plan.isNew(id)))
+    throw new Rejection(
+      'INVALID_STATE',
+      'A draft is not imported as POSTED. Import its invoice, with the wipIds of the lines.',
+      '/status',
+    );
+  const isApproved = values.status === 'APPROVED' || values.status === 'POSTED';
+  if (input.approvedById != null && input.approvedById !== previous?.approvedById && !(plan.isImport && isApproved))
+    throw invalidField('approvedById', 'approvedById can be set only by an import with the status APPROVED.');
+}
 
 function completeNew({ values, input, privateColumns }: DraftChange, plan: Plan): void {
   const { caller } = plan.origin;
@@ -166,10 +200,11 @@ function setDates({ values, previous, input }: DraftChange, plan: Plan): void {
   }
   if (values.status === previous?.status) return;
   if (values.status === 'IN_REVIEW') values.submittedAt = plan.now;
-  if (values.status === 'REJECTED') values.rejectedAt = plan.now;
+  if (values.status === 'REJECTED')
+    Object.assign(values, { rejectedAt: plan.now, approvedAt: null, approvedById: null });
   if (values.status !== 'APPROVED') return;
   values.approvedAt = plan.now;
-  values.approvedById = plan.origin.caller?.staffId ?? null;
+  if (!plan.isImport) values.approvedById = plan.origin.caller?.staffId ?? null;
 }
 
 function setLines({ values, previous, input }: DraftChange, plan: Plan): void {

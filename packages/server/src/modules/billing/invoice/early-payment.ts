@@ -13,9 +13,10 @@ import { applyPayment } from '../payment/payment-commands.ts';
 import { dueOf, isOpen } from '../rules/balances.ts';
 import { apportion } from '../rules/document.ts';
 import { discountOf, lastDayOf } from '../rules/early-payment.ts';
+import { billJobs } from './bill-work.ts';
 import { notCredited } from './credit-note.ts';
 import { invoice } from './invoice.ts';
-import { billJobs, enterDocument } from './post-invoice.ts';
+import { enterDocument } from './post-invoice.ts';
 
 type InvoiceChange = PendingChange<'Invoice'>;
 type Bill = Row<'Invoice'>;

@@ -99,8 +99,6 @@ export function checkSigns(lines: readonly InvoiceLine[]): void {
           ? 'A discount must not be positive.'
           : 'Only a discount, or a line that bills negative work in progress, can be negative.',
       );
-    if ((lineType === 'DISCOUNT' || lineType === 'INTEREST') && wipIds.length > 0)
-      throw invalidLine(index, 'wipIds', `A ${lineType} line cannot bill work in progress. Send an empty list.`);
   }
 }
 

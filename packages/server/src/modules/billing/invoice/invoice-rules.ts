@@ -156,7 +156,7 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
   checkBillable(owner);
   values.orgId = owner.orgId;
   if (change.by === 'caller') {
-    checkImport(input);
+    checkImport(input, plan);
     checkSent(values, plan);
     checkNotAfterToday(plan, 'invoiceDate', values.invoiceDate);
   }
@@ -198,21 +198,28 @@ function checkImportedNote(plan: Plan, { status }: Row<'Invoice'>): void {
 }
 
 /** Only imported invoices are written as records; others are created from drafts. */
-function checkImport({
-  pmsRef,
-  lines,
-  status,
-  voidReason,
-  writeOffReason,
-  writeOffAmount,
-  settleRest,
-  settleEarlyPayment: isTaken,
-}: InvoiceChange['input']): void {
+function checkImport(input: InvoiceChange['input'], plan: Plan): void {
+  const {
+    pmsRef,
+    lines,
+    status,
+    voidReason,
+    writeOffReason,
+    writeOffAmount,
+    settleRest,
+    settleEarlyPayment: isTaken,
+  } = input;
   if (typeof pmsRef !== 'string')
     throw invalidField('pmsRef', 'pmsRef is required to import an invoice. Other invoices come from approved drafts.');
   const billing = lines?.findIndex(({ wipIds }) => wipIds.length > 0) ?? -1;
-  if (billing >= 0)
-    throw invalidLine(billing, 'wipIds', 'An imported invoice cannot bill work in progress. Use a draft invoice.');
+  if (billing >= 0 && !plan.isImport)
+    throw invalidLine(
+      billing,
+      'wipIds',
+      'Only an invoice with the source IMPORT can bill work in progress. Use a draft invoice.',
+    );
+  if (billing >= 0 && status === 'PENDING')
+    throw invalidLine(billing, 'wipIds', 'A PENDING invoice bills no work in progress. Import it as POSTED.');
   checkReasons({ status: status ?? 'POSTED', voidReason });
   checkWriteOffReason(writeOffReason, false);
   if (writeOffAmount != null || settleRest === true)

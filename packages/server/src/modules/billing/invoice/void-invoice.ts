@@ -13,6 +13,7 @@ import { enterUnbilling, readEntries } from '../ledger/work-entries.ts';
 import { invalidateLinks } from '../link/payment-link.ts';
 import { isCreditNote } from '../rules/balances.ts';
 import { withdrawCredit } from './credit-note.ts';
+import { invalidLine } from './invoice-lines.ts';
 
 /** The amounts that an invoice took from a row of work in progress, as decimal text. */
 interface StoredRelief {
@@ -57,6 +58,13 @@ export function checkNotInDraft(plan: Plan, invoiceId: string): void {
 /** Nothing is due on a voided invoice any more, its work is outstanding again, and its links can no longer be paid. */
 export const voidInvoice = command('invoiceVoided', (plan, change: PendingChange<'Invoice'>) => {
   const { id, values, input } = change;
+  const billing = plan.isNew(id) ? values.lines.findIndex(({ wipIds }) => wipIds.length > 0) : -1;
+  if (billing >= 0)
+    throw invalidLine(
+      billing,
+      'wipIds',
+      'An invoice that is imported as VOIDED bills no work in progress. Send an empty list.',
+    );
   if (isCreditNote(values)) withdrawCredit(plan, change);
   else {
     enterRecovery(plan, change);

@@ -229,7 +229,7 @@ const rules: readonly BookRule[] = [
     broken: (tenantId) => sql`
       select d.id::text, concat_ws(' ', d.status, d.total, i.total) as detail
       from draft_invoice d left join invoice i on i.tenant_id = d.tenant_id and i.draft_invoice_id = d.id
-      where d.tenant_id = ${tenantId} and ((d.status = 'POSTED') <> (i.id is not null) or d.status = 'APPROVED'
+      where d.tenant_id = ${tenantId} and ((d.status = 'POSTED') <> (i.id is not null)
         or i.total <> d.total or d.invoice_id is distinct from i.id)`,
   },
   {
