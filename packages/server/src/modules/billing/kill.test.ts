@@ -188,6 +188,7 @@ test('the books are consistent after every restart of a server that is killed du
   const server = await startServer(environment);
   const controller = await signIn(server, preparer);
   await expectDocuments(controller);
+  await expectNumbersWithoutGaps(controller);
   await killWhileClosing(server, controller, '2026-10-31');
   await expectBooksAfter(acknowledged, closings, 'after the last kill');
   if (process.env.KILL_ROUNDS !== undefined)
@@ -280,6 +281,13 @@ async function expectDocuments({ read }: Caller): Promise<void> {
     const files = await read<{ readonly id: string }>('GET', `/api/v1/files?fileName=${invoiceNumber}`);
     expect(files.map(({ id }) => id)).toEqual([pdfFileId]);
   }
+}
+
+/** Approvals that a kill has interrupted leave no gap in the numbers, and no number is used twice. */
+async function expectNumbersWithoutGaps({ read }: Caller): Promise<void> {
+  const rows = await read<{ readonly invoiceNumber: string }>('POST', '/gql/v1/invoices', { pageSize: 1000 });
+  const used = rows.map(({ invoiceNumber }) => Number(/\d+$/.exec(invoiceNumber)?.[0]));
+  expect(used.toSorted((one, other) => one - other)).toEqual(used.map((_, index) => index + 1));
 }
 
 /** Opens the database that the killed process left, like the next process would. */

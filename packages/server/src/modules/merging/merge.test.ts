@@ -309,6 +309,19 @@ describe('mergeClients', () => {
     await expectBooks();
   });
 
+  test('merges a client once if two calls do so at the same time', async () => {
+    const [from, one, other] = [await newClient(), await newClient(), await newClient()];
+    for (const { id: clientId } of [from, one, other]) await pay('20.00', [], { clientId });
+    const targets = [one.id, other.id];
+    const responses = await Promise.all(targets.map((into) => merge({ from: from.id, into })));
+    const [winner = -1, loser = -1] = [200, 409].map((code) => responses.findIndex(({ status }) => status === code));
+    expect(responses[loser]?.body).toMatchObject({ errors: [{ pointer: '/from' }] });
+    const clients = await Promise.all([from.id, targets[winner] ?? '', targets[loser] ?? ''].map(clientOf));
+    expect(clients[0]).toMatchObject({ active: false, mergedIntoId: targets[winner] });
+    expect(clients.map(({ unappliedCredit }) => unappliedCredit)).toEqual(['0.00', '40.00', '20.00']);
+    await expectBooks();
+  });
+
   test('leaves the figures of any two clients together as they were, as of every day', {
     timeout: 600_000,
   }, async () => {

@@ -7,7 +7,7 @@ import { testService } from '../../../../test/service.ts';
 type Problem = components['schemas']['Problem'];
 
 const service = await testService();
-const { draftOf, invoice, newClient, post, preparer, records } = await firm(service);
+const { draftOf, invoice, newClient, post, preparer, records, staffId } = await firm(service);
 const org = (await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {})).body.data[0]?.systemRef;
 const vat = [{ name: 'VAT', ratePercent: '19', category: 'S' as const }];
 const address = { line1: 'Hafenstraße 1', city: 'Hamburg', postalCode: '20457', country: 'DE' };
@@ -69,6 +69,13 @@ test('getInvoiceDocument names what an invoice lacks, and returns it once that i
     ['xrechnung', 1],
     ['facturx', 0],
   ]);
+  const manager = { type: 'Staff', systemRef: staffId, attributes: { phone: '+4940123456' } };
+  const owner = { type: 'Client', systemRef: client.id, attributes: { managerId: staffId } };
+  expect((await records.update([manager, owner])).map(({ error }) => error)).toEqual([null, null]);
+  const { text } = await bytesOf(id, 'xrechnung');
+  expect(text).toContain('<cbc:CustomizationID>urn:cen.eu:en16931:2017#compliant#urn:xeinkauf.de:kosit:xrechnung_3.0<');
+  expect(text).toContain('<cbc:BuyerReference>04011000-12345-34<');
+  expect(text).toContain('<cbc:Telephone>+4940123456<');
 });
 
 test('getInvoiceDocument returns the PDF, UBL and Factur-X of an invoice and of its credit note', async () => {

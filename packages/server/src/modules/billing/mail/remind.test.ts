@@ -160,6 +160,23 @@ describe('a reminder', () => {
     ]);
   });
 
+  test('leaves out an address that bounced', async () => {
+    const { id, email } = await owing();
+    await invoiceOf(id, '100.00', '2026-03-01');
+    sink.behavior = { recipient: (address) => (address === email ? 550 : undefined) };
+    await run('2026-03-08');
+    background = await startBackground(service.service, { jobs: [sendMail], clockTasks: [] });
+    await expect.poll(async () => (await mailsOf(id)).map(({ status }) => status)).toEqual(['BOUNCED']);
+    await background.stop(0);
+    background = undefined;
+    sink.behavior = {};
+    await run('2026-03-30');
+    expect(await mailsOf(id)).toMatchObject([
+      { toAddresses: [email], bouncedAddresses: [email] },
+      { status: 'FAILED', toAddresses: [] },
+    ]);
+  });
+
   test('is not sent if nothing is due any more, and lists what is', async () => {
     const [paid, part] = [await owing(), await owing({ documentLanguage: 'fr' })];
     const [first, second, third] = [
