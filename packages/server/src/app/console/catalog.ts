@@ -26,50 +26,32 @@ export interface DataList {
   /** Parameters of the path, such as the type of a lookup. */
   readonly path: Readonly<Record<string, string>>;
   readonly properties: ReadonlyMap<string, Schema>;
-  /** Columns of the list. */
   readonly columns: readonly string[];
-  /** The field whose value names a row; undefined if rows have no name. */
+  /** The field whose value names a row. */
   readonly label: string | undefined;
-  /** Fields by which the list can be sorted. */
   readonly sortable: ReadonlySet<string>;
   readonly filters: readonly FilterField[];
-  /** Aggregates rows; undefined if the contract has no such operation. */
   readonly aggregate: Operation | undefined;
-  /** Reads one row; undefined if there is only the list. */
   readonly byId: Operation | undefined;
-  /** Roles of which one is required to write rows. */
   readonly writeRoles: readonly string[];
-}
-
-export interface QueryParameter {
-  readonly name: string;
-  readonly required: boolean;
-  readonly schema: Schema;
 }
 
 /** The schemas of an operation: of its body, its successful response, and its query parameters. */
 export function schemasOf(operation: Operation) {
   const parts = declarationsOf(operation);
   const [, { requestBody, responses = {} } = {}] = parts;
-  const jsonOf = (of: { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> } | undefined) =>
-    of?.content?.['application/json']?.schema;
-  const success = operation.statuses.find((status) => status < 300);
-  const response = responses[String(success)];
+  const success = responses[String(operation.statuses.find((status) => status < 300))];
+  const schemaIn = (part = success && referred(success)) => part?.content?.['application/json']?.schema;
+  const parameters = parts.flatMap((part) => (part.parameters ?? []).map(referred));
   return {
-    body: merged(jsonOf(requestBody) ?? {}),
-    response: response && jsonOf(referred(response)),
-    query: parts
-      .flatMap(({ parameters = [] }) => parameters.map(referred))
-      .filter((parameter) => parameter.in === 'query')
-      .map(
-        ({ name, required = false, description, schema }): QueryParameter => ({
-          name,
-          required,
-          schema: { ...merged(schema), description: description ?? '' },
-        }),
-      ),
+    body: merged((requestBody && schemaIn(requestBody)) ?? {}),
+    response: schemaIn(),
+    query: parameters.flatMap(({ in: place, name, required = false, description = '', schema }) =>
+      place === 'query' ? [{ name, required, schema: { ...merged(schema), description } }] : [],
+    ),
   };
 }
+export type QueryParameter = ReturnType<typeof schemasOf>['query'][number];
 
 /** A schema with what it refers to; its own words take precedence. */
 export function merged(schema: Schema): Schema {
@@ -93,10 +75,14 @@ function typeNamed(schema: Schema | undefined): string | undefined {
 const baseFields = new Set(['id', 'systemRef', 'sysRefs', 'active', 'createdAt', 'updatedAt', 'version', 'currency']);
 const maxColumns = 7;
 
+/** Whether a value can be of one of these types of JSON. */
+export function isOf({ type = 'string' }: Schema, ...types: readonly string[]): boolean {
+  return [type].flat().some((one) => types.includes(one));
+}
+
 /** Amounts, quantities and counts, which are aligned by their last digit. */
-export function isNumber(schema: Schema | undefined): boolean {
-  const types = [schema?.type ?? 'string'].flat();
-  return schema?.format === 'decimal' || types.includes('integer') || types.includes('number');
+export function isNumber(schema: Schema = {}): boolean {
+  return schema.format === 'decimal' || isOf(schema, 'integer', 'number');
 }
 
 /** A type by its name in the contract, or an own type of the tenant. */
@@ -113,63 +99,48 @@ function labelOf(properties: ReadonlyMap<string, Schema>): string | undefined {
   return labels.find((name) => properties.has(name)) ?? number;
 }
 
-interface Column {
-  readonly name: string;
-  readonly schema: Schema;
-  readonly isOptional: boolean;
-  /** The type that it refers to. */
-  readonly target: string | undefined;
-}
+type Column = readonly [name: string, schema: Schema];
+const targetOf = ([, schema]: Column) => schema['x-references'];
+const isOptional = ([, schema]: Column) => isOf(schema, 'null');
 
 /** What people compare first, in this order. */
 const compared: readonly ((column: Column) => boolean)[] = [
-  ({ name }) =>
+  ([name]) =>
     /^(status|outcome|total|amount|amountDue|hours|outstanding\w+|unbilledWip|overdueBalance|unappliedAmount)$/.test(
       name,
     ),
-  ({ target, isOptional }) => target !== undefined && target !== 'Org' && !isOptional,
-  ({ name }) => /^(account|kind|description|documentNumber)$/.test(name),
-  ({ schema, isOptional }) => schema.format === 'date' && !isOptional,
-  ({ name }) => /^((client|job)Id|quantity|unitAmount)$/.test(name),
-  ({ name, target }) => /^(client|job|staff|engagement)Ref$/.test(name) || target === 'Staff',
-  ({ schema }) => schema.enum !== undefined || [schema.type].flat().includes('boolean'),
-  ({ schema }) => isNumber(schema),
-  ({ schema, target }) => target === undefined && schema.format !== 'date',
+  (column) => ![undefined, 'Org'].includes(targetOf(column)) && !isOptional(column),
+  ([name]) => /^(account|kind|description|documentNumber)$/.test(name),
+  (column) => column[1].format === 'date' && !isOptional(column),
+  ([name]) => /^((client|job)Id|quantity|unitAmount)$/.test(name),
+  (column) => /^(client|job|staff|engagement)Ref$/.test(column[0]) || targetOf(column) === 'Staff',
+  ([, schema]) => schema.enum !== undefined || isOf(schema, 'boolean'),
+  ([, schema]) => isNumber(schema),
+  (column) => targetOf(column) === undefined && column[1].format !== 'date',
   () => true,
 ];
 
 /** What people compare: the name, whose it is, days, the state, and amounts at the right. */
 export function columnsOf(properties: ReadonlyMap<string, Schema>): string[] {
   const label = labelOf(properties);
-  const isColumn = ({ name, schema, target }: Column): boolean => {
-    const types = [schema.type ?? 'string'].flat();
-    if (baseFields.has(name) || types.includes('array') || types.includes('object') || schema.oneOf !== undefined)
-      return false;
-    if (target !== undefined) return true;
+  const all = [...properties];
+  const isColumn = ([name, schema]: Column): boolean => {
+    if (name === label) return true;
+    if (baseFields.has(name) || isOf(schema, 'array', 'object') || schema.oneOf !== undefined) return false;
+    if (schema['x-references'] !== undefined) return true;
     // What is said by a reference or by the name of the row.
     const [, subject] = /^(\w+)(?:Name|Ref|Number)$/.exec(name) ?? [];
     if (properties.has(`${subject}Id`) || (label === 'displayName' && /^(first|middle|last)$/.test(subject ?? '')))
       return false;
     return !/^(pms|processor)|Id$|Reason$|^is[A-Z]/.test(name);
   };
-  const rank = (column: Column) => (column.name === label ? -1 : compared.findIndex((isNext) => isNext(column)));
-  const order = ({ name, schema }: Column) => (name === label ? 0 : isNumber(schema) ? 3 : name === 'status' ? 2 : 1);
-  return [...properties]
-    .map(
-      ([name, schema]): Column => ({
-        name,
-        schema,
-        isOptional: [schema.type].flat().includes('null'),
-        target: schema['x-references'],
-      }),
-    )
-    .filter((column) => column.name === label || isColumn(column))
-    .sort((a, b) => rank(a) - rank(b))
-    .slice(0, maxColumns)
-    .sort(
-      (a, b) => order(a) - order(b) || [...properties.keys()].indexOf(a.name) - [...properties.keys()].indexOf(b.name),
-    )
-    .map(({ name }) => name);
+  const rank = (column: Column) => (column[0] === label ? -1 : compared.findIndex((isNext) => isNext(column)));
+  const place = ([name, schema]: Column) => (name === label ? 0 : isNumber(schema) ? 3 : name === 'status' ? 2 : 1);
+  const shown = all.filter(isColumn).sort((a, b) => rank(a) - rank(b));
+  const chosen = new Set(shown.slice(0, maxColumns));
+  // Each kind in the order of the contract.
+  const inOrder = all.filter((column) => chosen.has(column)).sort((a, b) => place(a) - place(b));
+  return inOrder.map(([name]) => name);
 }
 
 function filtersOf({ body, query }: ReturnType<typeof schemasOf>): FilterField[] {
@@ -250,20 +221,13 @@ export function listOf(type: string): DataList {
 
 const lookup = operationOf('lookupRecords');
 
-/** A field of a custom record type, in the form in which the API returns it. */
-interface CustomField {
-  readonly name: string;
-  readonly referencedEntityType?: string | null;
-}
-
 /** The list of a custom record type, whose fields the contract does not know. */
-export function customList(definition: Readonly<Record<string, unknown>>): DataList {
-  const { name, displayName, fields } = definition;
-  const own: readonly CustomField[] = Array.isArray(fields) ? fields : [];
+export function customList({ name, displayName, fields }: Readonly<Record<string, unknown>>): DataList {
+  const own: readonly { name: string; referencedEntityType?: string }[] = Array.isArray(fields) ? fields : [];
   const type = String(name);
-  const properties = own.map(({ name: field, referencedEntityType }): [string, Schema] => [
+  const properties = own.map(({ name: field, referencedEntityType: target }): [string, Schema] => [
     field,
-    typeof referencedEntityType === 'string' ? { 'x-references': referencedEntityType } : {},
+    target ? { 'x-references': target } : {},
   ]);
   return {
     ...describeList(type, { properties: Object.fromEntries(properties) }, lookup, { type }),
@@ -274,21 +238,13 @@ export function customList(definition: Readonly<Record<string, unknown>>): DataL
   };
 }
 
-export interface Reference {
-  readonly list: DataList;
-  readonly field: string;
-  /** The condition that rows refer to the one with this ID. */
-  conditionOn(id: string): Readonly<Record<string, unknown>>;
-}
-
-/** The lists that can be filtered by a reference to a type. */
-export function referencesTo(type: string): Reference[] {
+/** The lists that can be filtered by a reference to a type, with the condition that rows refer to one with an ID. */
+export function referencesTo(type: string) {
   return [...dataLists.values()].flatMap((list) =>
     list.filters.flatMap(({ name, operators }) => {
-      if (list.properties.get(name)?.['x-references'] !== type) return [];
       // Of a list of IDs, `_eq` compares the whole list.
       const operator = ['_contains', '_eq', '='].find((one) => operators.has(one));
-      if (operator === undefined) return [];
+      if (operator === undefined || list.properties.get(name)?.['x-references'] !== type) return [];
       return [{ list, field: name, conditionOn: (id: string) => ({ [name]: { [operator]: id } }) }];
     }),
   );
