@@ -44,17 +44,17 @@ export function administrationTests({
 
   test('create a key that is shown once, with roles that whoever creates it has', async () => {
     const admin = await visitor((await newKey('key admin', ['API_ADMIN'])).key);
-    const fields = { user: 'sync', days: '30', role: 'CLNT_R', description: 'Nightly <sync>' };
+    const fields = { apiUser: 'sync', validForDays: '30', role: 'CLNT_R', description: 'Nightly <sync>' };
     const create = (changed: object = {}) => admin.submit('/keys', '/keys', { ...fields, ...changed });
     expect((await admin.get('/keys')).text).not.toContain('value="PYMT_EVNT_ALL"');
     expect(await create({ role: 'PYMT_EVNT_ALL' })).toMatchObject({ status: 403 });
     for (const wrong of [
-      { user: ' ' },
-      { days: '0' },
-      { days: '1e9' },
+      { apiUser: ' ' },
+      { validForDays: '0' },
+      { validForDays: '1e9' },
       { role: '' },
-      { user: '\u0000' },
-      { staff: 'nobody' },
+      { apiUser: '\u0000' },
+      { staffRef: 'nobody' },
     ])
       expect([wrong, (await create(wrong)).status]).toEqual([wrong, expect.toBeOneOf([400, 403])]);
     const { status, text } = await create();

@@ -177,7 +177,7 @@ export function readingTests(firm: ConsoleFirm): void {
     const rejected = await call('POST', '/gql/v1/clients/search', { where: { nme: { _eq: 'secret-value' } } });
     const id = rejected.headers.get('x-request-id');
     const one = await visitor();
-    const { text } = await one.get(`/requests?id=${id}`);
+    const { text } = await one.get(`/requests?requestId=${id}`);
     expect(text).toContain(`/console/requests/${id}`);
     expect(text).toMatch(/<th scope="row"><time class="when" datetime="20\d\d-/);
     const detail = (await one.get(`/requests/${id}`)).text;

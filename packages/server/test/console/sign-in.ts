@@ -56,6 +56,9 @@ export function signInTests({ newKey, visitor, stranger, audit }: ConsoleFirm): 
     for (const path of closed) expect([path, (await former.get(path)).status]).toEqual([path, 403]);
     for (const path of ['', '/data', '/close', '/search?q=harbor', '/data/Client', '/data/File'])
       expect([path, (await former.get(path)).status]).toEqual([path, 200]);
+    const close = (await former.get('/close')).text;
+    expect(close).toContain('Closing it requires the role BOOKS_CLOSE.');
+    expect(close).not.toContain('<button>Close through');
     const { text } = await former.get('/data');
     const menu = [...text.matchAll(/<li><a href="\/console([^"]*)"/g)].map(([, path = '']) => path);
     expect(menu).toEqual(expect.arrayContaining(['', '/data', '/close', '/data/Client']));
@@ -63,7 +66,7 @@ export function signInTests({ newKey, visitor, stranger, audit }: ConsoleFirm): 
       expect.arrayContaining([expect.stringMatching(/keys|settings|requests|secret|Invoice|Subscription/)]),
     );
     const forms = [
-      ['/keys', { user: 'own', days: '1', role: 'CLNT_R' }],
+      ['/keys', { apiUser: 'own', validForDays: '1', role: 'CLNT_R' }],
       [`/keys/${(await newKey('victim')).id}/revoke`, {}],
       ['/settings/selfApproval', { value: 'on' }],
       ['/secret/rotateWebhookSecret', { overlapMinutes: '1' }],

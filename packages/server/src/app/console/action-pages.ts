@@ -8,7 +8,7 @@ import { type Action, actionsOn, bulkActions, failuresIn, requestOf, writingOf }
 import { type DataList, responseProperties } from './catalog.ts';
 import { type Change, changeTable, recordedSince } from './changes.ts';
 import { listNamed, readRow } from './data-pages.ts';
-import { currentText, enteredValues, inputFor } from './forms.ts';
+import { enteredValues, type FormInput, inputsFor } from './forms.ts';
 import { alert, type ConsolePage, card, keyField, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
@@ -17,54 +17,54 @@ import { fieldInWords, sentenceInWords, typeInWords } from './words.ts';
 
 /** The forms of what can be done now. A form with fields opens; one without is a button. */
 export function actionForms(visit: ConsoleVisit, url: string, actions: readonly Action[], row: ShownRow = {}) {
-  const forms = actions.map(async ({ name, label, inputs, operation }) => {
-    const start = html`<form method="post" action="${visit.frame.base}${url}/${name}">${keyField(visit.frame)}${versionField(row)}`;
+  const forms = actions.map(async (action) => {
+    const { name, label, inputs } = action;
+    const start = formStart(visit, `${url}/${name}`, row);
     if (inputs.length === 0) return html`${start}<button class="plain">${label}</button></form>`;
-    const shown = inputs.map((input) => inputFor(visit, input, currentText(visit, input, row, new Map()), `${name}-`));
-    return html`<details><summary>${label}</summary>${start}<div class="form">${await Promise.all(shown)}</div><div class="row"><button class="plain">${buttonOf({ operation, label })}</button></div></form></details>`;
+    const shown = await inputsFor(visit, inputs, row, { form: `${name}-` });
+    return html`<details><summary>${label}</summary>${start}${shown}<div class="row"><button class="plain">${buttonOf(action)}</button></div></form></details>`;
   });
   return Promise.all(forms);
 }
 
-function buttonOf({ operation, label }: Pick<Action, 'operation' | 'label'>): string {
+function buttonOf({ operation, label }: Action): string {
   return takes(operation, 'Dry-Run') ? 'Show what would change' : label;
 }
 
-function versionField(row: ShownRow | undefined): HtmlContent {
-  return html`<input type="hidden" name="version" value="${String(row?.version ?? 0)}">`;
+/** The start of a form about a row in the version that the page shows. */
+export function formStart({ frame }: ConsoleVisit, url: string, { version = 0 }: ShownRow, kind = ''): HtmlContent {
+  return html`<form${kind !== '' && html` class="${kind}"`} method="post" action="${frame.base}${url}">${keyField(frame)}<input type="hidden" name="version" value="${String(version)}">`;
 }
 
 /** The form that changes a row, or creates one with what the address presets. @throws Rejection `FORBIDDEN` */
 export async function formPage(visit: ConsoleVisit, type: string, id?: string): Promise<ConsolePage> {
-  const { frame, query, caller } = visit;
   const list = await listNamed(visit, type);
   const row = id === undefined ? undefined : await readRow(visit, list, id);
-  const action = writingOf(list, row, caller);
+  const action = writingOf(list, row, visit.caller);
   if (action === undefined) throw cannotWrite(list);
-  const presets = row === undefined ? Object.fromEntries(query) : {};
+  const presets: Record<string, string> = row === undefined ? Object.fromEntries(visit.query) : {};
   const names = await namesIn(visit, [row ?? presets], list.properties);
-  const shown = action.inputs.map(async (input) => {
-    const { path, isRequired } = input;
-    const preset = presets[path];
-    // What people compare comes first, too.
-    const isFirst =
-      row !== undefined || isRequired || preset !== undefined || list.columns.includes(path) || /^\w+\.0\./.test(path);
-    const content =
-      preset === undefined
-        ? await inputFor(visit, input, currentText(visit, input, row, names))
-        : html`<div>${fieldInWords(path)}: <strong>${names.get(preset) ?? preset}</strong><input type="hidden" name="${path}" value="${preset}"></div>`;
-    return { isFirst, content };
+  const isPreset = ({ path }: FormInput) => presets[path] !== undefined;
+  // What people compare comes first, too.
+  const isFirst = ({ path, isRequired }: FormInput) =>
+    row !== undefined || isRequired || list.columns.includes(path) || /^\w+\.0\./.test(path);
+  const entered = action.inputs.filter((input) => !isPreset(input));
+  const more = entered.filter((input) => !isFirst(input));
+  const fixed = action.inputs.filter(isPreset).map(({ path }) => {
+    const value = presets[path] ?? '';
+    return html`<p>${fieldInWords(path)}: <strong>${names.get(value) ?? value}</strong><input type="hidden" name="${path}" value="${value}"></p>`;
   });
-  const { first = [], more = [] } = Object.groupBy(await Promise.all(shown), ({ isFirst }) =>
-    isFirst ? 'first' : 'more',
-  );
-  const contents = (of: typeof first) => html`<div class="form">${of.map(({ content }) => content)}</div>`;
-  const from = `${frame.base}${urlOf(list, row)}`;
+  const from = urlOf(list, row);
+  const first = await inputsFor(visit, entered.filter(isFirst), row, { names });
   return {
     title: titleOf(list, action, row),
-    lead: html`<a href="${from}">Back without changes</a>`,
-    body: html`<form class="card" method="post" action="${from}/${action.name}">${keyField(frame)}${versionField(row)}<input type="hidden" name="newRef" value="console-${newId()}">${contents(first)}${more.length > 0 && html`<details><summary>More fields</summary>${contents(more)}</details>`}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${from}">Cancel</a></div></form>`,
+    lead: backTo(visit, from),
+    body: html`${formStart(visit, `${from}/${action.name}`, row ?? {}, 'card')}<input type="hidden" name="newRef" value="console-${newId()}">${fixed}${first}${more.length > 0 && html`<details><summary>More fields</summary>${await inputsFor(visit, more, row, { names })}</details>`}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.frame.base}${from}">Cancel</a></div></form>`,
   };
+}
+
+function backTo({ frame }: ConsoleVisit, url: string): HtmlContent {
+  return html`<a href="${frame.base}${url}">Back without changes</a>`;
 }
 
 function cannotWrite({ title }: DataList): Rejection {
@@ -75,11 +75,7 @@ function titleOf(list: DataList, { label }: Action, row: ShownRow | undefined): 
   return row === undefined ? `New ${typeInWords(list.type).toLowerCase()}` : `${label}: ${nameOf(list, row)}`;
 }
 
-/**
- * Handles the form of what can be done with a row, of its fields or of a new row.
- *
- * @throws Rejection also `PRECONDITION_FAILED` if the row has changed since the page was shown
- */
+/** Handles the form of what can be done with a row, of its fields or of a new row. @throws Rejection `PRECONDITION_FAILED` */
 export async function actOnRow(visit: ConsoleVisit, type: string, id: string | undefined, name: string) {
   const { fields: entered, caller } = visit;
   const list = await listNamed(visit, type);
@@ -130,7 +126,7 @@ export async function actOnRows(visit: ConsoleVisit, type: string, name: string)
   });
 }
 
-export interface ActionRequest {
+interface ActionRequest {
   readonly input: CallInput;
   readonly ifMatch?: string | undefined;
   readonly title: string;
@@ -143,11 +139,8 @@ export interface ActionRequest {
 }
 
 /**
- * Rehearses an action, and returns the page that shows what would change; or does it, once that is confirmed. What cannot be
- * rehearsed is done at once, and its response shown.
- *
- * @returns a page, or where the browser goes next
- * @throws Rejection what the operation rejects; a rejection of all rows is one of the form
+ * Rehearses an action, and returns the page that shows what would change; or does it once that is confirmed, and returns where the
+ * browser goes next. What cannot be rehearsed is done at once, and its response shown. @throws Rejection also if all rows fail
  */
 export async function perform(
   visit: ConsoleVisit,
@@ -189,18 +182,19 @@ function rehearsalPage(
 ): ConsolePage {
   const { frame, fields: entered, exchange } = visit;
   const url = `${frame.base}${from}`;
-  const hidden = [...[...entered].filter(([name]) => name !== 'formKey'), ['confirmed', 'yes'] as const];
+  const kept = [...[...entered].filter(([name]) => name !== 'formKey'), ['confirmed', 'yes'] as const];
+  const hidden = kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
   const failed = [...failures].map(([index, detail]) => [names[index] ?? '', sentenceInWords(detail)]);
   const target = `${frame.base}${(exchange.path ?? '').replace(/^.*?\/console/, '')}`;
   const rows = names.length > 1 && ` in ${names.length - failures.size} of ${names.length} rows`;
   return {
     title,
-    lead: html`<a href="${url}">Back without changes</a>`,
+    lead: backTo(visit, from),
     notice: alert('', html`Nothing has changed yet. This is what would change${rows}.`),
     body: html`${failed.length > 0 && card('What would not change', table('Failures', ['Row', 'Why'], failed))}${card(
       'What would change',
       html`${changeTable(visit, changes)}
-<form method="post" action="${target}">${keyField(frame)}${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button><a class="button plain" href="${url}">Cancel</a></div></form>`,
+<form method="post" action="${target}">${keyField(frame)}${hidden}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button><a class="button plain" href="${url}">Cancel</a></div></form>`,
     )}`,
   };
 }

@@ -3,7 +3,7 @@ import { hasRole } from '@financial-automation/spec/roles';
 import { allOperations, type Operation, type Schema } from '../../contract/contract.ts';
 import { mayCall } from '../../contract/roles.ts';
 import type { Caller } from '../../platform/auth/caller.ts';
-import { type DataList, merged, schemasOf } from './catalog.ts';
+import { type DataList, isOf, merged, schemasOf } from './catalog.ts';
 import { type FormInput, inputsOf } from './forms.ts';
 import type { ShownRow } from './values.ts';
 import type { CallInput } from './visit.ts';
@@ -39,14 +39,10 @@ const writers = new Map<string, readonly Writer[]>();
 const preference = ['update', 'delete', 'upsert'];
 
 function writersOf(type: string): readonly Writer[] {
-  const known = writers.get(type);
-  if (known !== undefined) return known;
   const rank = ({ operation }: Writer) => preference.findIndex((verb) => operation.id.startsWith(verb));
-  const found = allOperations.flatMap((operation) => writerOf(operation, type) ?? []);
-  writers.set(
-    type,
-    found.sort((one, other) => rank(one) - rank(other)),
-  );
+  const all = () => allOperations.flatMap((operation) => writerOf(operation, type) ?? []);
+  const found = writers.get(type) ?? all().sort((one, other) => rank(one) - rank(other));
+  writers.set(type, found);
   return found;
 }
 
@@ -85,16 +81,11 @@ export function transitionsOn(list: DataList, { status }: ShownRow, caller: Role
       const schema = writer.attributes.properties?.[path];
       return schema === undefined ? [] : [{ path, schema: merged(schema), isRequired: true }];
     });
-    const isFlag = ({ schema }: FormInput) => [schema.type].flat().includes('boolean');
-    const flags = Object.fromEntries(required.filter(isFlag).map(({ path }) => [path, true]));
-    const inputs = required.filter((input) => !isFlag(input));
-    found.set(to, {
-      ...writer,
-      name: to,
-      label: transitionInWords(status, to),
-      inputs,
-      fixed: { ...flags, status: to },
-    });
+    const { flags = [], inputs = [] } = Object.groupBy(required, ({ schema }) =>
+      isOf(schema, 'boolean') ? 'flags' : 'inputs',
+    );
+    const fixed = { ...Object.fromEntries(flags.map(({ path }) => [path, true])), status: to };
+    found.set(to, { ...writer, name: to, label: transitionInWords(status, to), inputs, fixed });
   }
   return [...found.values()];
 }
@@ -111,16 +102,8 @@ function pathAfter({ type }: DataList, { path }: Operation): string | undefined 
   return path.split(`/${type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}s/{id}`)[1];
 }
 
-/** An operation that reads something about a row, by the end of its path. */
-export interface RowRead {
-  readonly operation: Operation;
-  readonly name: string;
-  /** The parameter that follows the name, if there is one. */
-  readonly parameter: string | undefined;
-}
-
-/** What is read about rows of a type, such as `GET /api/v1/clients/{id}/statement`. */
-export function readsOf(list: DataList): RowRead[] {
+/** What is read about rows of a type, by the end of the path and its parameter: `GET /api/v1/clients/{id}/statement`. */
+export function readsOf(list: DataList) {
   return allOperations.flatMap((operation) => {
     const [, name, parameter] = /^\/(\w+)(?:\/\{(\w+)\})?$/.exec(pathAfter(list, operation) ?? '') ?? [];
     return name === undefined || operation.method !== 'GET' ? [] : [{ operation, name, parameter }];
@@ -176,14 +159,15 @@ export function writingOf(list: DataList, row: ShownRow | undefined, caller: Rol
       verbs.some((verb) => id.startsWith(verb)) &&
       allows(caller, roles),
   );
-  const [name, label] = row === undefined ? ['new', 'Create'] : ['edit', 'Change'];
+  const named = row === undefined ? { name: 'new', label: 'Create' } : { name: 'edit', label: 'Change' };
   // Of other types, a row is created by an operation of its own.
   const isCreation = ({ method, path, roles }: Operation) =>
     method === 'POST' && path === list.operation.path && list.operation.method === 'GET' && allows(caller, roles);
   const creation = writer === undefined && row === undefined ? allOperations.find(isCreation) : undefined;
-  if (creation !== undefined) return { ...commandOf(creation), name: String(name), label: String(label) };
+  if (creation !== undefined) return { ...commandOf(creation), ...named };
   if (writer === undefined || !allows(caller, list.writeRoles)) return undefined;
-  return { ...writer, name: String(name), label: String(label), inputs: inputsOf(writer.attributes, row), fixed: {} };
+  const inputs = inputsOf(writer.attributes, row).filter(({ schema }) => allows(caller, schema['x-write-roles']));
+  return { ...writer, ...named, inputs, fixed: {} };
 }
 
 /** The request of an action on rows, in the versions that the page showed; a new row has none yet. */
@@ -202,17 +186,16 @@ export function requestOf(type: string, rows: readonly ShownRow[], action: Actio
   return { body: { [items]: all } };
 }
 
-interface Failure {
-  readonly detail?: string;
-  readonly errors?: readonly { readonly detail: string }[];
-}
-
 /** Why an operation that writes several rows did not write some of them, by their position; empty if it wrote all. */
 export function failuresIn({ records }: Readonly<Record<string, unknown>>): ReadonlyMap<number, string> {
-  const items: { error?: Failure | null }[] = Array.isArray(records) ? records : [];
-  const failed = items.flatMap(({ error }, index): [number, string][] => {
-    const details = [error?.detail, ...(error?.errors ?? []).map(({ detail }) => detail)];
-    return error?.detail === undefined ? [] : [[index, [...new Set(details)].join(' ')]];
-  });
+  interface Item {
+    readonly error?: { readonly detail: string; readonly errors?: readonly { readonly detail: string }[] } | null;
+  }
+  const items: readonly Item[] = Array.isArray(records) ? records : [];
+  const failed = items.flatMap(({ error }, index) =>
+    error
+      ? [[index, [...new Set([error, ...(error.errors ?? [])].map(({ detail }) => detail))].join(' ')] as const]
+      : [],
+  );
   return new Map(failed);
 }

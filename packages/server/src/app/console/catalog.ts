@@ -72,7 +72,7 @@ function typeNamed(schema: Schema | undefined): string | undefined {
   return name === undefined ? undefined : (schemaOf(name)['x-type'] ?? name);
 }
 
-const baseFields = new Set(['id', 'systemRef', 'sysRefs', 'active', 'createdAt', 'updatedAt', 'version', 'currency']);
+const baseFields = new Set('id systemRef sysRefs active createdAt updatedAt version currency hasMore'.split(' '));
 const maxColumns = 7;
 
 /** Whether a value can be of one of these types of JSON. */

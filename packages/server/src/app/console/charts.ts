@@ -27,14 +27,12 @@ function domainOf(bars: readonly Bar[]): [number, number] {
 
 /** Vertical bars in their order; two bars with one name are drawn beside each other. */
 export function columnChart(title: string, bars: readonly Bar[]): Promise<HtmlContent> {
-  const names = [...new Set(bars.map(({ name }) => name))];
-  const isPaired = bars.some(({ isSecond }) => isSecond);
   return chart(title, bars, ({ barY, ruleY, axisFx }) => ({
     height: 220,
     marginLeft: 48,
     marginRight: 4,
-    x: { axis: null, padding: 0.1, domain: isPaired ? [true, false] : [false] },
-    fx: { domain: names, padding: 0.2 },
+    x: { axis: null, padding: 0.1, reverse: true },
+    fx: { domain: [...new Set(bars.map(({ name }) => name))], padding: 0.2 },
     y: { domain: domainOf(bars), nice: true, label: null, grid: true, ticks: 5, tickFormat: '~s' },
     marks: [
       axisFx({ label: null, anchor: 'bottom' }),

@@ -1,9 +1,13 @@
 import { operationOf } from '../../contract/contract.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
+import { formStart } from './action-pages.ts';
+import { writingOf } from './actions.ts';
+import { listOf } from './catalog.ts';
 import { day } from './formats.ts';
 import { queryForm } from './forms.ts';
-import { type ConsolePage, card, keyField } from './layout.ts';
+import { type ConsolePage, card, linkList } from './layout.ts';
 import { countsOf, type WaitingRows } from './overview-page.ts';
+import { type ShownRow, urlOf } from './values.ts';
 import { type ConsoleVisit, callOperation, rowsIn, todayOf } from './visit.ts';
 
 /** What should be done before a period is closed: its time, expenses, drafts and payments. */
@@ -37,23 +41,23 @@ export async function closePage(visit: ConsoleVisit): Promise<ConsolePage> {
     title: 'Close a month',
     lead: 'After it is closed, nothing gets a day of the period, and its figures never change.',
     body: html`${await queryForm(visit, '/close', { through }, [{ path: 'through', schema: { format: 'date' } }], 'Check')}
-${card(html`Still open through ${day(through)}`, checks.length === 0 ? html`<p>Nothing. The period is complete.</p>` : html`<ul class="links">${checks}</ul><p class="soft">What is done later counts for the first open day.</p>`)}
+${card(html`Still open through ${day(through)}`, checks.length === 0 ? html`<p>Nothing. The period is complete.</p>` : [linkList(checks), html`<p class="soft">What is done later counts for the first open day.</p>`])}
 ${orgs.map((org) => orgCard(visit, org, through))}`,
   };
 }
 
-function orgCard(
-  { frame }: ConsoleVisit,
-  { id, name, version, booksClosedThrough: closed }: Readonly<Record<string, unknown>>,
-  through: string,
-): HtmlContent {
-  const start = html`<form method="post" action="${frame.base}/data/Org/${String(id)}/edit">${keyField(frame)}<input type="hidden" name="version" value="${String(version)}">`;
+function orgCard(visit: ConsoleVisit, org: ShownRow, through: string): HtmlContent {
+  const { id, name, booksClosedThrough: closed } = org;
+  const list = listOf('Org');
+  const canClose = writingOf(list, org, visit.caller)?.inputs.some(({ path }) => path === 'booksClosedThrough');
+  const start = formStart(visit, `${urlOf(list, org)}/edit`, org);
   const isClosed = typeof closed === 'string';
-  return html`<section class="card"><h2>${String(name)}</h2><p>${isClosed ? html`Closed through ${day(closed)}.` : 'No period is closed.'}</p><div class="row">${
-    (!isClosed || closed < through) &&
-    html`${start}<input type="hidden" name="booksClosedThrough" value="${through}"><button>Close through ${day(through)}</button></form>`
-  }${
-    isClosed &&
-    html`<details><summary>Open again</summary>${start}<label for="open-${String(id)}">Keep closed through <span class="hint">empty to open all periods</span></label><input type="date" id="open-${String(id)}" name="booksClosedThrough"><label for="reason-${String(id)}">Reason</label><input id="reason-${String(id)}" name="changeReason" required autocomplete="off"><div class="row"><button class="danger">Open again</button></div></form></details>`
-  }</div></section>`;
+  const close = html`${start}<input type="hidden" name="booksClosedThrough" value="${through}"><button>Close through ${day(through)}</button></form>`;
+  const open = html`<details><summary>Open again</summary>${start}<label for="open-${String(id)}">Keep closed through <span class="hint">empty to open all periods</span></label><input type="date" id="open-${String(id)}" name="booksClosedThrough"><label for="reason-${String(id)}">Reason</label><input id="reason-${String(id)}" name="changeReason" required autocomplete="off"><div class="row"><button class="danger">Open again</button></div></form></details>`;
+  const forms = html`<div class="row">${(!isClosed || closed < through) && close}${isClosed && open}</div>`;
+  const state = html`<p>${isClosed ? html`Closed through ${day(closed)}.` : 'No period is closed.'}</p>`;
+  return card(String(name), [
+    state,
+    canClose ? forms : html`<p class="soft">Closing it requires the role BOOKS_CLOSE.</p>`,
+  ]);
 }

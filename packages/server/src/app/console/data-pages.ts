@@ -5,18 +5,29 @@ import { mayCall } from '../../contract/roles.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import type { BytesResult, PageResult } from '../../wire/result.ts';
 import { type Action, bulkActions, writingOf } from './actions.ts';
-import { customList, type DataList, dataLists } from './catalog.ts';
+import { customList, type DataList, dataLists, isOf } from './catalog.ts';
 import {
   containing,
-  type EnteredOrder,
   enteredOrder,
+  isEmpty,
   type RowConditions,
   readList,
   shownConditions,
   whereIn,
   withEntered,
 } from './filter.ts';
-import { type ConsolePage, card, type Head, keyField, options, pageLinks, rejected, table, urlWith } from './layout.ts';
+import {
+  type ConsolePage,
+  card,
+  type Head,
+  keyField,
+  linkList,
+  options,
+  pageLinks,
+  rejected,
+  table,
+  urlWith,
+} from './layout.ts';
 import { namesIn } from './names.ts';
 import { savedFile } from './results.ts';
 import { headOf, isTechnical, rowCells, type ShownRow } from './values.ts';
@@ -47,7 +58,7 @@ export async function dataPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const body = mayCall(ownTypes, roles) ? await callOperation(visit, ownTypes, { query }) : {};
   const next = nextPage(body);
   const links = (lists: readonly DataList[]) =>
-    html`<ul class="links">${lists.map(({ type, title }) => html`<li><a href="${base}/data/${type}">${title}</a></li>`)}</ul>`;
+    linkList(lists.map(({ type, title }) => html`<a href="${base}/data/${type}">${title}</a>`));
   const open = [...dataLists.values()].filter(({ operation }) => mayCall(operation, roles));
   const groups = Map.groupBy(open, ({ operation }) => subjectInWords(operation.tag));
   const custom = rowsIn(body).map(customList);
@@ -112,7 +123,7 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<Conso
     lead:
       writingOf(list, undefined, visit.caller) !== undefined &&
       html`<a href="${frame.base}/data/${type}/new">New ${typeInWords(type).toLowerCase()}</a>`,
-    ...(rejection !== undefined && { notice: rejected(rejection) }),
+    notice: rejection && rejected(rejection),
     body: html`${filterForm(visit, list, where)}${await shownConditions(visit, list, where, (others) => url({ where: others }))}
 <section class="card">${
       rows.length === 0
@@ -144,24 +155,19 @@ async function selectable(visit: ConsoleVisit, list: DataList, rows: readonly Sh
 
 interface ListState {
   readonly where?: RowConditions;
-  readonly order?: EnteredOrder | undefined;
+  readonly order?: string | undefined;
   readonly page?: string;
 }
 
-interface TableOptions {
-  /** That of a list that can be sorted. */
-  readonly state?: ListState;
-  /** Whether rows are selected; undefined if they cannot be. */
-  readonly isSelected?: boolean;
-  /** A column that has the same value in all rows. */
-  readonly without?: string;
-}
-
+/**
+ * @param options the state of a list that can be sorted; whether rows are selected, if they can be; and the column of what all rows
+ *   belong to, which says nothing
+ */
 export async function rowTable(
   visit: ConsoleVisit,
   list: DataList,
   rows: readonly ShownRow[],
-  { state, isSelected, without }: TableOptions = {},
+  { state, isSelected, without }: { state?: ListState; isSelected?: boolean; without?: string } = {},
 ): Promise<HtmlContent> {
   const { frame } = visit;
   // Of some rows of a list, a column that is empty says nothing.
@@ -171,10 +177,11 @@ export async function rowTable(
   const heads = columns.map((column): Head => {
     const head = headOf(list.properties, column);
     if (state === undefined || !list.sortable.has(column)) return head;
-    const isSorted = state.order?.column === column;
-    const isDescending = isSorted ? state.order?.isDescending === false : head.isNumber === true;
-    const sortUrl = listUrl(frame.base, list, { ...state, order: { column, isDescending } });
-    return { ...head, sortUrl, sorted: isSorted ? (isDescending ? 'ascending' : 'descending') : undefined };
+    const [ascending, descending] = [column, `-${column}`];
+    const { [ascending]: sorted, [descending]: reversed } = { [state.order ?? '']: true };
+    const order = !reversed && (sorted || head.isNumber) ? descending : ascending;
+    const sortUrl = listUrl(frame.base, list, { ...state, order });
+    return { ...head, sortUrl, sorted: sorted ? 'ascending' : reversed ? 'descending' : undefined };
   });
   const cellsOf = (row: ShownRow) => {
     const [first, ...others] = rowCells(view, list, row, columns);
@@ -188,8 +195,8 @@ export async function rowTable(
 
 export function listUrl(base: string, { type }: DataList, { where = {}, order, page }: ListState): string {
   return urlWith(`${base}/data/${type}`, {
-    where: Object.keys(where).length > 0 ? JSON.stringify(where) : undefined,
-    sort: order && `${order.isDescending ? '-' : ''}${order.column}`,
+    where: isEmpty(where) ? undefined : JSON.stringify(where),
+    sort: order,
     page,
   });
 }
@@ -200,7 +207,7 @@ function filterForm({ frame, query }: ConsoleVisit, list: DataList, where: RowCo
   if (names.length === 0) return false;
   const first = [list.label ?? '', ...list.columns].filter((name) => names.includes(name));
   const fields = [...new Set([...first, ...names.sort()])].map((name) => [name, fieldInWords(name)] as const);
-  return html`<form class="card filter" method="get" action="${frame.base}/data/${list.type}">${Object.keys(where).length > 0 && html`<input type="hidden" name="where" value="${JSON.stringify(where)}">`}
+  return html`<form class="card filter" method="get" action="${frame.base}/data/${list.type}">${!isEmpty(where) && html`<input type="hidden" name="where" value="${JSON.stringify(where)}">`}
 <div><label for="filter">Show rows where</label><select id="filter" name="filter">${options(fields, query.get('filter'))}</select></div>
 <div><label for="op">Compared</label><select id="op" name="op">${options(
     Object.entries(comparisons).map(([name, [words]]) => [name, words]),
@@ -224,10 +231,10 @@ export async function listFile(visit: ConsoleVisit, type: string): Promise<PageR
     if (cursor !== undefined && rows.length >= maxExported)
       throw new Rejection('VALIDATION_ERROR', `A file has at most ${maxExported} rows. Filter the list first.`);
   } while (cursor !== undefined);
-  const isSingle = (schema: Schema) => schema.properties === undefined && ![schema.type].flat().includes('array');
+  const isSingle = (schema: Schema = {}) => schema.properties === undefined && !isOf(schema, 'array');
   const names = await namesIn(visit, rows, list.properties);
-  const columns = [...list.properties].flatMap(([name, schema]) =>
-    isSingle(schema) && !isTechnical(list.columns, name) ? [name] : [],
+  const columns = [...list.properties.keys()].filter(
+    (name) => isSingle(list.properties.get(name)) && !isTechnical(list.columns, name),
   );
   const cellOf = (value: unknown) =>
     value === null || value === undefined ? null : (names.get(String(value)) ?? String(value));

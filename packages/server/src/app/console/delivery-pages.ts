@@ -52,27 +52,18 @@ export async function sentEventPage(visit: ConsoleVisit, id: string, eventId: st
   const [latest] = attempts;
   if (latest === undefined) throw new Rejection('NOT_FOUND', 'The event is not among the latest deliveries.');
   const sent = await eventBody(contextIn(visit, operationOf('listEvents')), eventId);
-  const row = html`<a href="${frame.base}/data/${latest.entityType}/${latest.entityId}">${typeInWords(latest.entityType)}</a>`;
+  const link = html`<a href="${frame.base}/data/${latest.entityType}/${latest.entityId}">${typeInWords(latest.entityType)}</a>`;
+  const rows = attempts.map((attempt) => cells(visit, attempt, link));
+  const request = html`<p class="soft"><code>POST ${latest.deliveryUrl}</code>, <code>webhook-id: ${eventId}</code></p>`;
+  const content =
+    sent === undefined
+      ? html`<p>The event is no longer kept, or your API user does not have the roles to read it.</p>`
+      : html`<pre>${JSON.stringify(JSON.parse(sent), null, 2)}</pre>`;
   const again = html`<form class="row" method="post" action="${url}/deliveries/${latest.id}/retry">${keyField(frame)}<button>Deliver again</button></form>`;
   return {
     title: `${valueInWords(latest.operation)} of ${typeInWords(latest.entityType).toLowerCase()}`,
     lead: html`<a href="${url}">All deliveries of the subscription</a>`,
-    body: html`${card('Received in return', [
-      table(
-        'Attempts',
-        heads,
-        attempts.map((attempt) => cells(visit, attempt, row)),
-      ),
-      again,
-    ])}
-${card(
-  'Sent',
-  html`<p class="soft"><code>POST ${latest.deliveryUrl}</code>, <code>webhook-id: ${eventId}</code></p>${
-    sent === undefined
-      ? html`<p>The event is no longer kept, or your API user does not have the roles to read it.</p>`
-      : html`<pre>${JSON.stringify(JSON.parse(sent), null, 2)}</pre>`
-  }`,
-)}`,
+    body: [card('Received in return', [table('Attempts', heads, rows), again]), card('Sent', [request, content])],
   };
 }
 

@@ -15,9 +15,7 @@ export interface Scope {
 export interface OverviewFigure {
   readonly id: string;
   readonly title: string;
-  /** What it measures, in a sentence. */
   readonly lead: string;
-  /** Type of the rows that are aggregated. */
   readonly type: string;
   readonly unit: 'MONEY' | 'PERCENT' | 'DAYS';
   /** What rows are grouped by: a reference, the months of their day, or a day whose ages are shown. */
@@ -45,7 +43,6 @@ export interface Group {
   readonly values: Readonly<Record<string, string | null>>;
 }
 
-/** The exact amount of some groups, with their key. */
 export interface Point {
   readonly value: Decimal;
   readonly key: string | null;

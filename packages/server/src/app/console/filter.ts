@@ -1,7 +1,7 @@
 import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type DataList, dataLists, type FilterField, isEventType, merged } from './catalog.ts';
+import { type DataList, dataLists, type FilterField, isEventType, isOf, merged } from './catalog.ts';
 import { isId, namesIn } from './names.ts';
 import { flatRow, shownValue } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
@@ -12,57 +12,45 @@ export type RowConditions = Readonly<Record<string, unknown>>;
 
 /** @throws Rejection `VALIDATION_ERROR` if the address has conditions that cannot be read */
 export function whereIn(query: URLSearchParams): RowConditions {
-  const parsed = parsedOf(query.get('where') ?? '{}');
-  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
+  try {
+    const parsed: unknown = JSON.parse(query.get('where') ?? '{}');
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
+  } catch {
+    // It is not the whole address.
+  }
   throw new Rejection('VALIDATION_ERROR', 'The address of this page is incomplete. Open the list again.');
 }
 
-function parsedOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * The conditions with the one that was entered, in the words of people: names of rows instead of IDs, words instead of codes.
- *
- * @throws Rejection `VALIDATION_ERROR` if the field has no such comparison, or no row has the name
- */
+/** The conditions with the one that was entered, by names of rows and words. @throws Rejection `VALIDATION_ERROR` if there are none */
 export async function withEntered(visit: ConsoleVisit, list: DataList, where: RowConditions): Promise<RowConditions> {
   const name = visit.query.get('filter') ?? '';
   const text = visit.query.get('value')?.trim() ?? '';
   const comparison = visit.query.get('op') ?? 'is';
-  const field = list.filters.find((one) => one.name === name);
-  if (field === undefined || !isComparison(comparison) || (text === '' && comparison !== 'empty')) return where;
-  const condition = await conditionOf(visit, list, field, comparison, text);
+  const operators = list.filters.find((one) => one.name === name)?.operators;
+  const [, ...possible] = Object.hasOwn(comparisons, comparison) ? comparisons[comparison as FilterWord] : [];
+  if (operators === undefined || possible.length === 0 || (text === '' && comparison !== 'empty')) return where;
+  const condition = await conditionOf(visit, list, { name, operators }, possible, text);
   return { ...where, [name]: { ...Object(where[name]), ...condition } };
-}
-
-function isComparison(text: string): text is FilterWord {
-  return Object.hasOwn(comparisons, text);
 }
 
 async function conditionOf(
   visit: ConsoleVisit,
   list: DataList,
   { name, operators }: FilterField,
-  comparison: FilterWord,
+  possible: readonly string[],
   text: string,
 ): Promise<RowConditions> {
-  const [, ...possible] = comparisons[comparison];
   const [operator, schema] = possible.map((one) => [one, operators.get(one)] as const).find(([, one]) => one) ?? [];
   if (operator === undefined || schema === undefined)
     throw new Rejection('VALIDATION_ERROR', `${fieldInWords(name)} has no such comparison. Choose another one.`);
-  if (comparison === 'empty') return { [operator]: true };
+  if (operator === '_is_null') return { [operator]: true };
   if (operator === '_ilike') return containing(text);
   const target = dataLists.get(list.properties.get(name)?.['x-references'] ?? '');
   if (target === undefined || isId(text)) return { [operator]: typedValue(schema, text) };
   const ids = (await idsNamed(visit, target, text)).map(({ id }) => id);
   if (ids.length === 0)
     throw new Rejection('VALIDATION_ERROR', `None of the ${target.title.toLowerCase()} is called “${text}”.`);
-  const several = comparison === 'not' ? '_nin' : '_in';
+  const several = operator === '_neq' ? '_nin' : '_in';
   if (ids.length > 1 && operators.has(several)) return { [several]: ids };
   return { [operator]: ids[0] };
 }
@@ -85,30 +73,27 @@ export async function idsNamed(visit: ConsoleVisit, list: DataList, text: string
   return named.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
 }
 
-/** The column that a list is sorted by. */
-export interface EnteredOrder {
-  readonly column: string;
-  readonly isDescending: boolean;
-}
-
-/** @returns undefined if the list cannot be sorted */
-export function enteredOrder(list: DataList, query: URLSearchParams): EnteredOrder | undefined {
-  const [, sign, column = ''] = /^(-?)(\w+)$/.exec(query.get('sort') ?? '') ?? [];
-  return list.sortable.has(column) ? { column, isDescending: sign === '-' } : newestFirst(list);
+/** The column that a list is sorted by, after `-` if descending. @returns undefined if the list cannot be sorted */
+export function enteredOrder(list: DataList, query: URLSearchParams): string | undefined {
+  const order = query.get('sort') ?? '';
+  return list.sortable.has(order.replace(/^-/, '')) ? order : newestFirst(list);
 }
 
 /** By the day of the business, or else by the creation. */
-export function newestFirst({ properties, sortable }: DataList): EnteredOrder | undefined {
+function newestFirst({ properties, sortable }: DataList): string | undefined {
   const isDay = (name: string) =>
     !/due/i.test(name) && properties.get(name)?.format === 'date' && properties.get(name)?.type === 'string';
   const column = [...sortable].find(isDay) ?? (sortable.has('createdAt') ? 'createdAt' : undefined);
-  return column === undefined ? undefined : { column, isDescending: true };
+  return column && `-${column}`;
+}
+
+export function isEmpty(where: RowConditions): boolean {
+  return Object.keys(where).length === 0;
 }
 
 interface ListRead {
   readonly where?: RowConditions;
-  readonly order?: EnteredOrder | undefined;
-  /** `nextCursor` of the page before; undefined for the first page. */
+  readonly order?: string | undefined;
   readonly cursor?: string | undefined;
   readonly pageSize: number;
 }
@@ -123,28 +108,20 @@ export async function readList(
   const paged = {
     pageSize,
     ...(cursor !== undefined && { cursor }),
-    ...(order !== undefined && { orderBy: [{ [order.column]: order.isDescending ? 'desc' : 'asc' }] }),
+    ...(order !== undefined && { orderBy: [{ [order.replace(/^-/, '')]: order.startsWith('-') ? 'desc' : 'asc' }] }),
   };
   const parameters = Object.entries(where).map(([name, condition]) => [name, Object(condition)['=']]);
-  const input =
-    operation.method === 'GET'
-      ? {
-          query: Object.fromEntries(
-            [...Object.entries(paged), ...parameters].map(([name, value]) => [name, String(value)]),
-          ),
-        }
-      : { body: Object.keys(where).length === 0 ? paged : { ...paged, where } };
+  const query = Object.fromEntries([...Object.entries(paged), ...parameters].map(([name, one]) => [name, String(one)]));
+  const input = operation.method === 'GET' ? { query } : { body: { ...paged, ...(!isEmpty(where) && { where }) } };
   const body = await callOperation(visit, operation, { path, ...input });
   return { rows: rowsIn(body).map(flatRow), next: nextPage(body) };
 }
 
 /** The text as a value of the schema; a text that is none stays one. */
 export function typedValue(schema: Schema, text: string): unknown {
-  const types = [schema.type ?? 'string'].flat();
-  if (types.includes('array'))
-    return text.split(',').map((part) => typedValue(merged(schema.items ?? {}), part.trim()));
-  if (types.includes('boolean') && /^(true|false|yes|no)$/i.test(text)) return /^(true|yes)$/i.test(text);
-  if ((types.includes('integer') || types.includes('number')) && /^-?\d+$/.test(text)) return Number(text);
+  if (isOf(schema, 'array')) return text.split(',').map((part) => typedValue(merged(schema.items ?? {}), part.trim()));
+  if (isOf(schema, 'boolean') && /^(true|false|yes|no)$/i.test(text)) return /^(true|yes)$/i.test(text);
+  if (isOf(schema, 'integer', 'number') && /^-?\d+$/.test(text)) return Number(text);
   if (/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return text.replaceAll(',', '');
   if (isEventType(schema)) return eventTypes.get(text.toLowerCase()) ?? text;
   return schema.enum?.find((value) => valueInWords(String(value)).toLowerCase() === text.toLowerCase()) ?? text;
@@ -172,7 +149,7 @@ export async function shownConditions(
   const items = [...Map.groupBy(all, ({ name }) => name)].map(([name, conditions]) => {
     const { [name]: _removed, ...others } = where;
     const shown = conditions.map(({ words, operands, schema }, index) => {
-      const values = operands.map((one, position) => [position > 0 && ', ', shownValue(view, one, schema, undefined)]);
+      const values = operands.map((one, position) => [position > 0 && ', ', shownValue(view, one, schema)]);
       return html`${index > 0 && ', '}${words} <strong>${values}</strong>`;
     });
     return html`<li>${shown} <a href="${urlOf(others)}" aria-label="Remove the condition on ${fieldInWords(name)}">×</a></li>`;

@@ -3,8 +3,9 @@ import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { mayCall } from '../../contract/roles.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { dataLists, isEventType, isNumber, merged, plain } from './catalog.ts';
+import { dataLists, isEventType, isNumber, isOf, merged, plain } from './catalog.ts';
 import { idsNamed, readList, typedValue } from './filter.ts';
+import { type Choice, options } from './layout.ts';
 import { isId, type Names } from './names.ts';
 import type { ShownRow } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
@@ -26,12 +27,7 @@ export interface FormInput {
 }
 
 function isLeaf(schema: Schema): boolean {
-  const types = [schema.type ?? 'string'].flat();
-  return !types.includes('array') && (schema['x-references'] !== undefined || !types.includes('object'));
-}
-
-function isText(schema: Schema): boolean {
-  return isLeaf(schema) && schema['x-references'] === undefined;
+  return !isOf(schema, 'array') && (schema['x-references'] !== undefined || !isOf(schema, 'object'));
 }
 
 /**
@@ -44,12 +40,13 @@ export function inputsOf({ properties = {} }: Schema, row?: ShownRow): FormInput
     if (skipped.has(name) || (row === undefined ? ofChanges.test(name) : schema['x-state-machine'] !== undefined))
       return [];
     if (isLeaf(schema)) return [{ path: name, schema, isRequired: row === undefined && isRequired(merged(unmerged)) }];
-    const isList = [schema.type].flat().includes('array');
-    // Separated by commas.
-    const isTexts = isList && schema.items !== undefined && isText(plain(schema.items));
-    if (row === undefined && isTexts) return [{ path: name, schema, isRequired: false }];
-    const parts = Object.entries(plain((isList ? schema.items : schema) ?? {}).properties ?? {}).flatMap(
-      ([part, of]) => (part === 'id' ? [] : [[part, plain(of)] as const]),
+    const isList = isOf(schema, 'array');
+    const item = plain((isList ? schema.items : schema) ?? {});
+    // Texts are separated by commas.
+    if (row === undefined && isList && isLeaf(item) && item['x-references'] === undefined)
+      return [{ path: name, schema, isRequired: false }];
+    const parts = Object.entries(item.properties ?? {}).flatMap(([part, of]) =>
+      part === 'id' ? [] : [[part, plain(of)] as const],
     );
     const leaves = parts.filter(([, of]) => isLeaf(of));
     const inputsAt = (path: string) =>
@@ -64,12 +61,12 @@ export function inputsOf({ properties = {} }: Schema, row?: ShownRow): FormInput
 }
 
 function isRequired(schema: Schema): boolean {
-  const canBeNull = [schema, ...(schema.anyOf ?? []).map(merged)].some(({ type }) => [type].flat().includes('null'));
+  const canBeNull = [schema, ...(schema.anyOf ?? []).map(merged)].some((one) => isOf(one, 'null'));
   return !canBeNull && schema['x-on-create'] === undefined;
 }
 
 /** The text of an input for what a row has at its path. */
-export function currentText(
+function currentText(
   { frame }: ConsoleVisit,
   { path, schema }: FormInput,
   row: ShownRow | undefined,
@@ -90,36 +87,37 @@ function valueAt(row: ShownRow | undefined, path: string): unknown {
   return path.split('.').reduce<unknown>((part, name) => Object(part)[name], row);
 }
 
+/** The inputs of a form, with what a row has. @param form distinguishes the inputs of several forms on a page */
+export async function inputsFor(
+  visit: ConsoleVisit,
+  inputs: readonly FormInput[],
+  row: ShownRow = {},
+  { names = new Map(), form = '' }: { readonly names?: Names; readonly form?: string } = {},
+): Promise<HtmlContent> {
+  const all = inputs.map((input) => inputFor(visit, input, currentText(visit, input, row, names), form));
+  return html`<div class="form">${await Promise.all(all)}</div>`;
+}
+
 const inputTypes: Readonly<Record<string, string>> = { date: 'date', 'date-time': 'datetime-local' };
 
-/** @param form distinguishes the inputs of several forms on a page */
-export async function inputFor(
+async function inputFor(
   visit: ConsoleVisit,
   { path, schema, isRequired }: FormInput,
   text: string,
-  form = '',
+  form: string,
 ): Promise<HtmlContent> {
   const id = `${form}${path}`;
-  const [described = ''] = /^[^\n]*?[.](?=\s|$)/.exec(schema.description ?? '') ?? [];
-  const offered = schema.items === undefined ? undefined : merged(schema.items).enum;
-  const several =
-    offered === undefined
-      ? ''
-      : ` Several are separated by commas: ${offered.map(String).map(valueInWords).join(', ')}.`;
-  // Of a few words, it repeats the label.
-  const sentence = `${described.split(' ').length > 4 ? described : ''}${several}`;
   const [field = '', item = '', part = item] = path.split('.');
   const position = /^\d+$/.test(item) ? `${Number(item) + 1}: ` : '';
   const words =
     part === '' ? fieldInWords(field) : `${fieldInWords(field)} ${position}${fieldInWords(part).toLowerCase()}`;
   const label = html`<label for="${id}">${words}${isRequired && text === '' && html` <span class="hint">required</span>`}</label>`;
-  const hint =
-    sentence !== '' &&
-    html`<p class="hint" id="hint-${id}">${sentenceInWords(sentence.replace(/,? or null\b/, ''))}</p>`;
-  const attributes = html` id="${id}" name="${path}"${sentence !== '' && html` aria-describedby="hint-${id}"`}${isRequired && html` required`}`;
+  const described = hintOf(schema);
+  const hint = described !== '' && html`<p class="hint" id="hint-${id}">${described}</p>`;
+  const attributes = html` id="${id}" name="${path}"${described !== '' && html` aria-describedby="hint-${id}"`}${isRequired && html` required`}`;
   const choices = await choicesFor(visit, schema);
   if (choices !== undefined)
-    return html`<div>${label}<select${attributes}>${(isRequired && text !== '' ? choices : [['', ''] as const, ...choices]).map(([value, name]) => html`<option value="${value}"${(value === text || name === text) && html` selected`}>${name}</option>`)}</select>${hint}</div>`;
+    return html`<div>${label}<select${attributes}>${options(isRequired && text !== '' ? choices : ['', ...choices], text)}</select>${hint}</div>`;
   if ((schema.maxLength ?? 0) >= 1000 && schema.format !== 'uri')
     return html`<div>${label}<textarea${attributes}>${text}</textarea>${hint}</div>`;
   const type = inputTypes[schema.format ?? ''];
@@ -127,6 +125,16 @@ export async function inputFor(
   const types = [...eventTypes.values()].map((one) => html`<option>${typeInWords(one)}</option>`);
   const offers = isEventType(schema) && html`<datalist id="types-${id}">${types}</datalist>`;
   return html`<div>${label}<input${attributes} value="${text}" autocomplete="off"${kind}${offers && html` list="types-${id}"`}>${offers}${hint}</div>`;
+}
+
+/** The first sentence about a field, and the values of a list of them. */
+function hintOf({ description = '', items }: Schema): string {
+  const [sentence = ''] = /^[^\n]*?[.](?=\s|$)/.exec(description) ?? [];
+  const offered = items && merged(items).enum?.map(valueInWords).join(', ');
+  const several = offered === undefined ? '' : ` Several are separated by commas: ${offered}.`;
+  // One of a few words repeats the label.
+  const telling = sentence.split(' ').length > 4 ? sentence.replace(/,? or null\b/, '') : '';
+  return sentenceInWords(`${telling.replaceAll(/\bnull\b/g, 'empty')}${several}`);
 }
 
 /** A form that shows a page again with what is entered in it. */
@@ -137,18 +145,14 @@ export async function queryForm(
   inputs: readonly FormInput[],
   button = 'Show',
 ) {
-  const shown = inputs.map((input) => inputFor(visit, input, currentText(visit, input, values, new Map())));
-  return html`<form class="card scope" method="get" action="${visit.frame.base}${url}">${await Promise.all(shown)}<button>${button}</button></form>`;
+  return html`<form class="card scope" method="get" action="${visit.frame.base}${url}">${await inputsFor(visit, inputs, values)}<div class="row"><button>${button}</button></div></form>`;
 }
 
 /** What a field can be, if it is not much; undefined if it is entered as text. */
-async function choicesFor(
-  visit: ConsoleVisit,
-  schema: Schema,
-): Promise<readonly (readonly [value: string, words: string])[] | undefined> {
+async function choicesFor(visit: ConsoleVisit, schema: Schema): Promise<readonly Choice[] | undefined> {
   if (schema.enum !== undefined)
     return schema.enum.flatMap((value) => (value === null ? [] : [[value, valueInWords(value)] as const]));
-  if ([schema.type].flat().includes('boolean')) return ['yes', 'no'].map((word) => [word, word] as const);
+  if (isOf(schema, 'boolean')) return ['yes', 'no'];
   const list = dataLists.get(schema['x-references'] ?? '');
   const { label } = list ?? {};
   const isRead = list !== undefined && mayCall(list.operation, visit.caller.roles);
@@ -157,12 +161,7 @@ async function choicesFor(
   return rows.map((row) => [String(row.id), String(row[label] ?? row.systemRef)] as const);
 }
 
-/**
- * What was entered in a form, by the field.
- *
- * @param row of which only the fields that differ are returned; without it, all that are not empty
- * @throws Rejection `VALIDATION_ERROR` if no row, or more than one, has a name
- */
+/** What was entered in a form, by the field: what differs from the row, or all that is not empty. @throws Rejection `VALIDATION_ERROR` */
 export async function enteredValues(
   visit: ConsoleVisit,
   inputs: readonly FormInput[],

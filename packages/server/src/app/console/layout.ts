@@ -129,13 +129,20 @@ export function card(title: HtmlContent, content: HtmlContent): Html {
   return html`<section class="card"><h2>${title}</h2>${content}</section>`;
 }
 
-export type Choices = readonly (readonly [value: string, text: string])[];
+export function linkList(items: readonly HtmlContent[]): Html {
+  return html`<ul class="links">${items.map((item) => html`<li>${item}</li>`)}</ul>`;
+}
 
-/** The options of a choice. */
-export function options(choices: Choices, chosen: string | null | undefined): HtmlContent {
-  return choices.map(
-    ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
-  );
+/** A value that can be chosen, and its words if they differ. */
+export type Choice = string | readonly [value: string, text: string];
+
+/** @param chosen the value or the words of one */
+export function options(choices: readonly Choice[], chosen: string | null | undefined): HtmlContent {
+  return choices.map((choice) => {
+    const [value, text] = typeof choice === 'string' ? [choice, choice] : choice;
+    const isChosen = value === chosen || text === chosen;
+    return html`<option value="${value}"${isChosen && html` selected`}>${text}</option>`;
+  });
 }
 
 /** An address with those of its parameters that have a value. */

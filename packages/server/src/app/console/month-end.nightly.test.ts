@@ -66,10 +66,19 @@ class Reader {
   }
 }
 
-async function demoFirm() {
+const controller = { user: 'controller', roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] };
+const partner = {
+  user: 'partner',
+  roles:
+    'CLNT_R STAFF_R JOB_R TIME_R TIME_APRV WIP_R DINVC_R DINVC_APRV INVC_R PYMT_R ENGMT_R JRNL_R FILE_R FILE_DL'.split(
+      ' ',
+    ),
+};
+
+async function demoFirm(user = controller) {
   const firm = await testService();
   await seedDemoData({ service: firm.service }, firm.tenant.name);
-  const key = { tenant: firm.tenant.name, user: 'controller', roles: ['API_ADMIN', 'PYMT_EVNT_ALL'], days: 1 };
+  const key = { tenant: firm.tenant.name, ...user, days: 1 };
   const { key: apiKey } = await createApiKey({ service: firm.service }, { ...key, description: undefined });
   return { ...firm, apiKey };
 }
@@ -324,6 +333,50 @@ test.each(Object.entries(sizes))(
     expect(await found('/gql/v1/invoices/search', { invoiceNumber: { _eq: 'INV-2026-00002' } })).toMatchObject([
       { status: 'WRITTEN_OFF', writeOffReason: 'Not collectable' },
     ]);
+    await context.close();
+  },
+  120_000,
+);
+
+test.each(Object.entries(sizes))(
+  'a partner, who is no administrator, does the work of a day on a %s',
+  async (_name, viewport) => {
+    const { address, call, apiKey } = await demoFirm(partner);
+    const context = await browser.newContext({ viewport, javaScriptEnabled: false });
+    const page = await context.newPage();
+    const reader = new Reader(page);
+    await page.goto(`${address}/console`);
+    await reader.enter('API key', apiKey);
+    await reader.click('button', 'Sign in');
+    await reader.reads('Realization by service line');
+    const menu = await page.getByRole('navigation').getByRole('link').allTextContents();
+    expect(menu).toEqual(['Overview', 'Data', 'Close a month', 'Reference']);
+    for (const waiting of [/^Time entries to approve/, /^Draft invoices to review/]) {
+      await reader.menu('Overview');
+      await reader.click('link', waiting);
+      await reader.click('link', 'Select all');
+      await reader.click('button', 'Approve');
+      await reader.confirm('Approve');
+    }
+    await reader.search('harbor');
+    await reader.click('link', 'Harbor & Pine LLC');
+    expect(await page.getByRole('link', { name: 'New payment' }).count()).toBe(0);
+    await reader.click('link', 'Statement of account');
+    await reader.reads('Balance at the end');
+    await reader.search('INV-2026-00006');
+    await reader.click('link', 'INV-2026-00006');
+    await reader.reads('Ledger entries');
+    expect(await page.getByRole('main').getByText('What you can do now').count()).toBe(0);
+    await reader.menu('Overview');
+    await page.locator('#realization summary').click();
+    await page.locator('#realization td a').first().click();
+    await reader.reads('Purpose is');
+    await reader.menu('Close a month');
+    await reader.reads('Closing it requires the role BOOKS_CLOSE.');
+    const { body } = await call<{ data: unknown[] }>('POST', '/gql/v1/time_entries/search', {
+      where: { status: { _eq: 'SUBMITTED' } },
+    });
+    expect(body.data).toEqual([]);
     await context.close();
   },
   120_000,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { operationOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import { formatDecimal } from '../../platform/decimal.ts';
+import { type Decimal, formatDecimal, zero } from '../../platform/decimal.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { listOf } from './catalog.ts';
 import { type Bar, columnChart, rowChart } from './charts.ts';
@@ -22,7 +22,7 @@ import {
 import type { RowConditions } from './filter.ts';
 import { count, decimal, monthOf, when } from './formats.ts';
 import { queryForm } from './forms.ts';
-import { type ConsolePage, card, isAdministrator, table } from './layout.ts';
+import { type ConsolePage, card, isAdministrator, linkList, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { type ConsoleVisit, callOperation, rowsIn, todayOf } from './visit.ts';
 import { typeInWords } from './words.ts';
@@ -45,8 +45,8 @@ export async function overviewPage(visit: ConsoleVisit): Promise<ConsolePage> {
 }
 
 async function scopeOf(visit: ConsoleVisit): Promise<Scope> {
-  const { tenant, query } = visit;
-  const entered = (name: string) => query.get(name)?.trim() || undefined;
+  const { tenant } = visit;
+  const entered = (name: string) => visit.query.get(name)?.trim() || undefined;
   const asOf = entered('asOf') ?? (await todayOf(visit));
   if (!isDay(asOf)) throw new Rejection('VALIDATION_ERROR', `“${asOf}” is not a day, such as 2026-09-30.`);
   const currency = entered('currency') ?? tenant.currency;
@@ -94,10 +94,7 @@ async function needsPerson(visit: ConsoleVisit): Promise<HtmlContent> {
   ).length;
   if (failing > 0)
     items.push(waitingItem(`${visit.frame.base}/data/EventSubscription`, failing, 'Receivers of events that fail'));
-  return card(
-    'What needs a person',
-    items.length === 0 ? html`<p>Nothing.</p>` : html`<ul class="links">${items}</ul>`,
-  );
+  return card('What needs a person', items.length === 0 ? html`<p>Nothing.</p>` : linkList(items));
 }
 
 /** How many there are of each, with a link to them, but for those that there are none of. */
@@ -118,7 +115,7 @@ export async function countsOf(visit: ConsoleVisit, counted: readonly WaitingRow
 }
 
 function waitingItem(url: string, found: number, text: string): HtmlContent {
-  return html`<li><a href="${url}">${text}: <strong>${count(found)}</strong></a></li>`;
+  return html`<a href="${url}">${text}: <strong>${count(found)}</strong></a>`;
 }
 
 /** The result; nothing if the caller has not the roles. */
@@ -173,19 +170,19 @@ async function drawn(visit: ConsoleVisit, figure: OverviewFigure, scope: Scope, 
     if (key === null) return 'None';
     return isByMonth(figure) ? monthOf(key) : (ages?.[key] ?? names.get(key) ?? typeInWords(type));
   };
-  const text = ({ value }: Point): string =>
+  const text = (value: Decimal): string =>
     unit === 'MONEY' ? decimal(formatDecimal(value, 2)) : `${formatDecimal(value, 1)}${unit === 'PERCENT' ? ' %' : ''}`;
   const bars = series.flatMap(({ key, points }) =>
     points.map((point, index): Bar => {
       const name = isByMonth(figure) ? nameOf(key).slice(0, 3) : nameOf(key);
-      const value = point === undefined ? 0 : Number(formatDecimal(point.value, 2));
-      return { name, value, text: point === undefined ? '–' : text(point), isSecond: index === 1 };
+      const value = Number(formatDecimal(point?.value ?? zero, 2));
+      return { name, value, text: point ? text(point.value) : '–', isSecond: index === 1 };
     }),
   );
   const linked = (point: Point | undefined): HtmlContent => {
     if (point === undefined) return '–';
     const url = listUrl(visit.frame.base, list, { where: whereOf(figure, scope, point.key) });
-    return html`<a href="${url}">${text(point)}</a>`;
+    return html`<a href="${url}">${text(point.value)}</a>`;
   };
   const titles = hasYearBefore ? ['This year', 'A year before'] : [title];
   const legend = titles.map((name, index) => html`<span class="key${index === 1 && ' second'}">${name}</span>`);

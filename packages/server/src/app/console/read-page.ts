@@ -10,7 +10,7 @@ import { contentResult } from '../../wire/content.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import type { BytesResult } from '../../wire/result.ts';
 import { actionForms, perform } from './action-pages.ts';
-import { commandOf, type RowRead, readsOf } from './actions.ts';
+import { commandOf, readsOf } from './actions.ts';
 import { type DataList, dataLists, type QueryParameter, responseProperties, schemasOf } from './catalog.ts';
 import { enteredValues, queryForm } from './forms.ts';
 import { card, pageLinks, table, urlWith } from './layout.ts';
@@ -62,8 +62,8 @@ export async function changeFirm(visit: ConsoleVisit, name: string, id: string) 
 export async function readPage(visit: ConsoleVisit, type: string, id: string, name: string, part?: string) {
   const { frame } = visit;
   const list = dataLists.get(type);
-  const isIt = (one: RowRead) => one.name === name && (one.parameter === undefined) === (part === undefined);
-  const read = list && readsOf(list).find(isIt);
+  const read =
+    list && readsOf(list).find((one) => one.name === name && (one.parameter === undefined) === (part === undefined));
   if (read === undefined) return undefined;
   const { operation, parameter = '' } = read;
   const parameters = schemasOf(operation).query.filter((one) => !/^page(Size)?$/.test(one.name));
@@ -79,19 +79,17 @@ export async function readPage(visit: ConsoleVisit, type: string, id: string, na
   const url = (changed: object) => urlWith(`${frame.base}${path}`, { ...used, cursor: undefined, ...changed });
   const next = nextPage(row);
   const formats = parameters.find((one) => one.name === 'format')?.schema.enum?.slice(1) ?? [];
-  const inputs = parameters.filter(
-    (one) => one.name !== 'format' && one.name !== 'cursor' && one.name !== 'includeTotal',
+  const inputs = parameters.flatMap(({ name: path, schema }) =>
+    ['format', 'cursor', 'includeTotal'].includes(path) ? [] : [{ path, schema }],
+  );
+  const links = formats.map(
+    (format) => html`<a class="button plain" href="${url({ format })}">As ${valueInWords(String(format))}</a>`,
   );
   return {
     title: actionInWords(operation.id),
     lead: html`<a href="${frame.base}/data/${type}/${id}">Back to the ${typeInWords(type).toLowerCase()}</a>`,
-    body: html`${await queryForm(
-      visit,
-      path,
-      used,
-      inputs.map(({ name: one, schema }) => ({ path: one, schema })),
-    )}${await responseDetails(visit, operation, row)}
-<div class="row">${formats.map((format) => html`<a class="button plain" href="${url({ format })}">As ${valueInWords(String(format))}</a>`)}</div>${pageLinks(query.cursor && url({}), next && url({ cursor: next }))}`,
+    body: html`${await queryForm(visit, path, used, inputs)}${await responseDetails(visit, operation, row)}
+<div class="row">${links}</div>${pageLinks(query.cursor && url({}), next && url({ cursor: next }))}`,
   };
 }
 
@@ -108,7 +106,7 @@ async function enteredIn(visit: ConsoleVisit, { name, required, schema }: QueryP
 async function responseDetails(visit: ConsoleVisit, operation: Operation, body: ShownRow): Promise<HtmlContent> {
   const properties = responseProperties(operation);
   const view = { frame: visit.frame, names: await namesIn(visit, [body], properties) };
-  return [balances(body, properties), fieldCards(view, 'Now', body, properties)];
+  return [balances(body, properties), fieldCards(view, 'Details', body, properties)];
 }
 
 /** The content of a document: a PDF is shown, also beside the row that it is of; anything else is only downloaded. */
@@ -122,20 +120,16 @@ export async function fileContent(visit: ConsoleVisit, id: string): Promise<Byte
   return { ...result, headers: { ...result.headers, ...shownHere, 'Content-Disposition': 'inline' } };
 }
 
-interface Formats {
-  readonly formats?: readonly { readonly format: string; readonly missing: readonly { readonly detail: string }[] }[];
-}
-
 /** A row as a document in each format of the contract, or what it lacks for one; false if it has none yet. */
 export async function documentsCard(visit: ConsoleVisit, list: DataList, id: string): Promise<HtmlContent> {
   const operation = readsOf(list).find(({ name }) => name === 'documents')?.operation;
   if (operation === undefined || !mayCall(operation, visit.caller.roles)) return false;
-  const { formats = [] }: Formats = await callOperation(visit, operation, { path: { id, format: 'json' } }).catch(
-    (error: unknown) => {
-      if (error instanceof Rejection && error.code === 'INVALID_STATE') return {};
-      throw error;
-    },
-  );
+  const read = callOperation(visit, operation, { path: { id, format: 'json' } });
+  const body = await read.catch((error: unknown) => {
+    if (error instanceof Rejection && error.code === 'INVALID_STATE') return {};
+    throw error;
+  });
+  const { formats = [] }: { formats?: { format: string; missing: { detail: string }[] }[] } = body;
   const url = `${visit.frame.base}/data/${list.type}/${encodeURIComponent(id)}/documents`;
   const rows = formats.map(({ format, missing }) => {
     const name = valueInWords(format);

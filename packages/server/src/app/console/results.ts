@@ -6,7 +6,7 @@ import { html } from '../../wire/html.ts';
 import { type BytesResult, fileResult, type PageResult } from '../../wire/result.ts';
 import { toRejection } from '../failure.ts';
 import type { Sessions } from '../sessions/index.ts';
-import { alert, type ConsolePage, framed, plainPage, rejected } from './layout.ts';
+import { alert, type ConsolePage, framed, linkList, plainPage, rejected } from './layout.ts';
 import { framingPolicy } from './style.ts';
 import type { ConsoleVisit } from './visit.ts';
 
@@ -56,9 +56,8 @@ export class ConsoleResults {
   /** Asks a person of several tenants which one it wants. */
   #tenantPage(names: readonly string[]): PageResult {
     const url = `${this.base}/sign-in/provider?tenant=`;
-    const links = names.map((name) => html`<li><a href="${url}${encodeURIComponent(name)}">${name}</a></li>`);
-    const body = html`<p>Your account belongs to several firms.</p><ul class="links">${links}</ul>`;
-    return shown(plainPage('Choose a firm', body));
+    const links = names.map((name) => html`<a href="${url}${encodeURIComponent(name)}">${name}</a>`);
+    return shown(plainPage('Choose a firm', [html`<p>Your account belongs to several firms.</p>`, linkList(links)]));
   }
 
   signInPage(status: number, error?: string): PageResult {

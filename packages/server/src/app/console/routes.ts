@@ -12,17 +12,23 @@ import type { Route } from '../../wire/route.ts';
 import { toRejection } from '../failure.ts';
 import { foreignForm, Sessions } from '../sessions/index.ts';
 import { actOnRow, actOnRows, formPage } from './action-pages.ts';
+import {
+  changeSetting,
+  createdKeyPage,
+  keysPage,
+  requestPage,
+  requestsPage,
+  revoke,
+  settingsPage,
+} from './administration-pages.ts';
 import { closePage } from './close-page.ts';
 import { dataPage, listFile, listPage, searchPage } from './data-pages.ts';
 import { retry, sentEventPage } from './delivery-pages.ts';
-import { createdKeyPage, keysPage, revoke } from './key-pages.ts';
 import { type ConsolePage, checkPart, type Frame } from './layout.ts';
 import { overviewPage } from './overview-page.ts';
 import { changeFirm, fileContent, firmPage, readPage } from './read-page.ts';
-import { requestPage, requestsPage } from './request-pages.ts';
 import { ConsoleResults } from './results.ts';
 import { rowPage } from './row-page.ts';
-import { changeSetting, settingsPage } from './settings-page.ts';
 import { contentPolicy } from './style.ts';
 import type { ConsoleVisit } from './visit.ts';
 

@@ -10,7 +10,7 @@ import { listNamed, listUrl, readRow, rowTable } from './data-pages.ts';
 import { deliveriesCard } from './delivery-pages.ts';
 import { readList } from './filter.ts';
 import { badge, when } from './formats.ts';
-import { type ConsolePage, card, table } from './layout.ts';
+import { type ConsolePage, card, linkList, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { documentsCard } from './read-page.ts';
 import { balances, fieldCards, type ShownRow, titleOf, urlOf } from './values.ts';
@@ -92,7 +92,7 @@ async function relatedLists(visit: ConsoleVisit, type: string, id: string): Prom
     const isOwn = /^(\w+)Ids?$/.exec(field)?.[1]?.toLowerCase() === type.toLowerCase();
     if (!mayCall(list.operation, visit.caller.roles)) continue;
     if (!isOwn || !isShown({ list })) {
-      others.push(html`<li>${link}${list.title}${!isOwn && `, by ${fieldInWords(field).toLowerCase()}`}</a></li>`);
+      others.push(html`${link}${list.title}${!isOwn && `, by ${fieldInWords(field).toLowerCase()}`}</a>`);
       continue;
     }
     const pageSize = list.type === 'LedgerEntry' && documents.has(type) ? maxEntries : maxRelated;
@@ -101,7 +101,7 @@ async function relatedLists(visit: ConsoleVisit, type: string, id: string): Prom
     const more = next !== undefined && html`<p>${link}All ${list.title.toLowerCase()}</a></p>`;
     related.push(card(list.title, [await rowTable(visit, list, rows, { without: field }), more]));
   }
-  return [related, others.length > 0 && card('Other lists', html`<ul class="links">${others}</ul>`)];
+  return [related, others.length > 0 && card('Other lists', linkList(others))];
 }
 
 async function eventsTable(visit: ConsoleVisit, type: string, id: string): Promise<HtmlContent> {

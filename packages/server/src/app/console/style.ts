@@ -79,7 +79,7 @@ h1+:is(*,.card){margin-top:1rem}
 .alert.good{background:var(--good-bg);border-color:var(--good)}
 .alert p{margin:0}
 .alert ul{margin:.25rem 0 0;padding-left:1.25rem}
-.scope{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(10rem,100%),1fr));gap:.75rem;align-items:start}.scope button{margin-top:1.66rem}:is(.scope,.filter)>button{justify-self:start}
+.scope .form{grid-template-columns:repeat(auto-fit,minmax(min(10rem,100%),1fr))}.filter>button{justify-self:start}
 .chips{list-style:none;display:flex;flex-wrap:wrap;gap:.5rem;margin:0 0 1rem;padding:0}
 .chips li{background:var(--info-bg);border-radius:1rem;padding:.25rem .25rem .25rem .75rem;overflow-wrap:anywhere}
 .chips li>a:last-child{display:inline-block;padding:0 .5rem;text-decoration:none;font-weight:700}
@@ -95,7 +95,7 @@ h1+:is(*,.card){margin-top:1rem}
 @media (min-width:75rem){.card>dl{grid-template-columns:repeat(2,minmax(8rem,12rem) minmax(0,1fr))}.beside{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,30rem);gap:1rem;align-items:start}.beside>iframe{display:block;position:sticky;top:1rem;width:100%;height:min(90vh,46rem);border:1px solid var(--line);border-radius:.75rem}.beside .card>dl{grid-template-columns:minmax(8rem,12rem) minmax(0,1fr)}}
 @media (max-width:48rem){.shell{display:block}nav{overflow-x:auto;background:var(--card);border-bottom:1px solid var(--line)}nav ul{display:flex;padding:.5rem 1rem;width:max-content}
 nav a{white-space:nowrap;min-height:2.75rem;display:flex;align-items:center}main{padding:1.25rem 1rem 2rem}.top{padding:.75rem 1rem}.search{order:1;flex:1 0 100%}.card{padding:1rem}.scroll{margin:0 -1rem;padding:0 1rem}
-.scope>button{margin-top:0}dl,dd dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.filter{grid-template-columns:1fr}table,tbody,tr,tbody th,td{display:block}thead{display:none}tbody tr{padding:.5rem 0;border-bottom:1px solid var(--line)}tbody tr:last-child{border-bottom:0}tbody :is(th,td){border:0;padding:.125rem 0;max-width:none}td{display:flex;justify-content:space-between;gap:1rem;overflow-wrap:anywhere}td::before{content:attr(data-label);color:var(--soft);flex:none}td:empty{display:none}.narrow{margin-top:1.5rem}}
+dl,dd dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.filter{grid-template-columns:1fr}table,tbody,tr,tbody th,td{display:block}thead{display:none}tbody tr{padding:.5rem 0;border-bottom:1px solid var(--line)}tbody tr:last-child{border-bottom:0}tbody :is(th,td){border:0;padding:.125rem 0;max-width:none}td{display:flex;justify-content:space-between;gap:1rem;overflow-wrap:anywhere}td::before{content:attr(data-label);color:var(--soft);flex:none}td:empty{display:none}.narrow{margin-top:1.5rem}}
 @media (prefers-contrast:more){:root{--line:var(--field)}}
 `);
 

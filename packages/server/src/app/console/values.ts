@@ -24,23 +24,14 @@ export function flatRow(value: unknown): ShownRow {
   return typeof attributes === 'object' && attributes !== null ? { ...attributes, ...rest } : row;
 }
 
-/**
- * Renders a value by its schema: references are links with the name of the row.
- *
- * @param currency that of the amounts of the row
- */
-export function shownValue(
-  view: View,
-  value: unknown,
-  unmerged: Schema | undefined,
-  currency: string | undefined,
-): HtmlContent {
+/** Renders a value by its schema: references are links with the name of the row, and amounts have the currency of theirs. */
+export function shownValue(view: View, value: unknown, unmerged?: Schema, currency?: string): HtmlContent {
   const schema = unmerged === undefined ? undefined : plain(unmerged);
   if (value === null || value === undefined) return none();
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   // A year has no separators.
   if (typeof value === 'number') return (schema?.minimum ?? 0) >= 1000 ? String(value) : decimal(String(value));
-  if (Array.isArray(value)) return shownList(view, value, schema, currency);
+  if (Array.isArray(value)) return shownList(view, value, schema, currency) || none();
   if (typeof value === 'object' && schema?.properties?.postalCode !== undefined)
     return Object.values(value)
       .filter((part) => typeof part === 'string')
@@ -66,21 +57,13 @@ export function isMoney(schema: Schema | undefined): boolean {
   return /Money$/.test(schema?.$ref ?? '');
 }
 
-function shownList(
-  view: View,
-  list: readonly unknown[],
-  schema: Schema | undefined,
-  currency: string | undefined,
-): HtmlContent {
-  if (list.length === 0) return none();
+function shownList(view: View, all: readonly unknown[], schema: Schema | undefined, currency?: string): HtmlContent {
   const item = itemSchema(schema);
-  if (list.every((one) => typeof one === 'string') && item?.['x-references'] === undefined)
-    return list
-      .map(String)
-      .map(isEventType(item) ? typeInWords : valueInWords)
-      .join(', ');
-  const rest = list.length - maxItems;
-  return html`<ul class="plain">${list.slice(0, maxItems).map((one) => html`<li>${shownValue(view, one, item, currency)}</li>`)}${rest > 0 && html`<li>${rest} more</li>`}</ul>`;
+  if (all.length > 0 && all.every((one) => typeof one === 'string') && item?.['x-references'] === undefined)
+    return all.map(isEventType(item) ? typeInWords : valueInWords).join(', ');
+  const rest = all.length - maxItems;
+  const items = all.slice(0, maxItems).map((one) => html`<li>${shownValue(view, one, item, currency)}</li>`);
+  return items.length > 0 && html`<ul class="plain">${items}${rest > 0 && html`<li>${rest} more</li>`}</ul>`;
 }
 
 /** The references of a list are those of its items. */
@@ -101,32 +84,21 @@ export function fields(
   properties: ReadonlyMap<string, Schema>,
   currency = currencyOf(row),
 ): HtmlContent {
-  const filled = Object.entries(row).filter(
-    ([, value]) =>
-      value !== null && value !== undefined && !(typeof value === 'object' && Object.keys(value).length === 0),
-  );
-  return html`<dl>${filled.map(
+  const isEmpty = (value: unknown) => typeof value === 'object' && Object.keys(value ?? {}).length === 0;
+  const filled = Object.entries(row).filter(([, value]) => value !== undefined && !isEmpty(value));
+  const shown = filled.map(
     ([name, value]) =>
       html`<dt>${fieldInWords(name)}</dt><dd>${shownValue(view, value, properties.get(name), currency)}</dd>`,
-  )}</dl>`;
+  );
+  return html`<dl>${shown}</dl>`;
 }
 
 /** Fields that only integrators read, unless they are columns: the total of an invoice is not that of a list. */
-const technical = new Set([
-  'id',
-  'systemRef',
-  'sysRefs',
-  'metadata',
-  'active',
-  'createdAt',
-  'updatedAt',
-  'createdByApiUserId',
-  'version',
-  'type',
-  'hasMore',
-  'nextCursor',
-  'total',
-]);
+const technical = new Set(
+  'id systemRef sysRefs metadata active createdAt updatedAt createdByApiUserId version type hasMore nextCursor total'.split(
+    ' ',
+  ),
+);
 
 export function isTechnical(columns: readonly string[], name: string): boolean {
   return technical.has(name) && !columns.includes(name);
@@ -137,43 +109,39 @@ export function balances(row: ShownRow, properties: ReadonlyMap<string, Schema>)
   const compared = columnsOf(properties);
   const figures = [...properties].flatMap(([name, schema]) => {
     const amount = row[name];
-    const isShown = isMoney(schema) && typeof amount === 'string' && (/[1-9]/.test(amount) || compared.includes(name));
-    const figure = isShown && money(amount, currencyOf(row));
-    return figure
-      ? [html`<div class="card"><dt>${fieldInWords(name)}</dt><dd class="figure">${figure}</dd></div>`]
-      : [];
+    if (!isMoney(schema) || typeof amount !== 'string' || !(/[1-9]/.test(amount) || compared.includes(name))) return [];
+    const figure = money(amount, currencyOf(row));
+    return [html`<div class="card"><dt>${fieldInWords(name)}</dt><dd class="figure">${figure}</dd></div>`];
   });
   return figures.length > 0 && html`<dl class="cards balances">${figures}</dl>`;
 }
 
 /** The other fields of a row, and each list of objects in it, such as the lines of an invoice. */
 export function fieldCards(view: View, title: HtmlContent, row: ShownRow, properties: ReadonlyMap<string, Schema>) {
-  const lists = Object.entries(row).flatMap(([name, value]) => {
-    const item = itemSchema(properties.get(name));
-    return Array.isArray(value) && item?.properties !== undefined && name !== 'sysRefs' ? [name] : [];
-  });
+  const entries = Object.entries(row);
+  const isTable = ([name, value]: readonly [string, unknown]) =>
+    Array.isArray(value) && itemSchema(properties.get(name))?.properties !== undefined && name !== 'sysRefs';
+  const tables = entries.filter(isTable).map(([name]) => name);
   const columns = columnsOf(properties);
-  const shownFields = (keep: (name: string) => boolean) =>
-    fields(view, Object.fromEntries(Object.entries(row).filter(([name]) => keep(name))), properties, currencyOf(row));
   const isOwn = (name: string) =>
-    !isTechnical(columns, name) && !lists.includes(name.replace(/Count$/, '')) && !isMoney(properties.get(name));
-  const own = html`${shownFields(isOwn)}<details><summary>For integrators</summary>${shownFields((name) => isTechnical(columns, name))}</details>`;
-  const tables = lists.flatMap((name) => embeddedTable(view, row, name, properties.get(name)));
-  return [card(title, own), ...tables];
+    !isTechnical(columns, name) && !tables.includes(name.replace(/Count$/, '')) && !isMoney(properties.get(name));
+  const shown = (keep: (name: string) => boolean) =>
+    fields(view, Object.fromEntries(entries.filter(([name]) => keep(name))), properties, currencyOf(row));
+  const others = shown((name) => isTechnical(columns, name));
+  const own = html`${shown(isOwn)}<details><summary>For integrators</summary>${others}</details>`;
+  return [card(title, own), ...tables.map((name) => embeddedTable(view, row, name, properties.get(name)))];
 }
 
-function embeddedTable(view: View, row: ShownRow, name: string, schema: Schema | undefined): HtmlContent[] {
+function embeddedTable(view: View, row: ShownRow, name: string, schema: Schema | undefined): HtmlContent {
   const properties = propertiesOf(itemSchema(schema));
-  const listed = row[name];
-  const rows: readonly ShownRow[] = Array.isArray(listed) ? listed : [];
+  const rows: readonly ShownRow[] = [row[name]].flat().map(Object);
   // What no row has is no column.
   const columns = columnsOf(properties).filter((column) => rows.some((one) => (one[column] ?? '') !== ''));
-  if (rows.length === 0) return [];
   const title = fieldInWords(name);
   const heads = columns.map((column) => headOf(properties, column));
   const cellsOf = (one: ShownRow) =>
     columns.map((column) => shownValue(view, one[column], properties.get(column), currencyOf(row)));
-  return [card(title, table(title, heads, rows.slice(0, maxItems).map(cellsOf)))];
+  return rows.length > 0 && card(title, table(title, heads, rows.slice(0, maxItems).map(cellsOf)));
 }
 
 export function headOf(properties: ReadonlyMap<string, Schema>, column: string): Head {

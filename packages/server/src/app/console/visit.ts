@@ -47,11 +47,7 @@ export function contextIn(
   return contextOf(openContext(service, operation, exchange), tenant, caller, ifMatch, isRehearsal);
 }
 
-/**
- * Calls an operation as the API would, and returns the body of its response.
- *
- * @throws Rejection
- */
+/** Calls an operation as the API would, and returns the body of its response. @throws Rejection */
 export function callOperation(
   visit: ConsoleVisit,
   operation: Operation,

@@ -44,6 +44,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   days61To90: '61–90 days',
   daysOver90: 'Over 90 days',
   through: 'Last day of the period',
+  requestId: 'Request ID',
   openingBalance: 'Balance before',
   closingBalance: 'Balance at the end',
   data: 'Entries',
