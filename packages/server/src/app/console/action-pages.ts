@@ -152,7 +152,7 @@ export async function perform(
   const { input, ifMatch, names, from } = request;
   const canRehearse = takes(operation, 'Dry-Run');
   const isRehearsal = canRehearse && visit.fields.get('confirmed') !== 'yes';
-  const context = contextIn(visit, operation, { isRehearsal, ...(ifMatch !== undefined && { ifMatch }) });
+  const context = contextIn(visit, operation, { isRehearsal, ifMatch });
   const start = newId();
   const changes: Change[] = [];
   const recording: typeof context.write = (work) =>

@@ -14,7 +14,7 @@ import { currencyOf, nameOf, type ShownRow, shownValue } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords } from './words.ts';
 
-/** A change of a row, as the audit log records it. */
+/** As the audit log records it. */
 export interface Change {
   readonly type: string;
   readonly before: AnyStoredRow | null;
@@ -61,8 +61,8 @@ function sums(changes: readonly VisibleChange[]): HtmlContent[][] {
     const totals = [...(first?.list.properties ?? [])].flatMap(([name, schema]) => {
       if (schema.format !== 'decimal' || /Rate$|Percent$/.test(name)) return [];
       const total = (side: 'old' | 'now') => sum(of.map((one) => parseDecimal(String(one[side][name] ?? '0'))));
-      const [old, now] = [total('old'), total('now')];
-      return old.eq(now) ? [] : [['', fieldInWords(name), ...[old, now].map((one) => decimal(formatDecimal(one, 2)))]];
+      const [before, after] = [total('old'), total('now')].map((one) => decimal(formatDecimal(one, 2)));
+      return before === after ? [] : [['', fieldInWords(name), before, after]];
     });
     return [[title, 'Rows', first?.isNew === true ? '0' : String(of.length), String(of.length)], ...totals];
   });

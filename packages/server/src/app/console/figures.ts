@@ -194,13 +194,13 @@ function startOf(since: { readonly months: number } | { readonly weeks: number }
   return ('months' in since ? end.with({ day: 1 }).subtract(since) : end.subtract(since).add({ days: 1 })).toString();
 }
 
-function within({ of: [office, serviceLine] = ['', ''] }: OverviewFigure, scope: Scope): RowConditions {
+/** The conditions on the office and the service line, of the row or of rows that it refers to. */
+function within({ of: [office, serviceLine] = ['', ''] }: OverviewFigure, { officeId, serviceLineId }: Scope) {
   const found: Record<string, object> = {};
-  for (const [relation, name] of [[office, 'officeId'] as const, [serviceLine, 'serviceLineId'] as const]) {
-    const condition = { [name]: { _eq: scope[name] } };
-    if (scope[name] === undefined) continue;
+  const add = (relation: string, condition: object) =>
     Object.assign(found, relation === '' ? condition : { [relation]: { ...found[relation], ...condition } });
-  }
+  if (officeId !== undefined) add(office, { officeId: { _eq: officeId } });
+  if (serviceLineId !== undefined) add(serviceLine, { serviceLineId: { _eq: serviceLineId } });
   return found;
 }
 
@@ -242,13 +242,9 @@ export function whereOf(figure: OverviewFigure, scope: Scope, key: string | null
     const end = Temporal.PlainDate.from(key).add({ months: 1 }).subtract({ days: 1 }).toString();
     return { ...where, [column]: { _gte: key, _lte: [end, scope.asOf].toSorted()[0] } };
   }
-  const dayAt = (days = '0') =>
-    Temporal.PlainDate.from(scope.asOf)
-      .subtract({ days: Number(days) })
-      .toString();
-  const starts = startsOf(ages);
-  const index = starts.indexOf(key);
-  const next = starts[index + 1];
-  const from = next !== undefined && { _gt: dayAt(next) };
-  return { ...where, [column]: { ...(index >= 0 && { _lte: dayAt(starts[index]) }), ...from } };
+  const asOf = Temporal.PlainDate.from(scope.asOf);
+  const [day, next] = [key, startsOf(ages)[startsOf(ages).indexOf(key) + 1]].map(
+    (days) => Number(days) >= 0 && asOf.subtract({ days: Number(days) }).toString(),
+  );
+  return { ...where, [column]: { ...(day && { _lte: day }), ...(next && { _gt: next }) } };
 }

@@ -20,7 +20,7 @@ export async function namesIn(
   const holds = (roles: readonly string[]) => hasRole(caller.roles, roles);
   const queries = [...found].flatMap(([type, ids]) => {
     const [entity, label] = [entityOf(type), dataLists.get(type)?.label];
-    const field = label === undefined ? undefined : entity?.fields.get(label);
+    const field = entity?.fields.get(label ?? '');
     if (entity === undefined || field === undefined || !holds(entity.readRoles ?? [])) return [];
     if (field.readRoles.length > 0 && !holds(field.readRoles)) return [];
     const conditions = [
@@ -57,7 +57,6 @@ function collect(value: unknown, unmerged: Schema, found: Map<string, Set<string
       if (property !== undefined) collect(part, property, found);
     }
   } else if (type !== undefined && isId(String(value))) {
-    const ids = found.get(type) ?? new Set();
-    found.set(type, ids.add(String(value)));
+    found.set(type, (found.get(type) ?? new Set()).add(String(value)));
   }
 }

@@ -103,10 +103,8 @@ export async function countsOf(visit: ConsoleVisit, counted: readonly WaitingRow
     const list = listOf(type);
     const { aggregate } = list;
     // Counting reads less than a page with its total does.
-    const counting =
-      aggregate === undefined
-        ? callOperation(visit, list.operation, { body: { pageSize: 1, includeTotal: true, where } })
-        : callOperation(visit, aggregate, { body: { measures: { rows: { function: 'COUNT' } }, where } });
+    const body = aggregate ? { measures: { rows: { function: 'COUNT' } } } : { pageSize: 1, includeTotal: true };
+    const counting = callOperation(visit, aggregate ?? list.operation, { body: { ...body, where } });
     const { total, data } = await ifAllowed(counting);
     const found = Number(total ?? Object(rowsIn({ data })[0]?.values).rows ?? 0);
     return found > 0 ? [waitingItem(listUrl(visit.frame.base, list, { where }), found, text)] : [];
@@ -119,13 +117,11 @@ function waitingItem(url: string, found: number, text: string): HtmlContent {
 }
 
 /** The result; nothing if the caller has not the roles. */
-async function ifAllowed(result: Promise<Record<string, unknown>>): Promise<Record<string, unknown>> {
-  try {
-    return await result;
-  } catch (error) {
+function ifAllowed(result: Promise<Record<string, unknown>>): Promise<Record<string, unknown>> {
+  return result.catch((error: unknown) => {
     if (error instanceof Rejection && error.status === 403) return {};
     throw error;
-  }
+  });
 }
 
 /** What the service has given up, of the last 30 days: documents without a file, and other work. */

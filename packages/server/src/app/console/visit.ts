@@ -32,17 +32,11 @@ export interface CallInput {
   readonly body?: unknown;
 }
 
-interface Conditions {
-  readonly ifMatch?: string;
-  /** Whether nothing that the call writes remains. */
-  readonly isRehearsal?: boolean;
-}
-
-/** The context of an operation. Its changes are audited under the API user, with the ID of the request. */
+/** The context of an operation. Its changes are audited under the API user, with the ID of the request; of a rehearsal none remain. */
 export function contextIn(
   { service, exchange, tenant, caller }: ConsoleVisit,
   operation: Operation,
-  { ifMatch, isRehearsal }: Conditions = {},
+  { ifMatch, isRehearsal }: { readonly ifMatch?: string | undefined; readonly isRehearsal?: boolean } = {},
 ): Context {
   return contextOf(openContext(service, operation, exchange), tenant, caller, ifMatch, isRehearsal);
 }
