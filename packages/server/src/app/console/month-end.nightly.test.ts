@@ -70,7 +70,7 @@ const controller = { user: 'controller', roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] }
 const partner = {
   user: 'partner',
   roles:
-    'CLNT_R STAFF_R JOB_R TIME_R TIME_APRV WIP_R DINVC_R DINVC_APRV INVC_R PYMT_R ENGMT_R JRNL_R FILE_R FILE_DL'.split(
+    'CLNT_R STAFF_R JOB_R TIME_R TIME_W TIME_APRV WIP_R RECORD_W DINVC_R DINVC_W DINVC_APRV INVC_R PYMT_R ENGMT_R JRNL_R FILE_R FILE_DL'.split(
       ' ',
     ),
 };
@@ -90,11 +90,11 @@ const codes = new Set(
     .filter((value) => /^[A-Z\d_]{2,}$/.test(value ?? '')),
 );
 
-/** What a page shows as text, but for what is meant for integrators, and codes that the firm has chosen. */
+/** What a page shows as text, but for what is meant for integrators, and codes and notes of the firm. */
 function textOf(html: string): string {
   const main = html.slice(html.indexOf('<main'));
   const own = main.replaceAll(
-    /<details><summary>(?:For integrators|Events)<\/summary>.*?<\/details>|<(pre|code)>.*?<\/\1>|data-label="Code">[^<]*|<dt>Code<\/dt><dd>[^<]*/gs,
+    /<details><summary>(?:For integrators|Events)<\/summary>.*?<\/details>|<(pre|code)>.*?<\/\1>|data-label="Code">[^<]*|<dt>(?:Code|Note)<\/dt><dd>[^<]*/gs,
     ' ',
   );
   return own.replaceAll(/<[^>]+>/g, ' ');

@@ -50,7 +50,7 @@ export function shownValue(view: View, value: unknown, unmerged?: Schema, curren
   if (schema?.format === 'date') return day(text);
   if (schema?.format === 'date-time' || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return when(view.frame, text);
   if (schema?.format === 'uri' && /^https?:\/\//.test(text)) return html`<a href="${text}">${text}</a>`;
-  return schema?.format === 'uuid' ? html`<code>${text}</code>` : textInWords(text);
+  return schema?.format === 'uuid' || isId(text) ? html`<code>${text}</code>` : textInWords(text);
 }
 
 export function isMoney(schema: Schema | undefined): boolean {
