@@ -46,8 +46,8 @@ export function schemasOf(operation: Operation) {
   return {
     body: merged((requestBody && schemaIn(requestBody)) ?? {}),
     response: schemaIn(),
-    query: parameters.flatMap(({ in: place, name, required = false, description = '', schema }) =>
-      place === 'query' ? [{ name, required, schema: { ...merged(schema), description } }] : [],
+    query: parameters.flatMap(({ in: location, name, required = false, description = '', schema }) =>
+      location === 'query' ? [{ name, required, schema: { ...merged(schema), description } }] : [],
     ),
   };
 }
@@ -135,11 +135,11 @@ export function columnsOf(properties: ReadonlyMap<string, Schema>): string[] {
     return !/^(pms|processor)|Id$|Reason$|^is[A-Z]/.test(name);
   };
   const rank = (column: Column) => (column[0] === label ? -1 : compared.findIndex((isNext) => isNext(column)));
-  const place = ([name, schema]: Column) => (name === label ? 0 : isNumber(schema) ? 3 : name === 'status' ? 2 : 1);
+  const side = ([name, schema]: Column) => (name === label ? 0 : isNumber(schema) ? 3 : name === 'status' ? 2 : 1);
   const shown = all.filter(isColumn).sort((a, b) => rank(a) - rank(b));
   const chosen = new Set(shown.slice(0, maxColumns));
   // Each kind in the order of the contract.
-  const inOrder = all.filter((column) => chosen.has(column)).sort((a, b) => place(a) - place(b));
+  const inOrder = all.filter((column) => chosen.has(column)).sort((a, b) => side(a) - side(b));
   return inOrder.map(([name]) => name);
 }
 

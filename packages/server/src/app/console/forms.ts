@@ -5,7 +5,7 @@ import { mayCall } from '../../contract/roles.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { dataLists, isEventType, isNumber, isOf, merged, plain } from './catalog.ts';
 import { idsNamed, readList, typedValue } from './filter.ts';
-import { type Choice, options } from './layout.ts';
+import { options, type SelectOption } from './layout.ts';
 import { isId, type Names } from './names.ts';
 import type { ShownRow } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
@@ -149,7 +149,7 @@ export async function queryForm(
 }
 
 /** What a field can be, if it is not much; undefined if it is entered as text. */
-async function choicesFor(visit: ConsoleVisit, schema: Schema): Promise<readonly Choice[] | undefined> {
+async function choicesFor(visit: ConsoleVisit, schema: Schema): Promise<readonly SelectOption[] | undefined> {
   if (schema.enum !== undefined)
     return schema.enum.flatMap((value) => (value === null ? [] : [[value, valueInWords(value)] as const]));
   if (isOf(schema, 'boolean')) return ['yes', 'no'];

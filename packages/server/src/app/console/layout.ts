@@ -134,10 +134,10 @@ export function linkList(items: readonly HtmlContent[]): Html {
 }
 
 /** A value that can be chosen, and its words if they differ. */
-export type Choice = string | readonly [value: string, text: string];
+export type SelectOption = string | readonly [value: string, text: string];
 
 /** @param chosen the value or the words of one */
-export function options(choices: readonly Choice[], chosen: string | null | undefined): HtmlContent {
+export function options(choices: readonly SelectOption[], chosen: string | null | undefined): HtmlContent {
   return choices.map((choice) => {
     const [value, text] = typeof choice === 'string' ? [choice, choice] : choice;
     const isChosen = value === chosen || text === chosen;
