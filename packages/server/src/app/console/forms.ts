@@ -122,8 +122,8 @@ async function inputFor(
     return html`<div>${label}<textarea${attributes}>${text}</textarea>${hint}</div>`;
   const type = inputTypes[schema.format ?? ''];
   const kind = type ? html` type="${type}"` : isNumber(schema) && html` inputmode="decimal"`;
-  const types = [...eventTypes.values()].map((one) => html`<option>${typeInWords(one)}</option>`);
-  const offers = isEventType(schema) && html`<datalist id="types-${id}">${types}</datalist>`;
+  const types = () => [...eventTypes.values()].map((one) => html`<option>${typeInWords(one)}</option>`);
+  const offers = isEventType(schema) && html`<datalist id="types-${id}">${types()}</datalist>`;
   return html`<div>${label}<input${attributes} value="${text}" autocomplete="off"${kind}${offers && html` list="types-${id}"`}>${offers}${hint}</div>`;
 }
 
