@@ -1,5 +1,5 @@
 -- Small rests that are settled are rounding in the journal, with an account of their own.
--- locks: access exclusive on ledger_entry, access exclusive on gl_mapping, access exclusive on journal_entry
+-- locks: access exclusive on gl_mapping, access exclusive on ledger_entry
 
 alter table ledger_entry add column is_rounding boolean not null default false;
 alter table gl_mapping drop constraint gl_mapping_purpose_enum;
