@@ -291,6 +291,14 @@ describe('a process that ends', () => {
 describe('a mail template', () => {
   const template = (attributes: object) => records.make('MailTemplate', attributes);
 
+  test('has numbers and days as in the country of the client', async () => {
+    const address = { line1: 'Quai 1', city: 'Basel', country: 'CH' };
+    const owner = await newClient({ name: 'Mühle AG', email: 'muehle@example.com', address });
+    await records.update([{ type: 'Client', systemRef: owner.id, attributes: { documentLanguage: 'de' } }]);
+    await sent({}, await post(await draftOf([{ unitAmount: '1234.50' }], { clientId: owner.id })));
+    expect(sink.received[0]?.parsed.text).toMatch(/USD 1\D234\.50/);
+  });
+
   test('has the texts of its org and language, and a line without values is left out', async () => {
     const { orgId } = await invoice(invoiceId);
     const owner = await records.make('Client', {
@@ -316,14 +324,6 @@ describe('a mail template', () => {
     expect(parsed?.text?.trim()).toBe('Hallo Müller & Söhne\nBis 2. März 2026');
     expect(parsed?.html?.trim()).toBe('<b>Müller &amp; Söhne</b>');
     expect(parsed?.replyTo).toEqual([expect.objectContaining({ address: 'antwort@firm.example' })]);
-  });
-
-  test('has numbers and days as in the country of the client', async () => {
-    const address = { line1: 'Quai 1', city: 'Basel', country: 'CH' };
-    const owner = await newClient({ name: 'Mühle AG', email: 'muehle@example.com', address });
-    await records.update([{ type: 'Client', systemRef: owner.id, attributes: { documentLanguage: 'de' } }]);
-    await sent({}, await post(await draftOf([{ unitAmount: '1234.50' }], { clientId: owner.id })));
-    expect(sink.received[0]?.parsed.text).toMatch(/USD 1\D234\.50/);
   });
 
   test('with an unknown variable or a second one of a name and language is rejected', async () => {
