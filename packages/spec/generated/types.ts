@@ -23488,6 +23488,7 @@ export interface components {
          * Engagement fields
          * @description Fields of an imported engagement (`source: IMPORT`). `updateEngagement` writes all others.
          *
+         *     - A new one requires `clientId`.
          *     - The engagement is created in its `status`, without the steps that lead there: nothing is sent, signed or written, and neither its client nor its jobs change.
          *     - Its letter is elsewhere, so that it has no documents. Upload it with `createUploadUrl` and the `engagementId`. Only a draft gets a letter of the service, with the
          *       first `updateEngagement`.

@@ -1,5 +1,6 @@
 import { allOperations, contract, type Operation, type Schema } from '../../src/contract/contract.ts';
 import { resolved } from '../../src/contract/fields.ts';
+import type { RecordType } from '../../src/modules/bulk/record-type.ts';
 import { type TypeExtension, typesWith } from '../../src/modules/bulk/standard-types.ts';
 import type { TestCaller } from '../service.ts';
 import { type Choices, onlyRequired } from './bodies.ts';
@@ -52,11 +53,11 @@ export function rowDoors(world: World, caller: TestCaller): Door[] {
   return (Object.keys(batches) as TypeExtension[]).flatMap((extension) =>
     [...typesWith(extension).values()]
       .filter(({ operations }) => operations.includes('UPSERT'))
-      .map(({ name }) => rowDoor(world, caller, name, batches[extension])),
+      .map((type) => rowDoor(world, caller, type, batches[extension])),
   );
 }
 
-function rowDoor(world: World, caller: TestCaller, type: string, path: string): Door {
+function rowDoor(world: World, caller: TestCaller, { name: type, importsOnly }: RecordType, path: string): Door {
   const schema = attributesOf(type);
   return {
     name: type,
@@ -64,7 +65,7 @@ function rowDoor(world: World, caller: TestCaller, type: string, path: string): 
     body: (choices) => ({
       type,
       systemRef: `${type}-${world.bodies.next()}`,
-      ...(type === 'Engagement' && { source: 'IMPORT' }),
+      ...(importsOnly && { source: 'IMPORT' }),
       attributes: world.bodies.attributes(type, schema, choices),
     }),
     send: (bodies) => sendRows(caller, 'POST', path, bodies),

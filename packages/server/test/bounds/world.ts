@@ -162,6 +162,7 @@ const requirements: ReadonlySet<string> = new Set([
   'Contact/lastName',
   'Invoice/pmsRef',
   'Payment/clientId',
+  'Engagement/clientId',
   'TimeEntry/jobId',
   'createQuickPaymentLink/amount',
   'sendInvoice/to',
