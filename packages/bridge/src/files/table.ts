@@ -43,14 +43,14 @@ export async function openTable(
   required: readonly string[],
   encoding?: string,
 ): Promise<Table> {
-  const wanted = new Set(required);
+  const requiredFields = new Set(required);
   const start = await startOf(path, encoding);
   if (start.trim() === '') throw new BridgeError(`${basename(path)} is empty.`);
   let best: { missing: readonly string[]; header: readonly string[] } | undefined;
   for (const delimiter of [',', ';', '\t']) {
     for (const [index, header] of firstRows(start, delimiter).entries()) {
       const found = columnsOf(header, columns);
-      const missing = [...wanted].filter((field) => !found.has(field));
+      const missing = [...requiredFields].filter((field) => !found.has(field));
       if (missing.length === 0)
         return {
           delimiter,
@@ -61,8 +61,11 @@ export async function openTable(
       if (best === undefined || missing.length < best.missing.length) best = { missing, header };
     }
   }
-  const names = (best?.missing ?? [...wanted]).map((field) => `“${(columns[field] ?? [field]).join('” or “')}”`);
-  const header = best === undefined || best.missing.length === wanted.size ? '' : ` It has ${best.header.join(', ')}.`;
+  const names = (best?.missing ?? [...requiredFields]).map(
+    (field) => `“${(columns[field] ?? [field]).join('” or “')}”`,
+  );
+  const header =
+    best === undefined || best.missing.length === requiredFields.size ? '' : ` It has ${best.header.join(', ')}.`;
   throw new BridgeError(
     `${basename(path)} has no ${names.length === 1 ? 'column' : 'columns'} ${names.join('; ')}.${header} Check that it is the right export, or describe its columns in a file for --mapping.`,
   );

@@ -110,8 +110,8 @@ export async function createdKeyPage({
   if (foreign !== undefined)
     throw new Rejection('FORBIDDEN', `You cannot give the role ${foreign}: you do not have it.`);
   const origin = { apiUserId: caller.apiUserId, actor: caller.apiUserName, requestId: exchange.id };
-  const wanted = { user, roles: chosen, staff, days, description };
-  const { key, expiresAt } = await createKey(service, tenant, wanted, origin);
+  const newKey = { user, roles: chosen, staff, days, description };
+  const { key, expiresAt } = await createKey(service, tenant, newKey, origin);
   const until = when(frame, expiresAt);
   return {
     title: `Key of ${user}`,
