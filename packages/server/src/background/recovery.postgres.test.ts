@@ -19,6 +19,7 @@ test('jobs continue after the database was unavailable: running jobs end once, a
     const tenantId = await addTenant(direct, 'alpha');
     const gate = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
+    const severed = Promise.withResolvers<void>();
     const job = defineJob({
       name: 'outlasting',
       data: { key: 'string' },
@@ -27,7 +28,7 @@ test('jobs continue after the database was unavailable: running jobs end once, a
         if (data.key === 'during') await gate.promise;
         await write(({ transaction }) => transaction.all(count(tenantId, `outlasting ${data.key}`)));
         // It ends while the database is unavailable, so its completion must wait.
-        if (data.key === 'during') await proxy.sever();
+        if (data.key === 'during') await proxy.sever().then(severed.resolve);
       },
     });
     const background = await runBackground(store, { jobs: [job] });
@@ -36,6 +37,7 @@ test('jobs continue after the database was unavailable: running jobs end once, a
     await begun.promise;
     gate.resolve();
     await expect.poll(() => counted(direct, tenantId, 'outlasting ')).toEqual({ during: 1 });
+    await severed.promise;
     await proxy.restore();
     await add('after');
     await expect.poll(() => counted(direct, tenantId, 'outlasting ')).toEqual({ after: 1, during: 1 });
