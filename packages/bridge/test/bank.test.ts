@@ -150,6 +150,16 @@ test('bank records nothing of a file that it rejects, and matches no invoice in 
   expect(await payments()).toEqual(before);
 });
 
+test('bank rejects a CSV file with an amount without a date, and names its line', async () => {
+  await file('dateless.csv', 'Date,Amount,Text\n2026-03-16,9.00,one\n,,balance\n,42.00,INV-2026-006\n');
+  const words = ['bank', 'dateless.csv', '--account', 'Spar', '--currency', 'USD', '--apply', '--min-score', '1'];
+  expect(await run(...words)).toEqual({
+    code: 2,
+    output: '',
+    errors: expect.stringContaining('Line 4: Date is missing. Correct it'),
+  });
+});
+
 test('bank --suspense records what matches no invoice once, as a payment of an unknown payer, also after its client is set', async () => {
   await file('unknown.xml', camt(statement('DE09', entry('17.35', 'Nobody we know', 'hello'))));
   const without = await run('bank', 'unknown.xml', '--apply', '--min-score', '90');

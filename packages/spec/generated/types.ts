@@ -23160,22 +23160,22 @@ export interface components {
             /** @example PAYMENT */
             purpose?: components["schemas"]["GlPurpose"];
             /**
-             * @description Kind of ledger entries, or null. Null unless `purpose` is `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF`, or `WIP_CHANGE`.
+             * @description Kind of ledger entries. Null unless `purpose` is `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF`, or `WIP_CHANGE`.
              * @example null
              */
             kind?: components["schemas"]["LedgerEntryKind"] | null;
             /**
-             * @description Payment method, or null. Null unless `purpose` is `PAYMENT`.
+             * @description Payment method. Null unless `purpose` is `PAYMENT`.
              * @example CHECK
              */
             paymentMethod?: components["schemas"]["PaymentMethod"] | null;
             /**
-             * @description Service line, or null. Null unless `purpose` is `REVENUE`.
+             * @description Service line. Null unless `purpose` is `REVENUE`.
              * @example null
              */
             serviceLineId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Name of a tax, as lines have it, or null. Null unless `purpose` is `TAX`.
+             * @description Name of a tax, as lines have it. Null unless `purpose` is `TAX`.
              * @example null
              */
             taxName?: string | null;
@@ -23244,24 +23244,24 @@ export interface components {
             /** @example PAYMENT */
             purpose: components["schemas"]["GlPurpose"];
             /**
-             * @description Kind of ledger entries, or null. Null unless `purpose` is `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF`, or `WIP_CHANGE`.
+             * @description Kind of ledger entries. Null unless `purpose` is `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF`, or `WIP_CHANGE`.
              * @example null
              */
             kind: components["schemas"]["LedgerEntryKind"] | null;
             /**
-             * @description Payment method, or null. Null unless `purpose` is `PAYMENT`.
+             * @description Payment method. Null unless `purpose` is `PAYMENT`.
              * @example CHECK
              */
             paymentMethod: components["schemas"]["PaymentMethod"] | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Service line, or null. Null unless `purpose` is `REVENUE`.
+             * @description Service line. Null unless `purpose` is `REVENUE`.
              * @example null
              */
             serviceLineId: string | null;
             /**
-             * @description Name of a tax, as lines have it, or null. Null unless `purpose` is `TAX`.
+             * @description Name of a tax, as lines have it. Null unless `purpose` is `TAX`.
              * @example null
              */
             taxName: string | null;
@@ -23495,7 +23495,7 @@ export interface components {
          *     - `SENT` requires a signer, of whom none has declined and not all have signed; with `EXECUTED`, `ACTIVE`, `ON_HOLD` and `COMPLETED` all are `SIGNED`, and with `DRAFT` all
          *       are `PENDING`.
          *     - A later import can bring it further, as in `x-state-machine`. Signers who have got further meanwhile keep their status.
-         *     - `instants` has `sentAt`, `viewedAt`, `executedAt` and `completedAt`. A new record requires `fiscalYear`.
+         *     - `instants` has `sentAt`, `viewedAt`, `executedAt` and `completedAt`, as far as the letter has got; a `CANCELLED` one can have all but the last. A new record requires `fiscalYear`.
          */
         EngagementFields: {
             /**
@@ -30138,24 +30138,24 @@ export interface components {
             /** @example PAYMENT */
             purpose: components["schemas"]["GlPurpose"];
             /**
-             * @description Kind of ledger entries, or null. Null unless `purpose` is `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF`, or `WIP_CHANGE`.
+             * @description Kind of ledger entries. Null unless `purpose` is `RECEIVABLE`, `CREDIT`, `SUSPENSE`, `WIP`, `WRITE_OFF`, or `WIP_CHANGE`.
              * @example null
              */
             kind: components["schemas"]["LedgerEntryKind"] | null;
             /**
-             * @description Payment method, or null. Null unless `purpose` is `PAYMENT`.
+             * @description Payment method. Null unless `purpose` is `PAYMENT`.
              * @example CHECK
              */
             paymentMethod: components["schemas"]["PaymentMethod"] | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Service line, or null. Null unless `purpose` is `REVENUE`.
+             * @description Service line. Null unless `purpose` is `REVENUE`.
              * @example null
              */
             serviceLineId: string | null;
             /**
-             * @description Name of a tax, as lines have it, or null. Null unless `purpose` is `TAX`.
+             * @description Name of a tax, as lines have it. Null unless `purpose` is `TAX`.
              * @example null
              */
             taxName: string | null;

@@ -53,8 +53,10 @@ export async function* readBankCsv(
     const row = new Row<(typeof bankFields)[number]>(form, table, notation, read);
     try {
       const amount = row.decimal('amount') ?? row.decimal('credit')?.abs() ?? row.decimal('debit')?.abs().times(-1);
+      // A line of a balance, or a text that continues, moves nothing.
+      if (amount === undefined) continue;
       const date = row.day('date');
-      if (amount === undefined || date === undefined) continue;
+      if (date === undefined) throw new RowError(`${row.nameOf('date')} is missing.`);
       const name = row.text('account') ?? account;
       if (name === undefined)
         throw new BridgeError(

@@ -111,7 +111,7 @@ export class RowWriter {
     const values: AnyRow = { ...previous, ...readInput(entity, instants) };
     const names = Object.keys(instants);
     checkInstants(entity, values, this.#rows.loaded(entity, id)?.row, names, this.#plan);
-    const unset = names.find((name) => previous[name] === null);
+    const unset = names.find((name) => previous[name] === null && !rulesOf(entity).isInstantPossible?.(previous, name));
     if (unset !== undefined)
       throw new Rejection('INVALID_STATE', `The ${entity.type} has no ${unset} in its state.`, `/${unset}`);
     if (!isChanged(entity, previous, values)) return { status: 'UNCHANGED', row: previous };

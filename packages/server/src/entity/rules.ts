@@ -54,6 +54,8 @@ export interface Rules<Type extends EntityType> {
   afterWrite?(change: PendingChange<Type>, plan: Plan): void;
   /** By state, what happens when a row gets into it by a caller, or by the service outside of another command. */
   readonly commands?: Readonly<Record<string, Command<[change: PendingChange<Type>]>>>;
+  /** Whether an import can set an instant that the row does not have: its state does not tell whether it happened. */
+  isInstantPossible?(row: Row<Type>, name: string): boolean;
   /** Whether changes of the row are sent as events, depending on its new state. Without this function, all are. */
   isAnnounced?(row: StoredRow<Type>): boolean;
   /** The conditions that the entity's state machine names in the contract. Each throws a `Rejection` if it is not met. */
@@ -83,6 +85,7 @@ export interface AnyRules {
   complete?(change: AnyPendingChange, plan: Plan): void;
   beforeRemoval?(change: AnyPendingChange, plan: Plan): void;
   afterWrite?(change: AnyPendingChange, plan: Plan): void;
+  isInstantPossible?(row: AnyRow, name: string): boolean;
   isAnnounced?(row: AnyStoredRow): boolean;
   readonly commands?: Readonly<Record<string, AnyCommand['run'] & Pick<AnyCommand, 'event'>>>;
   readonly conditions?: Readonly<Record<string, AnyCondition['check']>>;

@@ -73,6 +73,7 @@ export const engagement = defineEntity('Engagement', {
       else if (!values.active) unlinkJobs(plan, values.id);
       else if (previous !== undefined) followChange(change, previous, plan);
     },
+    isInstantPossible: ({ status }, name) => status === 'CANCELLED' && name !== 'completedAt',
     conditions: {
       hasSigner({ values }) {
         if (values.signers.length > 0) return;

@@ -49,7 +49,7 @@ const states: readonly (readonly [Engagement['status'], object, object])[] = [
   ['COMPLETED', { signers: signed }, { sentAt, executedAt: signedAt, completedAt: '2026-01-31T12:00:00.000Z' }],
   ['DECLINED', { signers: [{ contactId: signerId, status: 'DECLINED' }], declineReason: 'Price' }, { sentAt }],
   ['EXPIRED', { signers: pending, expiresAt: '2025-10-01T00:00:00.000Z' }, { sentAt }],
-  ['CANCELLED', {}, { createdAt: sentAt }],
+  ['CANCELLED', { signers: signed }, { sentAt, viewedAt: sentAt, executedAt: signedAt }],
 ];
 
 test.each(states)(
@@ -157,6 +157,15 @@ test.each([
   expect(await imported('bad', attributes)).toMatchObject({
     status: 'FAILED',
     error: { code: 'VALIDATION_ERROR', pointer: `/records/0/attributes/${pointer}` },
+  });
+});
+
+test('upsertRecords imports an engagement that was cancelled as a draft', async () => {
+  const { id } = await imported('cancelled-draft', { status: 'CANCELLED' }, { createdAt: sentAt });
+  expect((await calls.get(String(id))).body).toMatchObject({ createdAt: sentAt, sentAt: null, executedAt: null });
+  expect(await imported('cancelled-draft', { status: 'CANCELLED' }, { completedAt: sentAt })).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'INVALID_STATE', pointer: '/records/0/instants/completedAt' },
   });
 });
 
