@@ -142,8 +142,9 @@ test('books check › writes nothing if the sources contradict each other', asyn
   expect(await invoice(invoiceId)).toMatchObject({ amountPaid: '100.00' });
 });
 
-test('books check › reports the rows with which the journal does not agree, and entries of work of another day', async () => {
+test('books check › reports the rows with which the journal does not agree, and entries of another day than their work or invoice', async () => {
   await damage({
+    invoice: `due_date = due_date + 1 where id = '${invoiceId}'`,
     invoice_line_tax: `amount = amount + 1 where invoice_id = '${invoiceId}'`,
     ledger_entry: `amount = amount - 1 where account = 'RECEIVABLE' and kind = 'ALLOCATION'`,
     payment: `amount = amount + 5 where id = '${paid.id}'`,
@@ -157,6 +158,7 @@ test('books check › reports the rows with which the journal does not agree, an
     'the journal has the revenue and the tax of documents that count',
     'the journal has the money that was received and not refunded or returned',
     'the entries of work are those of its day, client and job, and all others add up to nothing',
+    'the RECEIVABLE entries of an invoice have its client and its due date',
   ])
     expect(rules).toContain(rule);
 });

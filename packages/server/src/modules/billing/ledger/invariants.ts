@@ -112,6 +112,14 @@ const rules: readonly BookRule[] = [
       having sum(e.amount) <> 0`,
   },
   {
+    // What was owed on a day is read from what invoices owe now and the entries since, by client and due date.
+    rule: 'the RECEIVABLE entries of an invoice have its client and its due date',
+    broken: (tenantId) => sql`
+      select distinct i.id::text, concat_ws(' ', i.client_id, i.due_date, e.client_id, e.due_date) as detail
+      from ledger_entry e join invoice i on i.tenant_id = e.tenant_id and i.id = e.invoice_id
+      where e.tenant_id = ${tenantId} and e.account = 'RECEIVABLE' and (e.client_id <> i.client_id or e.due_date <> i.due_date)`,
+  },
+  {
     rule: 'the CREDIT entries of a payment are those of its client, and those of nobody add up to nothing once it has one',
     broken: (tenantId) => sql`
       select p.id::text, concat_ws(' ', p.client_id, e.client_id, sum(e.amount)) as detail
