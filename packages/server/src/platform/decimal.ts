@@ -35,6 +35,11 @@ export function round(value: Decimal, places: number): Decimal {
   return value.round(places, Exact.roundHalfUp);
 }
 
+/** The least whole number that is not less. */
+export function ceilingOf(value: Decimal): Decimal {
+  return value.round(0, value.lt(zero) ? Exact.roundDown : Exact.roundUp);
+}
+
 /** The smallest amount with so many places. */
 export function unitOf(places: number): Decimal {
   return new Exact('1').div(new Exact('10').pow(places));

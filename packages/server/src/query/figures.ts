@@ -2,7 +2,7 @@ import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
 import type { Field } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import { parseDecimal } from '../platform/decimal.ts';
+import { ceilingOf, parseDecimal } from '../platform/decimal.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
 import { columnNamed, fieldOf } from './related-columns.ts';
 
@@ -23,11 +23,13 @@ export function keyOf(entity: AnyEntity, row: string, groupBy: GroupBy): Figure<
   const { field, value, isRelated } = columnNamed(entity, row, column);
   const nullable = field.nullable || isRelated;
   if (boundaries !== undefined) {
-    const number = daysBefore === undefined ? sql`${value}` : sql`(${daysBefore}::date - ${value})`;
     const texts = boundaries.map(String);
     return {
-      // The number of boundaries that do not exceed the value.
-      sql: sql`width_bucket(${number}::numeric, ${texts}::numeric[])`,
+      // The number of boundaries that do not exceed the value. Days are whole, and integers compared much sooner.
+      sql:
+        daysBefore === undefined
+          ? sql`width_bucket(${value}::numeric, ${texts}::numeric[])`
+          : sql`width_bucket(${daysBefore}::date - ${value}, ${texts.map(firstDayFrom)}::integer[])`,
       nullable,
       read: (index) => (index === null ? null : (texts[Number(index) - 1] ?? 'below')),
     };
@@ -45,6 +47,13 @@ export function keyOf(entity: AnyEntity, row: string, groupBy: GroupBy): Figure<
     read: (result) => (field.kind === 'decimal' ? decimalText(result, field.places) : (result as Row['key'][string])),
   };
 }
+
+/** The first number of days that is not less than a boundary, as an integer of the database; none has so many days. */
+function firstDayFrom(boundary: string): number {
+  return Math.max(-maxInteger, Math.min(maxInteger, Number(ceilingOf(parseDecimal(boundary)).toFixed(0))));
+}
+
+const maxInteger = 2 ** 31 - 1;
 
 /**
  * A figure over the rows of a group.
