@@ -21,7 +21,10 @@ export async function cleanUp(session: Session, requests: KnownRequests): Promis
     try {
       await work();
     } catch (error) {
-      if (error instanceof RateLimited && (await error.wait())) return attempt(target, work);
+      if (error instanceof RateLimited) {
+        if (await error.wait()) return attempt(target, work);
+        session.notices.add('The server limited the rate (429) of cleaning up for longer than the run waits.');
+      }
       const isUnsent = error instanceof RunStopped || error instanceof NotSent;
       if (!isUnsent) session.noteFailure(`Cleaning up ${target}`, error);
     }

@@ -68,6 +68,8 @@ export class RateLimits {
   readonly #signal: AbortSignal;
   readonly #maxDelayMs: number;
   #delayed = 0;
+  /** The end of the pauses so far. Several at a time count once. */
+  #delayEnd = 0;
 
   /**
    * @param signal ends all pauses.
@@ -106,8 +108,11 @@ export class RateLimits {
 
   async #outwait(operation: string): Promise<boolean> {
     const left = Math.max(0, this.#left(operation));
-    if (this.#delayed + left > this.#maxDelayMs || this.#signal.aborted) return false;
-    this.#delayed += left;
+    const now = performance.now();
+    const more = Math.max(0, now + left - Math.max(now, this.#delayEnd));
+    if (this.#delayed + more > this.#maxDelayMs || this.#signal.aborted) return false;
+    this.#delayed += more;
+    this.#delayEnd = Math.max(this.#delayEnd, now + left);
     await this.#pause(left);
     return true;
   }
