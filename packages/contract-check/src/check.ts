@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { CannotRun, required } from './cannot-run.ts';
 import { checks } from './checks/checks.ts';
-import type { Check } from './checks/observe.ts';
+import type { Check, CheckContext } from './checks/observe.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { addressOf, operationsOf } from './document/operation.ts';
 import { skippedPatterns } from './document/patterns.ts';
@@ -33,7 +33,9 @@ export async function check(options: CheckOptions): Promise<Report> {
     options.onPlan?.(session.plan.entries);
     await reachable(session, url);
     const requests = new KnownRequests(session);
-    const missed = await runPhases(session, requests).finally(() => cleanUp(session, requests));
+    const missed = await runPhases(session, requests).finally(() =>
+      showing(session, 'Deleting what the run created', (onProgress) => cleanUp(session, requests, onProgress)),
+    );
     if (!session.transport.hasResponded)
       throw new CannotRun(`The server at ${url} accepts connections, but responded to no request.`);
     return reportOf(session, url, performance.now() - started, missed);
@@ -50,13 +52,11 @@ async function runPhases(session: Session, requests: KnownRequests): Promise<str
   };
   const isIncluded = ({ finds }: Check) => finds.some((category) => session.includesCategory(category));
   const phases = [finding, ...checks.filter(isIncluded)];
-  const { options, registry, transport } = session;
+  const { transport } = session;
   const failed: string[] = [];
   for (const [index, { phase, run }] of phases.entries()) {
-    const onProgress = (done: number, all: number) =>
-      options.onProgress?.({ phase, done, all, requests: transport.requests, findings: registry.size });
     try {
-      await run({ session, requests, onProgress });
+      await showing(session, phase, (onProgress) => run({ session, requests, onProgress }));
     } catch (error) {
       if (!(error instanceof RunStopped)) {
         failed.push(phase);
@@ -67,6 +67,25 @@ async function runPhases(session: Session, requests: KnownRequests): Promise<str
     if (session.isOver) return [...new Set([...failed, ...phases.slice(index).map((one) => one.phase)])];
   }
   return failed;
+}
+
+/** Reports the progress of work, also while one of its items takes long. */
+async function showing(
+  { options, transport, registry }: Session,
+  phase: string,
+  work: (onProgress: CheckContext['onProgress']) => Promise<void>,
+): Promise<void> {
+  let counts = { done: 0, all: 0 };
+  const show = () => options.onProgress?.({ phase, ...counts, requests: transport.requests, findings: registry.size });
+  const ticking = setInterval(show, 500);
+  try {
+    await work((done, all) => {
+      counts = { done, all };
+      show();
+    });
+  } finally {
+    clearInterval(ticking);
+  }
 }
 
 /** In percent of the operations. */

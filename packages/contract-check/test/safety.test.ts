@@ -9,7 +9,7 @@ import { CannotRun } from '../src/cannot-run.ts';
 import { check } from '../src/check.ts';
 import { OpenApiDocument } from '../src/document/document.ts';
 import { operationsOf } from '../src/document/operation.ts';
-import type { CheckOptions } from '../src/run/options.ts';
+import type { CheckOptions, Progress } from '../src/run/options.ts';
 import { finder } from './drifts/front.ts';
 import { type OpenStage, openWorkshopStage } from './drifts/stages.ts';
 import type { Shop } from './drifts/workshop/samples.ts';
@@ -134,13 +134,16 @@ it('an operation whose rate is limited does not stall the others', async () => {
   expect(milliseconds).toBeLessThan(30_000);
 });
 
-it('the time is a limit even while a response is awaited, and the report says what did not run', async () => {
+it('the time is a limit even while a response is awaited; progress goes on, and the report says what did not run', async () => {
   const { options, close } = await things((request, response) => {
     if (request.url?.includes('?') !== true) ok(response);
   });
-  const { milliseconds, stopped } = await check({ ...options, time: 1, timeout: 60 });
+  const shown: string[] = [];
+  const onProgress = ({ phase, done }: Progress) => shown.push(`${phase} ${done}`);
+  const { milliseconds, stopped } = await check({ ...options, time: 1, timeout: 60, onProgress });
   close();
   expect(milliseconds).toBeLessThan(5000);
+  expect(shown).toContain('Sending invalid input, boundary values and hostile values 0');
   expect(stopped).toMatchObject({ reason: 'time', unchecked: ['listthings', 'listothers'] });
 });
 

@@ -13,7 +13,11 @@ const deletionsAtOnce = 4;
  * Deletes what the run created, and restores what it changed, as far as the API and the time allow. A failure of one
  * does not keep the others.
  */
-export async function cleanUp(session: Session, requests: KnownRequests): Promise<void> {
+export async function cleanUp(
+  session: Session,
+  requests: KnownRequests,
+  onProgress: (done: number, all: number) => void,
+): Promise<void> {
   const { footprint, transport } = session;
   if (!transport.hasResponded) return;
   transport.startCleaning();
@@ -29,9 +33,12 @@ export async function cleanUp(session: Session, requests: KnownRequests): Promis
       if (!isUnsent) session.noteFailure(`Cleaning up ${target}`, error);
     }
   };
-  await inParallel(footprint.created(), deletionsAtOnce, (target) =>
-    attempt(target, () => remove(session, requests, target)),
-  );
+  const created = footprint.created();
+  let done = 0;
+  await inParallel(created, deletionsAtOnce, async (target) => {
+    await attempt(target, () => remove(session, requests, target));
+    onProgress(++done, created.length);
+  });
   for (const changed of footprint.changed())
     await attempt(changed.target, () => session.restore(changed, (writer) => requests.of(writer)?.call));
 }

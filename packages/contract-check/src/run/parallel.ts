@@ -17,10 +17,13 @@ export async function eachOperation<Item>(
       if (!(error instanceof RateLimited)) throw error;
       limited.push({ item, limit: error });
     } finally {
-      onProgress?.(++done, items.length);
+      onProgress?.(++done - limited.length, items.length);
     }
   });
-  for (const { item, limit } of limited) if (await limit.wait()) await ifSent(() => work(item));
+  for (const [index, { item, limit }] of limited.entries()) {
+    if (await limit.wait()) await ifSent(() => work(item));
+    onProgress?.(items.length - limited.length + index + 1, items.length);
+  }
 }
 
 /** Runs work for each item, a few at a time, and starts them in order. Items that may not be sent are skipped. */
