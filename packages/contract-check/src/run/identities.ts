@@ -22,6 +22,8 @@ export class Identities {
   readonly #own: Headers;
   readonly #secrets = new Set<string>();
   readonly #signedIn = new Map<string, Headers>();
+  /** The keys of those that must sign in again. Until then, their headers are known by name. */
+  readonly #ended = new Set<string>();
   /** Values that no operation returns, by the name of the parameter or property. */
   values: Readonly<Record<string, unknown>> = {};
 
@@ -59,7 +61,7 @@ export class Identities {
   async headersOf(identity: Identity, operation?: Operation): Promise<Headers> {
     const key = this.#keyOf(identity, operation);
     const known = this.#signedIn.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined && !this.#ended.has(key)) return known;
     const headers =
       identity === 'anonymous'
         ? this.#withoutCredentials(await this.headersOf('caller', operation))
@@ -69,6 +71,7 @@ export class Identities {
             ...(await this.#signedInAs(identity, operation)),
           };
     this.#signedIn.set(key, headers);
+    this.#ended.delete(key);
     return headers;
   }
 
@@ -109,7 +112,7 @@ export class Identities {
   renew(identity: Identity, operation: Operation | undefined, used: Headers): boolean {
     const key = this.#keyOf(identity, operation);
     const isUsed = Object.entries(this.#signedIn.get(key) ?? {}).every(([name, value]) => used[name] === value);
-    if (isUsed) this.#signedIn.delete(key);
+    if (isUsed) this.#ended.add(key);
     return this.#options.auth !== undefined;
   }
 

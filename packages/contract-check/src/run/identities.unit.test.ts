@@ -54,6 +54,8 @@ test('credentials are noted by identity, each once', async () => {
   await identities.signIn();
   expect(await identities.headersOf('caller')).toEqual({ authorization: 'Bearer caller-1' });
   identities.renew('caller', undefined, { authorization: 'Bearer caller-1' });
+  // A probe must know meanwhile which headers it has to leave out.
+  expect(identities.callerHeaders).toEqual(['authorization']);
   expect(await identities.headersOf('caller')).toEqual({ authorization: 'Bearer caller-2' });
   expect(await identities.headersOf('otherTenant')).toEqual({ authorization: 'Bearer other-tenant' });
   // Another request was rejected with the credentials from before.
