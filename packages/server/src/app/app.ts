@@ -170,12 +170,12 @@ class Pipeline {
   }
 
   /** Waits until a response is sent. @returns whether it is complete */
-  async #isSent({ tenant, address, log }: Exchange, response: ServerResponse): Promise<boolean> {
+  async #isSent(exchange: Exchange, response: ServerResponse): Promise<boolean> {
     try {
-      await this.#service.unsent.sent(response, tenant ?? networkOf(address));
+      await this.#service.unsent.sent(response, exchange.tenant ?? networkOf(exchange.address));
       return true;
     } catch (error) {
-      if (!isDisconnect(error)) log.error({ err: error }, 'Response not sent.');
+      if (!isDisconnect(error)) exchange.log.error({ err: error }, 'Response not sent.');
       return false;
     }
   }
@@ -184,19 +184,17 @@ class Pipeline {
   #remember(exchange: Exchange, { route, milliseconds }: Written, result: RouteResult): void {
     const { id, tenant, method, path = '', user = '' } = exchange;
     if (route?.isRecorded !== true || tenant === undefined) return;
-    const rounded = Math.round(milliseconds * 10) / 10;
     const { status } = result;
-    const request = {
+    this.#service.recentRequests.record(tenant, status, () => ({
       id,
       receivedAt: databaseClock.date().toISOString(),
       operation: route.name,
       method,
       path,
       user,
-      status,
-      milliseconds: rounded,
-    };
-    this.#service.recentRequests.record(tenant, request, result.kind === 'json' ? result.body : undefined);
+      milliseconds: Math.round(milliseconds * 10) / 10,
+      body: result.kind === 'json' ? result.body : undefined,
+    }));
   }
 
   /** Writes the metric and the line of the access log. */

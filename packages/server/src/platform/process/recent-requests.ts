@@ -39,6 +39,9 @@ interface Kept extends RecentRequest {
   readonly tenant: string;
 }
 
+/** A request with the body of its response. */
+type DescribedRequest = Omit<RecentRequest, 'status' | 'problem' | 'process'> & { readonly body: unknown };
+
 /** Requests of the same kind since the last write. */
 class Sample {
   readonly #most: number;
@@ -84,15 +87,14 @@ export class RecentRequests {
     this.#store = store;
   }
 
-  record(tenant: string, request: Omit<RecentRequest, 'problem' | 'process'>, body: unknown): void {
-    const hasFailed = request.status >= 400;
-    (hasFailed ? this.#failed : this.#others).add(() => ({
-      ...request,
-      tenant,
-      process: processName,
-      path: cut(request.path),
-      problem: hasFailed ? problemIn(body) : null,
-    }));
+  /** @param describe is called only for those that are kept */
+  record(tenant: string, status: number, describe: () => DescribedRequest): void {
+    const hasFailed = status >= 400;
+    (hasFailed ? this.#failed : this.#others).add(() => {
+      const { body, path, ...request } = describe();
+      const problem = hasFailed ? problemIn(body) : null;
+      return { ...request, path: cut(path), status, tenant, process: processName, problem };
+    });
   }
 
   /** Writes requests while the process serves. @returns a function that writes the rest and ends that */
