@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { freePort } from '../../../test/free-port.ts';
 import type { WriteItem, WriteResult } from '../../../test/modules/records.ts';
 import { isNightly } from '../../../test/nightly.ts';
 import { patientLimits } from '../../../test/patient-limits.ts';
@@ -17,6 +18,10 @@ const rounds = Number(process.env.KILL_ROUNDS ?? (isNightly ? 2 : 1));
 const documents = 12;
 
 const environment = await processEnvironment();
+/** Two processes at night. PGlite is of one. */
+const environments = [environment];
+if (isNightly && environment.DATABASE_URL !== undefined)
+  environments.push({ ...environment, PORT: String(await freePort()) });
 const tenant = 'hartwell';
 
 interface Acknowledged {
@@ -55,16 +60,18 @@ async function apiKey(user: string): Promise<string> {
   return out.trim();
 }
 
-/** Calls of an authenticated user. @throws if the server is down. */
-async function signIn({ address }: TestProcess, key: string): Promise<Caller> {
+/** Calls of an authenticated user, to the servers in turn. @throws if a server is down. */
+async function signIn(servers: readonly TestProcess[], key: string): Promise<Caller> {
+  let calls = 0;
+  const address = () => servers[calls++ % servers.length]?.address;
   const json = { 'Content-Type': 'application/json' };
   const body = JSON.stringify({ apiKey: key });
-  const exchanged = await fetch(`${address}/v1/auth/token`, { method: 'POST', headers: json, body });
+  const exchanged = await fetch(`${address()}/v1/auth/token`, { method: 'POST', headers: json, body });
   const { access_token: token } = (await exchanged.json()) as { access_token: string };
   const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: tenant };
   const call = async <Result>(method: string, path: string, body?: object): Promise<Result> => {
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
-    const response = await fetch(`${address}${path}`, { method, headers, ...content });
+    const response = await fetch(`${address()}${path}`, { method, headers, ...content });
     const result = await response.json();
     if (response.status !== 200) throw new Error(`${response.status}: ${JSON.stringify(result)}`);
     return result as Result;
@@ -147,9 +154,9 @@ test('the books are consistent after every restart of a server that is killed du
   const closings: Closing[] = [];
   let unfinished = 0;
   for (let round = 1; round <= rounds; round++) {
-    const server = await startServer(environment);
-    const controller = await signIn(server, preparer);
-    const [preparing, approving] = [controller.send, (await signIn(server, approver)).send];
+    const servers = await Promise.all(environments.map((one) => startServer(one)));
+    const controller = await signIn(servers, preparer);
+    const [preparing, approving] = [controller.send, (await signIn(servers, approver)).send];
     const { approval, payment } = await prepare(preparing, round);
     const progress = progressOf();
     const attempts = Array.from({ length: documents }, (_, index) => index).map(async (index) => {
@@ -178,15 +185,14 @@ test('the books are consistent after every restart of a server that is killed du
     await progress.reached(documents / 2 + Math.random() * documents * 1.5);
     // Some kills happen between two responses, at any moment of a transaction.
     await pause(Math.random() * 10);
-    server.kill('SIGKILL');
-    await Promise.all([...attempts, closing]);
-    await server.finished;
+    for (const { kill } of servers) kill('SIGKILL');
+    await Promise.all([...attempts, closing, ...servers.map(({ finished }) => finished)]);
 
     await expectBooksAfter(acknowledged, closings, `round ${round}`);
   }
   const responded = closings.filter(({ figures }) => figures !== null).length;
   const server = await startServer(environment);
-  const controller = await signIn(server, preparer);
+  const controller = await signIn([server], preparer);
   await expectDocuments(controller);
   await expectNumbersWithoutGaps(controller);
   await killWhileClosing(server, controller, '2026-10-31');

@@ -1,5 +1,6 @@
 /** Documents are numbered by the most specific active series of their org, without gaps. Imported ones keep their numbers. */
 import type { components } from '@financial-automation/spec';
+import { extractText, getDocumentProxy } from 'unpdf';
 import { describe, expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only, recordsOf } from '../../../../test/modules/records.ts';
@@ -135,6 +136,16 @@ test('an imported invoice keeps its number, which is unique in its org', async (
   expect(link.invoices).toMatchObject([{ invoiceNumber: 'QB 1042/b' }]);
   const page = await (await fetch(link.url.replace(/^https?:\/\/[^/]+/, service.address))).text();
   expect(page).toContain('QB 1042/b');
+  const pdf = await fetch(`${service.address}/api/v1/invoices/${kept.id}/documents/pdf`, {
+    headers: { Authorization: `Bearer ${service.token}`, Tenant: service.tenant.name },
+  });
+  const { text } = await extractText(await getDocumentProxy(new Uint8Array(await pdf.arrayBuffer())));
+  expect(text.join('\n')).toContain('QB 1042/b');
+  const dates = { paymentDate: '2026-02-01', currency: 'USD', method: 'CHECK', source: 'MANUAL' };
+  const tooMuch = { clientId, ...dates, amount: '11.00', allocations: [{ invoiceId: kept.id, amount: '11.00' }] };
+  expect(only(await records.upsert([{ type: 'Payment', systemRef: 'too-much', attributes: tooMuch }]))).toMatchObject({
+    error: { detail: expect.stringContaining('QB 1042/b') },
+  });
   expect(await breaches()).toEqual([]);
 });
 

@@ -151,6 +151,12 @@ describe('published figures are reproduced', () => {
       included('LINE'),
       ['3.53', '0.47', '4.00'],
     ],
+    [
+      '0.03 at 19 percent, which no net amount gives',
+      lines(['0.03'], '19'),
+      included('LINE'),
+      ['0.03', '0.00', '0.03'],
+    ],
     ['340.00 at 19 percent', lines(['340'], '19'), included('LINE'), ['285.71', '54.29', '340.00']],
   ])('%s', (_, all, by, figures) => expect(summed(all, by)).toEqual(figures));
 
