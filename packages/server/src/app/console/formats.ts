@@ -39,10 +39,12 @@ export function monthOf(date: string): string {
   return monthFormat.format(Date.parse(date));
 }
 
+const wholeFormat = new Intl.NumberFormat('en');
+
 /** A decimal number with separators and all of its places. */
 export function decimal(number: string): string {
   const { sign = '', whole = '', rest = '' } = /^(?<sign>-?)(?<whole>\d+)(?<rest>\.\d+)?$/.exec(number)?.groups ?? {};
-  return whole === '' ? number : `${sign}${BigInt(whole).toLocaleString('en-US')}${rest}`;
+  return whole === '' ? number : `${sign}${wholeFormat.format(BigInt(whole))}${rest}`;
 }
 
 /** @param currency undefined if nothing says which one it is */
@@ -51,7 +53,7 @@ export function money(amount: string, currency: string | undefined): Html {
 }
 
 export function count(number: number): string {
-  return number.toLocaleString('en');
+  return wholeFormat.format(number);
 }
 
 export function badge(text: string, kind: 'good' | 'bad' | '' = ''): Html {
