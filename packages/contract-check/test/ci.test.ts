@@ -156,6 +156,8 @@ it('the action passes a contract that breaks nothing and a server that is like i
   expect(calls).toContain('**The contract breaks no callers.**');
   for (const file of ['report.json', 'contract.sarif', 'junit.xml'])
     expect(existsSync(join(project, 'good', file)), file).toBe(true);
+  // Nothing is installed in the project, and no lock file is written.
+  expect(git('status', '--porcelain', '--ignored')).toBe('?? good/');
 });
 
 it('the action fails with what breaks and what differs, and accepts what its files list', async () => {
