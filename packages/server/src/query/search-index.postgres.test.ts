@@ -5,6 +5,7 @@ import { insertClients, insertContacts, insertLinks } from '../../test/party-row
 import { runOn } from '../../test/postgres-server.ts';
 import { insertOrg } from '../../test/rows.ts';
 import type { AnyEntity } from '../entity/entity.ts';
+import { billedLine } from '../modules/billing/invoice/billed-line.ts';
 import { payment } from '../modules/billing/payment/payment.ts';
 import { client } from '../modules/clients/client.ts';
 import { contact } from '../modules/contacts/contact.ts';
@@ -50,7 +51,7 @@ await insertLinks(
 
 // Whether an index can be used under row-level security depends on leakproof declarations (`platform/store/leakproof.ts`); this
 // tests which index the statements of a search can use.
-const filtered = ['contact_info', 'payment'];
+const filtered = ['contact_info', 'payment', 'invoice_line'];
 const tables = ['client', 'contact', 'contact_client', 'staff', 'job', 'task', ...filtered].map(
   (table) => `alter table ${table} no force row level security`,
 );
@@ -61,7 +62,7 @@ const others = `do $$ declare other text; begin
   loop execute 'drop index ' || other; end loop; end $$`;
 await runOn(databaseUrl, ...tables, others, 'vacuum analyze client, contact, contact_client');
 
-async function explain(entity: AnyEntity, condition: RawBuilder<boolean>, ...settings: string[]) {
+async function explain(entity: Pick<AnyEntity, 'table'>, condition: RawBuilder<boolean>, ...settings: string[]) {
   const query = sql<{ id: string }>`select e.id from ${sql.table(entity.table)} e where ${condition}`;
   return store.system(async (transaction) => {
     for (const setting of settings) await transaction.all(sql.raw(setting));
@@ -128,6 +129,14 @@ test.each([
     }
   },
 );
+
+test('the text of a billed line is found by the index', async () => {
+  const matching = conditionOf(billedLine, 'e', tenantId, { description: { _search: 'éCLAIR' } });
+  // A billed line is a row of a view.
+  const { plan } = await explain({ table: 'invoice_line' }, matching, 'set local enable_seqscan = off');
+  expect(plan).toContain('"Index Name":"invoice_line_search_index"');
+  expect(plan).toMatch(/"Index Cond":"[^"]*~~/);
+});
 
 test('the number of a job is found by the index', async () => {
   for (const condition of [{ _ilike: '%éCLAIR%' }, { _like: '%Éclair%' }]) {

@@ -1660,6 +1660,7 @@ create table invoice_line (
   constraint invoice_line_unit_code_enum CHECK (unit_code = ANY (ARRAY['C62'::text, 'HUR'::text, 'MIN'::text, 'DAY'::text, 'WEE'::text, 'MON'::text, 'QAN'::text, 'ANN'::text, 'LS'::text, 'H87'::text, 'E48'::text, 'KMT'::text, 'SMI'::text, 'ZP'::text, 'P1'::text, 'KGM'::text, 'LTR'::text, 'MTR'::text, 'MTK'::text, 'KWH'::text]))
 );
 CREATE INDEX invoice_line_invoice_id_index ON invoice_line USING btree (tenant_id, invoice_id, "position");
+CREATE INDEX invoice_line_search_index ON invoice_line USING gin (tenant_id, search_text(description) gin_trgm_ops);
 alter table invoice_line enable row level security, force row level security;
 create policy tenant_isolation on invoice_line for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select on invoice_line to financial_automation_service;
