@@ -134,6 +134,21 @@ export async function auditBooks(books: Books): Promise<Comparison[]> {
     from invoice i join invoice_line l on l.tenant_id = i.tenant_id and l.invoice_id = i.id
     where i.tenant_id = ${tenantId} and i.status <> 'VOIDED' group by 1`),
   );
+  const taxes = await calls.groups('invoice_lines', {
+    where: { status: { _nin: ['VOIDED', 'PENDING'] } },
+    groupBy: [{ column: 'invoiceDate', by: 'MONTH' }],
+    measures: { sum: { function: 'SUM', column: 'taxAmount' } },
+  });
+  compare(
+    'tax of the report by month',
+    groupsOf(taxes),
+    await computed(sql`
+    select to_char(i.invoice_date, 'YYYY-MM-01') as key, sum(l.tax_amount)::text as value
+    from invoice i join invoice_line l on l.tenant_id = i.tenant_id and l.invoice_id = i.id
+    where i.tenant_id = ${tenantId} and i.status not in ('VOIDED', 'PENDING') group by 1`),
+  );
+  const trial = await calls.groups('journal_entries', { groupBy: [{ column: 'purpose' }], measures: sum });
+  compare('trial balance', groupsOf(trial), await computed(trialBalance(tenantId)));
   const hours = await calls.groups('time_entries', {
     where: { status: { _eq: 'APPROVED' } },
     groupBy: [{ column: 'staffId' }, { column: 'workDate', by: 'MONTH' }],
@@ -189,6 +204,21 @@ const owed = (tenantId: number) => sql`(
       where a.tenant_id = i.tenant_id and a.invoice_id = i.id and ${counts})
     - i.amount_written_off as due
   from invoice i where i.tenant_id = ${tenantId} and i.document_type = 'INVOICE' and i.status not in ('VOIDED', 'PENDING'))`;
+
+/** Debit less credit by purpose: what is owed, held and not billed, and what documents and payments state. */
+const trialBalance = (tenantId: number) => sql`
+  select key, sum(value)::text as value from (
+    select 'RECEIVABLE' as key, due as value from ${owed(tenantId)} o
+    union all select 'CREDIT', -rest from ${held(tenantId)} h where status <> 'PENDING'
+    union all select unnest(array['REVENUE', 'TAX']), -unnest(array[l.amount, l.tax_amount])
+      from invoice i join invoice_line l on l.tenant_id = i.tenant_id and l.invoice_id = i.id
+      where i.tenant_id = ${tenantId} and i.status not in ('VOIDED', 'PENDING')
+    union all select 'PAYMENT', case when p.status = 'RETURNED' then 0 else p.amount end - p.refunded_amount from payment p
+      where p.tenant_id = ${tenantId} and p.credit_note_id is null and (${counts} or p.status = 'RETURNED')
+    union all select 'WRITE_OFF', amount_written_off from invoice where tenant_id = ${tenantId} and status not in ('VOIDED', 'PENDING')
+    union all select unnest(array['WIP', 'WIP_CHANGE']), unnest(array[outstanding_amount, -outstanding_amount])
+      from wip_entry where tenant_id = ${tenantId}) figures
+  group by key`;
 
 /** What is left of each payment, from its allocations and refunds. */
 const held = (tenantId: number) => sql`(

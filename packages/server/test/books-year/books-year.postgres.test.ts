@@ -24,7 +24,7 @@ test('after two months of a firm, all sums are those of the rows, and the audit 
 
   await runOn(
     database.databaseUrl ?? '',
-    ...['client', 'job', 'payment_allocation', 'ledger_entry'].flatMap(unprotected),
+    ...['client', 'job', 'payment_allocation', 'ledger_entry', 'invoice_line_tax'].flatMap(unprotected),
     // Figures are those of the sums, to which a wrong entry is added like any other.
     'alter table ledger_entry enable trigger ledger_entry_sum_by_day',
     `set app.tenant_id = '${tenant.id}'`,
@@ -36,6 +36,8 @@ test('after two months of a firm, all sums are those of the rows, and the audit 
       'unbilledWip of clients',
       'wipAmount of jobs',
       'amountPaid of invoices',
+      'tax of the report by month',
+      'trial balance',
       'entries that the firm has entered, by account, kind and month',
       `figures as of ${year}-01-31, when it was closed and now`,
       'halves of allocations without the other half',
@@ -53,6 +55,7 @@ const mistakes = [
   'update client set unbilled_wip = unbilled_wip + 1 where id = (select min(client_id::text)::uuid from job)',
   'update job set wip_amount = wip_amount + 1 where id = (select min(id::text)::uuid from job)',
   'update payment_allocation set amount = amount - 0.01',
+  'update invoice_line_tax set tax_amount = tax_amount + 1 where name is not null',
   `insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, invoice_id, payment_id, due_date)
     select tenant_id, gen_random_uuid(), account, kind, amount, currency, '${year}-01-31', now(), client_id, invoice_id, payment_id, due_date
     from ledger_entry where kind = 'ALLOCATION' and account = 'RECEIVABLE' limit 1`,
