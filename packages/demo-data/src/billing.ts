@@ -85,8 +85,8 @@ export async function seedBilling(
   await step((plan) => {
     const row = plan.get(invoice, idOf('overdue'));
     if (row === undefined) throw new Error('The demo firm has no overdue invoice.');
-    const subject = 'Invoice INV-2026-00355 from Hartwell & Oakes LLP';
-    planSentMail(plan, row, { subject, toAddresses: ['ines@example.com'] }, storyId('Mail', 1));
+    const subject = `Invoice ${row.invoiceNumber} from Hartwell & Oakes LLP`;
+    planSentMail(plan, row, { subject }, storyId('Mail', 1));
   });
   for (const status of ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED'] as const)
     await step((plan) => plan.update(job, storyId('Job', 2), { status }));
