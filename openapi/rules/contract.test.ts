@@ -18,6 +18,10 @@ describe('the bundle', () => {
     expect(names.filter((name) => /-\d+$/.test(name))).toEqual([]);
   });
 
+  test('says of a field once when it is null', () => {
+    expect(text).not.toContain('or null. Null unless');
+  });
+
   // The figures at the end of domain.md: an operation that is lost or added by accident changes one of them.
   test('has the operations of the seed, and its extensions', () => {
     const ofTheSeed = operations.filter(({ isExtension }) => !isExtension);

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { parseBai2 } from '../src/bank/bai2.ts';
 import { parseCamt053 } from '../src/bank/camt053.ts';
 import { bankForm } from '../src/bank/csv.ts';
@@ -10,6 +10,7 @@ import { parseMt940 } from '../src/bank/mt940.ts';
 import { parseOfx } from '../src/bank/ofx.ts';
 import { openStatement } from '../src/bank/read.ts';
 import type { BankPart } from '../src/bank/statement.ts';
+import { progress } from '../src/commands/options.ts';
 import { openTable } from '../src/files/table.ts';
 import { parseDay } from '../src/files/values.ts';
 import { readMapping } from '../src/import/form.ts';
@@ -51,6 +52,14 @@ test('openTable finds the columns before a quotation mark that is never closed, 
     'empty.csv is empty.',
   );
   await expect(openTable(join(folder, 'none.csv'), columns, ['name'])).rejects.toThrow('There is no file');
+});
+
+test('progress is a line for every 10,000 rows, and one for the last', () => {
+  const line = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const { show } = progress('Stored', 'rows');
+  for (let count = 100; count <= 25_000; count += 100) show(count, 25_000);
+  expect(line.mock.calls).toEqual([10, 20, 25].map((thousand) => [`Stored ${thousand},000 of 25,000 rows`]));
+  line.mockRestore();
 });
 
 test('a mapping requires the columns that it names, so that no value is left out in silence', async () => {
