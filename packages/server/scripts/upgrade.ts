@@ -1,6 +1,6 @@
 /**
  * Upgrades a database from the last version of the program and rolls the program back, while callers read and write: no
- * response other than 200 and 503, and none that takes more than a second. `--profile mid` is the demo data that is in the database,
+ * response other than 200 and 503, none that takes more than a second, and the same totals of the books. `--profile mid` is the demo data that is in the database,
  * `--seconds` the duration of each phase, `--only COMMIT` one version alone.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -80,6 +80,7 @@ async function upgradeFrom(version: string): Promise<boolean> {
     };
     const old = await start(before);
     const load = await Load.start(old, tenant, key.trim());
+    const totals = await load.totals();
     await load.phase('version before', () => pause(seconds * 1_000));
     await load.phase('migrations', () =>
       run(repository, environment, 'packages/server/src/cli.ts', 'migrate').then(console.log),
@@ -92,6 +93,8 @@ async function upgradeFrom(version: string): Promise<boolean> {
     load.take(old);
     await old.stop();
     await load.phase('new version', () => pause(seconds * 1_000));
+    const isSame = (await load.totals()) === totals;
+    console.log(`The totals of the books are ${isSame ? 'the same' : 'different'} in the new version.`);
     const again = await start(before);
     load.servers.push(again);
     await load.phase('both, rolling back', () => pause(seconds * 1_000));
@@ -99,7 +102,7 @@ async function upgradeFrom(version: string): Promise<boolean> {
     await next.stop();
     await load.phase('version before again', () => pause(seconds * 1_000));
     await load.end();
-    return load.report();
+    return load.report() && isSame;
   } finally {
     for (const server of processes) await server.stop();
     // While the server vacuums a large database, only a superuser can drop it.
@@ -211,6 +214,21 @@ class Load {
     await work();
   }
 
+  /** Returns totals of documents, taxes, payments, the ledger and the journal, as text. Callers change none of them. */
+  async totals(): Promise<string> {
+    const all = Object.entries(totals).map(async ([resource, [groupBy, measures]]) => {
+      const body = {
+        groupBy: groupBy.map((column) => ({ column })),
+        measures: Object.fromEntries(measures.map((column) => [column, { function: 'SUM', column }])),
+      };
+      const request = { method: 'POST', headers: this.#headers, body: JSON.stringify(body) };
+      const response = await fetch(`${this.servers[0]?.address}/gql/v1/${resource}/aggregate`, request);
+      if (response.status !== 200) throw new Error(`${resource}: ${response.status} ${await response.text()}`);
+      return JSON.stringify(Object(await response.json()).data);
+    });
+    return (await Promise.all(all)).join('\n');
+  }
+
   take(server: Server): void {
     this.servers.splice(this.servers.indexOf(server), 1);
   }
@@ -266,6 +284,27 @@ class Load {
     }
   }
 }
+
+/** By resource, the columns of groups, and the columns that are added up. */
+const totals: Readonly<Record<string, readonly [readonly string[], readonly string[]]>> = {
+  invoices: [
+    ['currency', 'documentType'],
+    ['subtotal', 'taxTotal', 'total', 'amountDue'],
+  ],
+  invoice_lines: [
+    ['taxName', 'taxRatePercent'],
+    ['amount', 'taxAmount'],
+  ],
+  payments: [
+    ['currency', 'status'],
+    ['amount', 'unappliedAmount'],
+  ],
+  ledger_entries: [['currency', 'account', 'kind'], ['amount']],
+  journal_entries: [
+    ['currency', 'purpose'],
+    ['debit', 'credit'],
+  ],
+};
 
 /** Half of them write. */
 function requestOf(caller: number, count: number): [string, object] {
