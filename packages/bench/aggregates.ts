@@ -156,7 +156,7 @@ async function measure(engine: string, options: StoreOptions): Promise<void> {
   }
   if (options.databaseUrl !== undefined) {
     await fillLedger(store, tenantId, 2 * rows);
-    await runOn(options.databaseUrl, 'vacuum analyze ledger_entry, ledger_month, ledger_day');
+    await runOn(options.databaseUrl, 'vacuum analyze ledger_entry, ledger_month, ledger_work, ledger_day');
     for (const [name, request] of Object.entries(figuresOfLedger))
       await add(name, budgetMs, aggregateReader({ ...scope, name }, ledgerEntry, request));
     const { run } = anyPageReader({ ...paged, paging: 'offset' }, ledgerEntry, { includeTotal: true });

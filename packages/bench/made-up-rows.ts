@@ -95,6 +95,10 @@ export async function fillLedger(store: Store, tenantId: number, rows: number): 
       select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
       from ledger_entry where tenant_id = ${tenantId} group by 1, 2, 3, 4, 5`);
     await transaction.all(sql`
+      insert into ledger_work (tenant_id, client_id, business_date, work_date, job_id, currency, amount, entries)
+      select tenant_id, client_id, business_date, work_date, job_id, currency, sum(amount), count(*)
+      from ledger_entry where tenant_id = ${tenantId} and account = 'WIP' group by 1, 2, 3, 4, 5, 6`);
+    await transaction.all(sql`
       insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
       select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)
       from ledger_entry where tenant_id = ${tenantId} group by 1, 2, 3, 4, 5, 6`);

@@ -25,6 +25,7 @@ const copied = [
     'payment_allocation',
     'ledger_entry',
     'ledger_month',
+    'ledger_work',
     'file',
     'custom_record',
     'entity_ref',

@@ -77,8 +77,12 @@ export interface SumTable {
   readonly by: readonly string[];
   /** Rows without a value in this one of them are not in the sums. They are few, and are read themselves. */
   readonly requires?: string;
+  /** The sums are those of the rows with this value in the field, and have no column of it. */
+  readonly only?: { readonly field: string; readonly value: string };
   readonly day: string;
   readonly amounts: readonly string[];
+  /** The fields whose least and greatest values are those of the rows: sums of days of which no row is ever taken back. */
+  readonly extremes?: readonly string[];
 }
 
 /** Functions of the database from which sums as of the end of a day follow. */

@@ -11,7 +11,7 @@ import {
   keptSums,
   payment,
   writeDays,
-  writeMonths,
+  writeSumsOfClients,
 } from '../modules/billing/index.ts';
 import { client } from '../modules/clients/index.ts';
 import { job, task } from '../modules/projects/index.ts';
@@ -106,7 +106,8 @@ async function repairSums(
   // Every change of a source locks the row with its sum, so the sums do not change while the rows are locked.
   for (const { type, table } of keptSums) await lock(transaction, tenantId, table, idsOf(type));
   await lockClientsOf(transaction, tenantId, idsOf('Invoice'), idsOf('Payment'));
-  await lock(transaction, tenantId, 'client', idsOf('LedgerMonth'));
+  const clients = [...idsOf('LedgerMonth'), ...idsOf('LedgerWork')];
+  await lock(transaction, tenantId, 'client', clients);
   const wrong = (await differencesOf(transaction, tenantId)).filter(({ type, id }) => idsOf(type).includes(id));
   // The balances of clients first, based on the stored invoices and payments: triggers then add the corrections of these.
   for (const sums of keptSums.toReversed()) {
@@ -114,7 +115,7 @@ async function repairSums(
     if (ids.length === 0) continue;
     await traced(transaction, tenantId, entities[sums.type], ids, () => writeSums(transaction, tenantId, sums, ids));
   }
-  await writeMonths(transaction, tenantId, idsOf('LedgerMonth'));
+  await writeSumsOfClients(transaction, tenantId, clients);
   if (found.some(({ type }) => type === 'LedgerDay' || type === 'JournalDay')) await writeDays(transaction, tenantId);
   return wrong;
 }

@@ -399,6 +399,7 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
       {},
       { entries: { function: 'COUNT' } },
       { oldest: { function: 'MIN', column: 'businessDate' } },
+      { entries: { function: 'COUNT' }, newest: { function: 'MAX', column: 'workDate' } },
     );
     const having = fc.constantFrom({}, { having: { open: { _neq: '0' } } }, { having: { open: { _lte: '-0.01' } } });
     const bound = fc.constantFrom('_lte', '_lt');
@@ -438,8 +439,8 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
       indexesOf(sql`select client_id, sum(amount) from ${sql.id(name)}(${tenant.id}, '2026-01-31') group by 1`);
     expect(await open('open_work')).toEqual([
       'wip_entry_open_index',
-      'ledger_entry_relief_index',
-      'ledger_entry_late_relief_index',
+      'ledger_work_relief_index',
+      'ledger_work_late_relief_index',
     ]);
     expect(await open('open_receivables')).toContain('ledger_entry_balance_index');
     const known = sql`

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import type { BalanceFunction, Balances, SumTable } from '../entity/model.ts';
+import type { Balances, SumTable } from '../entity/model.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
 import { type Clause, type Comparison, clauseOf, type Where } from './clause.ts';
 
@@ -32,14 +32,19 @@ export function countedRows(entity: AnyEntity, row: string, tenantId: number, re
     const rows = sums.per === 'DAY' ? daysOf(sums, clause) : monthsOf(sums, clause, entity, tenantId);
     if (rows === undefined) continue;
     const count = sql`coalesce(sum(${sql.ref(`${row}.entries`)}), 0)`;
-    return { rows: sql`${rows} ${sql.id(row)}`, count, areSums: true, areFew: sums.per === 'DAY' };
+    return {
+      rows: sql`${rows} ${sql.id(row)}`,
+      count,
+      areSums: true,
+      areFew: sums.per === 'DAY' && sums.only === undefined,
+    };
   }
   return { rows: sql`${sql.table(entity.table)} ${sql.id(row)}`, count: sql`count(*)`, areSums: false };
 }
 
 /** Whether the groups and figures of a request follow from sums. */
 function areGrouped(
-  { by, day, per, amounts }: SumTable,
+  { by, day, per, amounts, extremes = [] }: SumTable,
   entity: AnyEntity,
   { groupBy = [], measures = {} }: Request,
 ): boolean {
@@ -47,7 +52,12 @@ function areGrouped(
     column === day && (per === 'DAY' || (unit !== undefined && months.has(unit)));
   return (
     groupBy.every((group) => isDay(group) || isKept(by, entity, group)) &&
-    Object.values(measures).every((measure) => measure.function === 'COUNT' || isSum(amounts, measure))
+    Object.values(measures).every(
+      (measure) =>
+        measure.function === 'COUNT' ||
+        isSum(amounts, measure) ||
+        ((measure.function === 'MIN' || measure.function === 'MAX') && extremes.includes(measure.column ?? '')),
+    )
   );
 }
 
@@ -80,9 +90,8 @@ export function balanceRows(
 ): BalanceRows | undefined {
   const { balances } = entity;
   if (balances === undefined) return undefined;
-  const clause = clauseOf(entity, where);
-  const [last, others] = lastDay(balances, clause.kind === 'all' ? clause.parts : [clause]);
-  const { name, by, ids } = balanceFunction(balances, others) ?? {};
+  const [last, others] = lastDay(balances, partsOf(clauseOf(entity, where)));
+  const { name, by, ids } = balances.functions[requiredValue(others, balances.of) ?? ''] ?? {};
   if (last === undefined || name === undefined || by === undefined) return undefined;
   const kept = new Set(by);
   if (!groupBy.every((group) => isKept(by, entity, group)) || !others.every((part) => isOfKept(part, kept, true)))
@@ -95,11 +104,16 @@ export function balanceRows(
   };
 }
 
-/** The function of the value that conditions require. */
-function balanceFunction({ of, functions }: Balances, parts: readonly Clause[]): BalanceFunction | undefined {
+/** The conditions that must all hold. */
+function partsOf(clause: Clause): readonly Clause[] {
+  return clause.kind === 'all' ? clause.parts : [clause];
+}
+
+/** The value of a field that conditions require. */
+function requiredValue(parts: readonly Clause[], field: string): string | undefined {
   for (const part of parts)
-    if (part.kind === 'comparison' && part.field === of && part.operator === '_eq' && !part.negated)
-      return functions[String(part.operand)];
+    if (part.kind === 'comparison' && part.field === field && part.operator === '_eq' && !part.negated)
+      return String(part.operand);
   return undefined;
 }
 
@@ -120,8 +134,13 @@ function lastDay({ day }: Balances, parts: readonly Clause[]): [RawBuilder<unkno
 const months: ReadonlySet<string> = new Set(['MONTH', 'QUARTER', 'YEAR']);
 
 /** SQL of sums by day, if they have all that a clause is about. */
-function daysOf({ by, day, table }: SumTable, clause: Clause): RawBuilder<unknown> | undefined {
-  return isOfKept(clause, new Set([...by, day]), true) ? sql.table(table) : undefined;
+function daysOf({ by, day, table, only }: SumTable, clause: Clause): RawBuilder<unknown> | undefined {
+  const kept = [...by, day, ...(only === undefined ? [] : [only.field])];
+  if (!isOfKept(clause, new Set(kept), true)) return undefined;
+  if (only === undefined) return sql.table(table);
+  return requiredValue(partsOf(clause), only.field) === only.value
+    ? sql`(select *, ${only.value}::text collate "C" as ${sql.ref(columnOf(only.field))} from ${sql.table(table)})`
+    : undefined;
 }
 
 /** SQL of sums by month, if they have all that a clause is about. The days at both ends that are no whole months are read from the rows. */
@@ -133,7 +152,7 @@ function monthsOf(
 ): RawBuilder<unknown> | undefined {
   const kept = new Set(by);
   const days: Comparison[] = [];
-  for (const part of clause.kind === 'all' ? clause.parts : [clause]) {
+  for (const part of partsOf(clause)) {
     if (part.kind === 'comparison' && part.field === dayField && !part.negated && ends.has(part.operator))
       days.push(part);
     else if (!isOfKept(part, kept, true)) return undefined;

@@ -61,7 +61,7 @@ export { foldSums } from './ledger/fold-sums.ts';
 export { glMapping } from './ledger/gl-mapping.ts';
 export { findBreaches } from './ledger/invariants.ts';
 export type { Difference, KeptSums } from './ledger/kept-sums.ts';
-export { differencesOf, keptSums, writeDays, writeMonths } from './ledger/kept-sums.ts';
+export { differencesOf, keptSums, writeDays, writeSumsOfClients } from './ledger/kept-sums.ts';
 export { ledgerEntry } from './ledger/ledger-entry.ts';
 export { createLink } from './link/createQuickPaymentLink.ts';
 export { expireLinks } from './link/expire-links.ts';

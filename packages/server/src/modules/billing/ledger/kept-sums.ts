@@ -6,8 +6,8 @@ type SummingType = 'Payment' | 'Invoice' | 'Task' | 'Job' | 'Client';
 
 /** A stored sum that differs from its sources. */
 export interface Difference {
-  /** `LedgerMonth`: the entries of a client in a month. `LedgerDay`, `JournalDay`: those of a day. */
-  readonly type: SummingType | 'LedgerMonth' | 'LedgerDay' | 'JournalDay';
+  /** `LedgerMonth`, `LedgerWork`: the entries of a client, by month and of its work by day. `LedgerDay`, `JournalDay`: those of a day. */
+  readonly type: SummingType | 'LedgerMonth' | 'LedgerWork' | 'LedgerDay' | 'JournalDay';
   /** Of the row, or of the client; or the day. */
   readonly id: string;
   readonly field: string;
@@ -163,6 +163,14 @@ const sumTables: readonly SumsOfEntries[] = [
       1 as entries from ledger_entry where client_id is not null)`,
   },
   {
+    type: 'LedgerWork',
+    table: 'ledger_work',
+    id: 'client_id',
+    by: ['job_id', 'currency', 'work_date', 'business_date'],
+    amounts: ['amount'],
+    source: sql`(select *, 1 as entries from ledger_entry where account = 'WIP')`,
+  },
+  {
     type: 'JournalDay',
     table: 'journal_sum',
     id: 'business_date',
@@ -196,19 +204,25 @@ function wrongSums(tenantId: number, { table, id, by, amounts, source }: SumsOfE
     group by ${keys} having ${differ} order by 1, 2`;
 }
 
-/** Writes the sums of the ledger by month of clients, who are locked. */
-export async function writeMonths(
+/** Writes the sums of the ledger of clients, who are locked: by month, and those of their work. */
+export async function writeSumsOfClients(
   transaction: Transaction,
   tenantId: number,
   clientIds: readonly string[],
 ): Promise<void> {
-  await transaction.all(
-    sql`delete from ledger_month where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[])`,
-  );
+  for (const table of ['ledger_month', 'ledger_work'])
+    await transaction.all(
+      sql`delete from ${sql.table(table)} where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[])`,
+    );
   await transaction.all(sql`
     insert into ledger_month (tenant_id, account, client_id, currency, business_date, amount, entries)
     select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
     from ledger_entry where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[]) group by 1, 2, 3, 4, 5`);
+  await transaction.all(sql`
+    insert into ledger_work (tenant_id, client_id, business_date, work_date, job_id, currency, amount, entries)
+    select tenant_id, client_id, business_date, work_date, job_id, currency, sum(amount), count(*)
+    from ledger_entry where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[]) and account = 'WIP'
+    group by 1, 2, 3, 4, 5, 6`);
 }
 
 /** Writes the sums of the ledger and the journal by day. Entries can be written meanwhile. */

@@ -35,6 +35,15 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
       day: 'businessDate',
       amounts: ['amount'],
     },
+    {
+      table: 'ledger_work',
+      per: 'DAY',
+      only: { field: 'account', value: 'WIP' },
+      by: ['clientId', 'jobId', 'currency', 'workDate'],
+      day: 'businessDate',
+      amounts: ['amount'],
+      extremes: ['businessDate', 'workDate'],
+    },
   ],
   balances: {
     day: 'businessDate',

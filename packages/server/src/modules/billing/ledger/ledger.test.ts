@@ -276,13 +276,14 @@ describe('figures that sums are sufficient for', () => {
   test.each([
     ['months', 'ledger_month', { column: 'clientId' }],
     ['days', 'ledger_day', { column: 'dueDate', daysBefore: today, boundaries: [1, 31, 61, 91] }],
-  ])('aggregateLedgerEntries › reads %s from their sums', async (_what, table, groupBy) => {
+    ['work', 'ledger_work', { column: 'jobId' }, { account: { _eq: 'WIP' } }],
+  ])('aggregateLedgerEntries › reads %s from their sums', async (_what, table, groupBy, others: object = {}) => {
     const entries = async () => {
       const { body } = await preparer.call<{ data: { values: { entries: string } }[] }>(
         'POST',
         '/gql/v1/ledger_entries/aggregate',
         {
-          where: { businessDate: { _lte: today } },
+          where: { businessDate: { _lte: today }, ...others },
           groupBy: [groupBy],
           measures: { entries: { function: 'COUNT' } },
           pageSize: 1000,

@@ -1961,13 +1961,11 @@ END),
 );
 CREATE INDEX ledger_entry_balance_index ON ledger_entry USING btree (tenant_id, account, business_date) INCLUDE (client_id, currency, due_date, amount, recorded_at) WHERE account <> 'WIP'::text;
 CREATE INDEX ledger_entry_business_date_index ON ledger_entry USING btree (tenant_id, business_date, id);
+CREATE INDEX ledger_entry_client_index ON ledger_entry USING btree (tenant_id, client_id, business_date, id) INCLUDE (account, currency, due_date, amount);
 CREATE INDEX ledger_entry_invoice_id_index ON ledger_entry USING btree (tenant_id, invoice_id, account) INCLUDE (amount) WHERE invoice_id IS NOT NULL;
 CREATE INDEX ledger_entry_job_id_index ON ledger_entry USING btree (tenant_id, job_id) WHERE job_id IS NOT NULL;
-CREATE INDEX ledger_entry_late_relief_index ON ledger_entry USING btree (tenant_id, business_date) INCLUDE (work_date, client_id, job_id, currency, amount) WHERE (business_date - work_date) > 100;
-CREATE INDEX ledger_entry_of_client_index ON ledger_entry USING btree (tenant_id, client_id, business_date, id) INCLUDE (account, job_id, currency, due_date, work_date, amount);
 CREATE INDEX ledger_entry_payment_id_index ON ledger_entry USING btree (tenant_id, payment_id, account) INCLUDE (amount) WHERE payment_id IS NOT NULL;
 CREATE INDEX ledger_entry_recorded_at_index ON ledger_entry USING btree (tenant_id, recorded_at, id);
-CREATE INDEX ledger_entry_relief_index ON ledger_entry USING btree (tenant_id, business_date) INCLUDE (work_date, client_id, job_id, currency, amount) WHERE business_date > work_date;
 CREATE INDEX ledger_entry_unidentified_index ON ledger_entry USING btree (tenant_id, business_date, id) WHERE client_id IS NULL;
 CREATE INDEX ledger_entry_wip_entry_id_index ON ledger_entry USING btree (tenant_id, wip_entry_id) INCLUDE (amount) WHERE wip_entry_id IS NOT NULL;
 alter table ledger_entry enable row level security, force row level security;
@@ -1995,6 +1993,25 @@ create table ledger_month (
 alter table ledger_month enable row level security, force row level security;
 create policy tenant_isolation on ledger_month for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant delete, insert, select, update on ledger_month to financial_automation_service;
+
+create table ledger_work (
+  tenant_id integer not null,
+  id uuid default gen_random_uuid() not null,
+  client_id uuid not null,
+  business_date date not null,
+  work_date date not null,
+  job_id uuid not null,
+  currency text collate "C" not null,
+  amount numeric(18,2) not null,
+  entries integer not null,
+  constraint ledger_work_pkey PRIMARY KEY (tenant_id, client_id, business_date, id) INCLUDE (work_date, job_id, currency, amount, entries)
+);
+CREATE INDEX ledger_work_late_relief_index ON ledger_work USING btree (tenant_id, business_date) INCLUDE (work_date, client_id, job_id, currency, amount) WHERE (business_date - work_date) > 100;
+CREATE INDEX ledger_work_relief_index ON ledger_work USING btree (tenant_id, business_date) INCLUDE (work_date, client_id, job_id, currency, amount) WHERE business_date > work_date;
+alter table ledger_work enable row level security, force row level security;
+create policy tenant_isolation on ledger_work for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant delete, insert, select on ledger_work to financial_automation_service;
+grant update (client_id) on ledger_work to financial_automation_service;
 
 create table mail (
   tenant_id integer not null,
@@ -4206,6 +4223,12 @@ begin
     do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries;
   delete from ledger_month m using (select distinct tenant_id, client_id from old_rows) moved
   where m.tenant_id = moved.tenant_id and m.client_id = moved.client_id and m.entries = 0;
+  -- All entries of a client move at once.
+  update ledger_work w set client_id = moved.new_id
+  from (
+    select distinct o.tenant_id, o.client_id as old_id, n.client_id as new_id from old_rows o
+    join new_rows n on n.tenant_id = o.tenant_id and n.id = o.id where o.account = 'WIP') moved
+  where w.tenant_id = moved.tenant_id and w.client_id = moved.old_id;
   return null;
 end
 $function$;
@@ -4406,27 +4429,27 @@ BEGIN ATOMIC
     FROM wip_entry w
    WHERE ((w.tenant_id = open_work.tenant) AND (w.status = ANY (ARRAY['OPEN'::text, 'PARTIALLY_BILLED'::text, 'IN_DRAFT'::text])) AND (w.work_date <= open_work.day))
  UNION ALL
-  SELECT e.tenant_id,
+  SELECT s.tenant_id,
      ('WIP'::text COLLATE "C") AS text,
      open_work.day AS day,
-     e.work_date,
-     e.client_id,
-     e.job_id,
-     e.currency,
-     (- e.amount)
-    FROM ledger_entry e
-   WHERE ((e.tenant_id = open_work.tenant) AND (e.business_date > e.work_date) AND (e.work_date <= open_work.day) AND (e.business_date > open_work.day) AND (e.business_date <= (open_work.day + 100)))
+     s.work_date,
+     s.client_id,
+     s.job_id,
+     s.currency,
+     (- s.amount)
+    FROM ledger_work s
+   WHERE ((s.tenant_id = open_work.tenant) AND (s.business_date > s.work_date) AND (s.work_date <= open_work.day) AND (s.business_date > open_work.day) AND (s.business_date <= (open_work.day + 100)))
  UNION ALL
-  SELECT e.tenant_id,
+  SELECT s.tenant_id,
      ('WIP'::text COLLATE "C") AS text,
      open_work.day AS day,
-     e.work_date,
-     e.client_id,
-     e.job_id,
-     e.currency,
-     (- e.amount)
-    FROM ledger_entry e
-   WHERE ((e.tenant_id = open_work.tenant) AND ((e.business_date - e.work_date) > 100) AND (e.work_date <= open_work.day) AND (e.business_date > (open_work.day + 100)));
+     s.work_date,
+     s.client_id,
+     s.job_id,
+     s.currency,
+     (- s.amount)
+    FROM ledger_work s
+   WHERE ((s.tenant_id = open_work.tenant) AND ((s.business_date - s.work_date) > 100) AND (s.work_date <= open_work.day) AND (s.business_date > (open_work.day + 100)));
 END;
 
 CREATE OR REPLACE FUNCTION public.outstanding(invoice_status text, amount_due numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -4650,6 +4673,9 @@ begin
   from new_rows where client_id is not null group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict (tenant_id, account, client_id, currency, business_date)
     do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries;
+  insert into ledger_work (tenant_id, client_id, business_date, work_date, job_id, currency, amount, entries)
+  select tenant_id, client_id, business_date, work_date, job_id, currency, sum(amount), count(*)
+  from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5, 6;
   return null;
 end
 $function$;
