@@ -2,7 +2,7 @@
  * Rows of large tenants, written to their tables without the rules of the service, which would take minutes or hours for as many. IDs
  * and names depend on the number of the row, so each run reads the same rows.
  */
-import { isMarked } from '@financial-automation/server/bench';
+import { isMarked, writeSumsOfClients } from '@financial-automation/server/bench';
 import type { Store } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 
@@ -90,14 +90,11 @@ export async function fillLedger(store: Store, tenantId: number, rows: number): 
   ]);
   // As the triggers of the table do.
   await store.write(tenantId, async (transaction) => {
-    await transaction.all(sql`
-      insert into ledger_month (tenant_id, account, client_id, currency, business_date, amount, entries)
-      select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
-      from ledger_entry where tenant_id = ${tenantId} group by 1, 2, 3, 4, 5`);
-    await transaction.all(sql`
-      insert into ledger_work (tenant_id, client_id, business_date, work_date, job_id, currency, amount, entries)
-      select tenant_id, client_id, business_date, work_date, job_id, currency, sum(amount), count(*)
-      from ledger_entry where tenant_id = ${tenantId} and account = 'WIP' group by 1, 2, 3, 4, 5, 6`);
+    const found = await transaction.all<{ id: string }>(
+      sql`select distinct client_id as id from ledger_entry where tenant_id = ${tenantId}`,
+    );
+    const clients = found.map(({ id }) => id);
+    await writeSumsOfClients(transaction, tenantId, clients);
     await transaction.all(sql`
       insert into ledger_day (tenant_id, business_date, account, currency, due_date, work_date, amount, entries)
       select tenant_id, business_date, account, currency, due_date, work_date, sum(amount), count(*)

@@ -22,6 +22,7 @@ export type { Context, PublicContext } from '../../entity/context.ts';
 export type { AnyEntity } from '../../entity/entity.ts';
 export { allEntities } from '../../entity/registry.ts';
 export { createService } from '../../entity/service.ts';
+export { writeSumsOfClients } from '../../modules/billing/index.ts';
 export { DeliveryAddresses } from '../../platform/addresses.ts';
 export { openStore, type Session, type StoreOptions } from '../../platform/store/store.ts';
 export { eventsRecorded } from '../../platform/store/trace.ts';
