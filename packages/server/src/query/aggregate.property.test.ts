@@ -409,10 +409,10 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
       fc.asyncProperty(
         fc.tuple(days, bound, groupBy, others),
         fc.tuple(having, order, fc.constantFrom(3, 1_000), more),
-        async ([day, operator, groups, other], [excluded, direction, pageSize, besides]) => {
+        async ([day, operator, groups, other], [excluded, direction, pageSize, more]) => {
           const where = { ...other, businessDate: { [operator]: day } };
           const orderBy = [{ measure: 'open', direction }];
-          const request = { groupBy: groups, measures: { ...measures, ...besides }, orderBy, pageSize, ...excluded };
+          const request = { groupBy: groups, measures: { ...measures, ...more }, orderBy, pageSize, ...excluded };
           const read = await pagesOf({ ...request, where });
           // All entries match. The sums have no amounts of single entries, so these are read.
           expect(read).toEqual(

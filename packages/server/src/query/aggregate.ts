@@ -130,7 +130,7 @@ interface Source extends CountedRows {
   readonly request: AggregateRequest;
   /** The measures that follow from the rows; all, if undefined. */
   readonly measures?: ReadonlySet<string>;
-  /** Condition on the rows besides those of the request, with SQL of the groups of other sources. */
+  /** Condition on the rows in addition to those of the request, with SQL of the groups of other sources. */
   readonly among?: (groupsOf: (source: Source) => RawBuilder<unknown>) => RawBuilder<boolean>;
 }
 
