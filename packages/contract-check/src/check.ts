@@ -34,7 +34,7 @@ export async function check(options: CheckOptions): Promise<Report> {
     await reachable(session, url);
     const requests = new KnownRequests(session);
     const missed = await runPhases(session, requests).finally(() =>
-      showing(session, 'Deleting what the run created', (onProgress) => cleanUp(session, requests, onProgress)),
+      withProgress(session, 'Deleting what the run created', (onProgress) => cleanUp(session, requests, onProgress)),
     );
     if (!session.transport.hasResponded)
       throw new CannotRun(`The server at ${url} accepts connections, but responded to no request.`);
@@ -56,7 +56,7 @@ async function runPhases(session: Session, requests: KnownRequests): Promise<str
   const failed: string[] = [];
   for (const [index, { phase, run }] of phases.entries()) {
     try {
-      await showing(session, phase, (onProgress) => run({ session, requests, onProgress }));
+      await withProgress(session, phase, (onProgress) => run({ session, requests, onProgress }));
     } catch (error) {
       if (!(error instanceof RunStopped)) {
         failed.push(phase);
@@ -70,7 +70,7 @@ async function runPhases(session: Session, requests: KnownRequests): Promise<str
 }
 
 /** Reports the progress of work, also while one of its items takes long. */
-async function showing(
+async function withProgress(
   { options, transport, registry }: Session,
   phase: string,
   work: (onProgress: CheckContext['onProgress']) => Promise<void>,

@@ -27,7 +27,9 @@ export async function cleanUp(
     } catch (error) {
       if (error instanceof RateLimited) {
         if (await error.wait()) return attempt(target, work);
-        session.notices.add('The server limited the rate (429) of cleaning up for longer than the run waits.');
+        session.notices.add(
+          'Cleaning up is incomplete: the server limited the rate (429) for longer than the run waits.',
+        );
       }
       const isUnsent = error instanceof RunStopped || error instanceof NotSent;
       if (!isUnsent) session.noteFailure(`Cleaning up ${target}`, error);

@@ -18,7 +18,7 @@ const rounds = Number(process.env.KILL_ROUNDS ?? (isNightly ? 2 : 1));
 const documents = 12;
 
 const environment = await processEnvironment();
-/** Two processes at night. PGlite is of one. */
+/** Two processes at night. PGlite allows only one. */
 const environments = [environment];
 if (isNightly && environment.DATABASE_URL !== undefined)
   environments.push({ ...environment, PORT: String(await freePort()) });
