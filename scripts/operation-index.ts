@@ -14,6 +14,7 @@ interface Operation {
   requestBody?: { content: Record<string, { schema: { 'x-lines-of'?: string } }> };
   responses: Record<string, Response | Reference>;
   'x-roles': string[];
+  'x-additional-roles'?: string[];
   'x-rate-limit': string;
   'x-body-limit'?: string;
   'x-idempotent': boolean | 'key' | 'systemRef';
@@ -53,6 +54,7 @@ export function operationIndex(contract: Contract) {
         tag: operation.tags[0],
         summary: operation.summary,
         roles: operation['x-roles'],
+        additionalRoles: operation['x-additional-roles'] ?? [],
         extension: operation['x-extension'] ?? false,
         deprecation: operation['x-deprecation'] ?? null,
         idempotent: operation['x-idempotent'],

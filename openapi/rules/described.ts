@@ -35,6 +35,7 @@ export function describe(document: JsonObject): void {
 interface Operation extends JsonObject {
   description?: unknown;
   'x-roles': readonly string[];
+  'x-additional-roles'?: readonly string[];
 }
 
 function isOperation(value: unknown): value is Operation {
@@ -54,7 +55,7 @@ function factsOf(document: JsonObject, operation: Operation): string[] {
   const tenantLimit = objectOf(document['x-tenant-limits'])[String(operation['x-tenant-limit'])];
   const per = operation['x-roles'].includes('PUBLIC') ? 'API key' : 'API user';
   return [
-    `- **Roles**: ${rolesInWords(operation['x-roles'])}`,
+    `- **Roles**: ${rolesInWords(operation)}`,
     `- **Rate limit**: ${Number(limit).toLocaleString('en')} requests in ${window} seconds per ${per} (policy \`${policy}\`)`,
     `- **Idempotency**: ${idempotencyInWords(operation['x-idempotent'])}`,
     ...(bodyLimit === undefined
@@ -70,10 +71,10 @@ function factsOf(document: JsonObject, operation: Operation): string[] {
   ];
 }
 
-function rolesInWords(roles: readonly string[]): string {
+function rolesInWords({ 'x-roles': roles, 'x-additional-roles': additional }: Operation): string {
   if (roles.includes('PUBLIC')) return 'none; no token is required';
   if (roles.includes('ANY')) return 'none; any valid token';
-  return `${either(roles)} (see the schema \`Role\`)`;
+  return `${either(roles)}${additional === undefined ? '' : `, and ${either(additional)}`} (see the schema \`Role\`)`;
 }
 
 function idempotencyInWords(idempotent: unknown): string {
@@ -95,6 +96,7 @@ export interface Schema {
   'x-read-roles'?: readonly string[];
   'x-write-roles'?: readonly string[];
   'x-state-machine'?: StateMachine;
+  'x-value-roles'?: Readonly<Record<string, readonly string[]>>;
   'x-open-enum'?: true;
   'x-only-for'?: Readonly<Record<string, readonly string[]>>;
   'x-on-create'?: { readonly value?: unknown; readonly rule?: string };
@@ -117,12 +119,13 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
   const target = texts.get(name);
   const relatedRoles = rolesToFilter(name, texts);
   const { 'x-read-roles': readRoles, 'x-write-roles': writeRoles, 'x-on-create': onCreate } = schema;
-  const { 'x-only-for': onlyFor = {} } = schema;
+  const { 'x-only-for': onlyFor = {}, 'x-value-roles': valueRoles = rolesToSend(value, texts) } = schema;
   const sentences = [
     ...(schema['x-open-enum'] === true ? ['Values can be added in any release.'] : []),
     ...(onCreate === undefined || isOnlyState(onCreate.value, target) ? [] : [onCreationInWords(onCreate)]),
     ...Object.entries(onlyFor).map(([name, values]) => `Null unless \`${name}\` is ${either(values)}.`),
     ...(relatedRoles === undefined ? [] : [`Requires the ${either(relatedRoles)} role.`]),
+    ...Object.entries(valueRoles).map(([sent, roles]) => `\`${sent}\` requires the ${either(roles)} role.`),
     ...(readRoles === undefined ? [] : [`Null without the ${either(readRoles)} role.`]),
     ...(writeRoles === undefined ? [] : [`Writing it requires the ${either(writeRoles)} role.`]),
   ];
@@ -156,6 +159,13 @@ const relation = /RelationWhere$/;
 function rolesToFilter(name: string, schemas: ReadonlyMap<string, Schema>): readonly string[] | undefined {
   const type = relation.test(name) ? schemas.get(name.replace(relation, '')) : undefined;
   return (type?.['x-record'] ?? type?.['x-entry-type'])?.readRoles;
+}
+
+/** By a value of a parameter, the roles of which one is required to send it. */
+function rolesToSend(value: object, texts: ReadonlyMap<string, Schema>): Readonly<Record<string, readonly string[]>> {
+  if (!('in' in value && 'schema' in value)) return {};
+  const schema: Schema = objectOf(value.schema);
+  return (texts.get(nameIn(schema.$ref ?? '')) ?? schema)['x-value-roles'] ?? {};
 }
 
 /** Whether the list of transitions already has this state as that of a new row. */

@@ -128,6 +128,11 @@ export const extensionTable: Record<string, Extension> = {
     why: 'what operations have without saying so in their path files',
   },
   'x-roles': { on: ['Operation'], schema: roles, why: 'the roles of which any one allows the call' },
+  'x-additional-roles': {
+    on: ['Operation'],
+    schema: roles,
+    why: 'further roles, of which the call requires one as well',
+  },
   'x-rate-limit': { on: ['Operation'], schema: policyName, why: 'the policy that the call counts against' },
   'x-body-limit': { on: ['Operation'], schema: policyName, why: 'the largest body that the operation accepts' },
   'x-tenant-limit': {

@@ -362,6 +362,16 @@ const cases: Record<string, Case[]> = {
       /`SUNK_TWICE` is not one/,
     ],
     [
+      'roles of a value that a boolean does not have',
+      (files) =>
+        set(files, 'schemas/boats/BoatFields.yaml', ['properties', 'isAfloat'], {
+          type: 'boolean',
+          description: 'Whether it floats.',
+          'x-value-roles': { yes: ['BOAT_R'] },
+        }),
+      /`yes` is not one/,
+    ],
+    [
       'a role of a transition that does not exist',
       (files) =>
         set(files, 'schemas/boats/BoatStatus.yaml', ['x-state-machine', 'transitions', 0, 'roles'], ['BOAT_X']),

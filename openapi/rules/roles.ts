@@ -20,10 +20,11 @@ export const roles: Oas3Rule = () => {
       if (nameOf(location) === 'Role') known = place.list('enum').map((role) => role.value);
       for (const key of rowExtensions) others.push(...place.list(key, 'readRoles'), ...place.list(key, 'writeRoles'));
       for (const transition of place.list('x-state-machine', 'transitions')) others.push(...transition.list('roles'));
-      const values = place.list('enum').map(({ value }) => value);
+      const isBoolean = place.get('type')?.value === 'boolean';
+      const values = isBoolean ? ['true', 'false'] : place.list('enum').map(({ value }) => value);
       for (const [value, required] of place.map('x-value-roles')) {
         if (!values.includes(value))
-          reporter(context)(required, `Name a value of the \`enum\`: \`${value}\` is not one.`);
+          reporter(context)(required, `Name a value of the \`enum\` or of a boolean: \`${value}\` is not one.`);
         others.push(...required.items());
       }
       for (const [, implied] of place.map('x-implied-roles'))
@@ -48,6 +49,7 @@ export const roles: Oas3Rule = () => {
           if (marker !== undefined && named.length > 1) {
             report(marker, `Remove the other roles: \`${marker.value}\` must be the only one.`);
           }
+          others.push(...place.list('x-additional-roles'));
           for (const role of named) if (!markers.includes(String(role.value))) check(role);
           const isOpen = place.get('security')?.items().length === 0;
           if (isOpen !== (marker?.value === 'PUBLIC')) {

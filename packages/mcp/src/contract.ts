@@ -31,6 +31,7 @@ export interface Operation {
   readonly method: string;
   readonly tag: string;
   readonly roles: readonly string[];
+  readonly additionalRoles: readonly string[];
   readonly idempotent: boolean | 'key' | 'systemRef';
   readonly paging: 'offset' | 'number' | 'cursor' | 'feed' | null;
   /** Whether it changes nothing: searches are sent by POST, too, and count as reads. */
@@ -83,7 +84,7 @@ export async function readContract(): Promise<Contract> {
 }
 
 function operationOf({ paths, components }: Bundle, id: OperationId): Operation {
-  const { method, path, summary, tag, roles, idempotent, paging, rateLimit, statuses } = index[id];
+  const { method, path, summary, tag, roles, additionalRoles, idempotent, paging, rateLimit, statuses } = index[id];
   const item = paths[path];
   const raw = item?.[method.toLowerCase()];
   if (item === undefined || raw === undefined) throw new Error(`The contract has no ${method} ${path}.`);
@@ -94,6 +95,7 @@ function operationOf({ paths, components }: Bundle, id: OperationId): Operation 
     method,
     tag,
     roles,
+    additionalRoles,
     idempotent,
     paging,
     isRead: rateLimit.policy === 'read',

@@ -3,7 +3,7 @@
  * anything: the definitions of all operations have ten times the characters of a long conversation.
  */
 
-import { anyToken, hasRole } from '@financial-automation/spec/roles';
+import { mayCall, requiredRoles } from '@financial-automation/spec/roles';
 import type { Tool } from '@modelcontextprotocol/server';
 import type { Contract, Operation, Parameter } from './contract.ts';
 import { groupBy } from './group-by.ts';
@@ -101,8 +101,8 @@ export function reasonAgainst(operation: Operation, { roles, allowWrites, tags }
   if (tags !== undefined && !tags.has(operation.tag)) {
     return `${operation.id} has the tag ${operation.tag}, which is not one of --tags.`;
   }
-  const isAllowed = roles === undefined || operation.roles.includes(anyToken) || hasRole(roles, operation.roles);
-  return isAllowed ? undefined : `${operation.id} requires the role ${operation.roles.join(' or ')}.`;
+  const isAllowed = roles === undefined || mayCall(operation, roles);
+  return isAllowed ? undefined : `${operation.id} requires the role ${requiredRoles(operation)}.`;
 }
 
 /** One line for each operation that matches, by tag. */

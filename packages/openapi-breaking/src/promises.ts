@@ -6,6 +6,8 @@ import { type Break, type Bundle, operationsOf, pointerTo } from './document.ts'
 interface Promises {
   readonly at: string;
   readonly roles: readonly unknown[];
+  /** One of these is required as well; none if empty. */
+  readonly additionalRoles: readonly unknown[];
   /** `true`, `false`, or the word for how: an idempotency key. */
   readonly idempotent: unknown;
   readonly rate: { readonly limit: number; readonly window: number } | undefined;
@@ -34,6 +36,7 @@ function promisesOf(bundle: Bundle): Promises[] {
     return {
       at: pointerTo('paths', path, key),
       roles: Array.isArray(operation['x-roles']) ? operation['x-roles'] : [],
+      additionalRoles: Array.isArray(operation['x-additional-roles']) ? operation['x-additional-roles'] : [],
       idempotent: operation['x-idempotent'],
       rate: typeof limit === 'number' && typeof window === 'number' ? { limit, window } : undefined,
       bodyLimit: typeof size === 'number' ? size : undefined,
@@ -47,6 +50,12 @@ function withdrawn(before: Promises, after: Promises): Break[] {
     found.push({ rule, at: `${before.at}/${extension}`, says });
   const excluded = excludedRoles(before.roles, after.roles);
   if (excluded.length > 0) add('roles-narrowed', 'x-roles', `No longer admitted: ${excluded.join(', ')}.`);
+  const { additionalRoles: also } = after;
+  if (
+    also.length > 0 &&
+    (before.additionalRoles.length === 0 || excludedRoles(before.additionalRoles, also).length > 0)
+  )
+    add('roles-narrowed', 'x-additional-roles', `A call requires one of these as well: ${also.join(', ')}.`);
   const couldRepeat = before.idempotent !== undefined && before.idempotent !== false;
   if (couldRepeat && before.idempotent !== after.idempotent && after.idempotent !== true) {
     const says = `A call could be repeated (${before.idempotent}), and now not so (${after.idempotent}).`;

@@ -73,6 +73,7 @@ const breaking = [
   row('a removed default', { [`${sent}/size/default`]: undefined }, 'default-changed'),
   row('security where there was none', { [`${put}/security`]: [{ bearerAuth: [] }] }, 'security-requirement-changed'),
   row('fewer roles', { [`${put}/x-roles`]: ['STAFF_W'] }, 'roles-narrowed'),
+  row('a further role', { [`${put}/x-additional-roles`]: ['STAFF_W'] }, 'roles-narrowed'),
   row('repetition withdrawn', { [`${put}/x-idempotent`]: false }, 'repetition-withdrawn'),
   row('a lower rate limit', { '#/x-rate-limit-policies/write§/limit': 60 }, 'rate-limit-lowered'),
   row('another policy', { [`${put}/x-rate-limit`]: 'token§' }, 'rate-limit-lowered'),

@@ -8,6 +8,7 @@ export const operations = {
     "roles": [
       "PUBLIC"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -45,6 +46,7 @@ export const operations = {
     "roles": [
       "ANY"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -80,6 +82,7 @@ export const operations = {
     "roles": [
       "CLNT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -117,6 +120,7 @@ export const operations = {
     "roles": [
       "CLNT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -154,6 +158,7 @@ export const operations = {
     "roles": [
       "CLNT_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -191,6 +196,7 @@ export const operations = {
     "roles": [
       "CLNT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -229,6 +235,7 @@ export const operations = {
     "roles": [
       "CLNT_C"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": "key",
@@ -269,6 +276,7 @@ export const operations = {
     "roles": [
       "API_ADMIN"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": "key",
@@ -310,6 +318,7 @@ export const operations = {
     "roles": [
       "REF_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -345,6 +354,7 @@ export const operations = {
     "roles": [
       "REF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -382,6 +392,7 @@ export const operations = {
     "roles": [
       "REF_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -417,6 +428,7 @@ export const operations = {
     "roles": [
       "REF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -454,6 +466,7 @@ export const operations = {
     "roles": [
       "CLNT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -491,6 +504,7 @@ export const operations = {
     "roles": [
       "REF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -528,6 +542,7 @@ export const operations = {
     "roles": [
       "CNTCT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -565,6 +580,7 @@ export const operations = {
     "roles": [
       "CLNT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -602,6 +618,7 @@ export const operations = {
     "roles": [
       "CLNT_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -639,6 +656,7 @@ export const operations = {
     "roles": [
       "CLNT_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -677,6 +695,7 @@ export const operations = {
     "roles": [
       "REF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -714,6 +733,7 @@ export const operations = {
     "roles": [
       "REF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -751,6 +771,7 @@ export const operations = {
     "roles": [
       "REF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -788,6 +809,7 @@ export const operations = {
     "roles": [
       "REF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -825,6 +847,7 @@ export const operations = {
     "roles": [
       "REF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -862,6 +885,7 @@ export const operations = {
     "roles": [
       "CNTCT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -899,6 +923,7 @@ export const operations = {
     "roles": [
       "CNTCT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -936,6 +961,7 @@ export const operations = {
     "roles": [
       "CNTCT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -974,6 +1000,7 @@ export const operations = {
     "roles": [
       "CNTCT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1010,6 +1037,7 @@ export const operations = {
     "roles": [
       "CNTCT_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": "systemRef",
@@ -1050,6 +1078,7 @@ export const operations = {
     "roles": [
       "API_ADMIN"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -1086,6 +1115,7 @@ export const operations = {
     "roles": [
       "JOB_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1123,6 +1153,7 @@ export const operations = {
     "roles": [
       "JOB_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1161,6 +1192,7 @@ export const operations = {
     "roles": [
       "JOB_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1198,6 +1230,7 @@ export const operations = {
     "roles": [
       "JOB_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1235,6 +1268,7 @@ export const operations = {
     "roles": [
       "JOB_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1272,6 +1306,7 @@ export const operations = {
     "roles": [
       "JOB_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -1309,6 +1344,7 @@ export const operations = {
     "roles": [
       "JOB_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1347,6 +1383,7 @@ export const operations = {
     "roles": [
       "JOB_C"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": "key",
@@ -1388,6 +1425,7 @@ export const operations = {
     "roles": [
       "JOB_ASGN"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1428,6 +1466,7 @@ export const operations = {
     "roles": [
       "JOB_ASGN"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1468,6 +1507,7 @@ export const operations = {
     "roles": [
       "STAFF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1505,6 +1545,7 @@ export const operations = {
     "roles": [
       "STAFF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1542,6 +1583,7 @@ export const operations = {
     "roles": [
       "STAFF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1580,6 +1622,7 @@ export const operations = {
     "roles": [
       "STAFF_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": "key",
@@ -1620,6 +1663,7 @@ export const operations = {
     "roles": [
       "STAFF_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1663,6 +1707,7 @@ export const operations = {
     "roles": [
       "STAFF_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": "key",
@@ -1703,6 +1748,7 @@ export const operations = {
     "roles": [
       "STAFF_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1740,6 +1786,7 @@ export const operations = {
     "roles": [
       "PYMT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1777,6 +1824,7 @@ export const operations = {
     "roles": [
       "PYMT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1814,6 +1862,7 @@ export const operations = {
     "roles": [
       "PYMT_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -1851,6 +1900,7 @@ export const operations = {
     "roles": [
       "PYMT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1891,6 +1941,7 @@ export const operations = {
       "INVC_R",
       "PAYLNK_C"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": "key",
@@ -1932,6 +1983,7 @@ export const operations = {
     "roles": [
       "DINVC_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -1969,6 +2021,7 @@ export const operations = {
     "roles": [
       "DINVC_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -2006,6 +2059,7 @@ export const operations = {
     "roles": [
       "DINVC_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2043,6 +2097,7 @@ export const operations = {
     "roles": [
       "DINVC_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -2081,6 +2136,7 @@ export const operations = {
     "roles": [
       "INVC_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -2118,6 +2174,7 @@ export const operations = {
     "roles": [
       "INVC_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -2155,6 +2212,7 @@ export const operations = {
     "roles": [
       "INVC_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2192,6 +2250,7 @@ export const operations = {
     "roles": [
       "INVC_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -2230,6 +2289,7 @@ export const operations = {
     "roles": [
       "INVC_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2267,6 +2327,7 @@ export const operations = {
     "roles": [
       "INVC_W"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": "key",
@@ -2308,6 +2369,7 @@ export const operations = {
     "roles": [
       "INVC_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2345,6 +2407,7 @@ export const operations = {
     "roles": [
       "INVC_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2383,6 +2446,9 @@ export const operations = {
     "roles": [
       "INVC_R"
     ],
+    "additionalRoles": [
+      "PYMT_R"
+    ],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2419,6 +2485,7 @@ export const operations = {
     "roles": [
       "INVC_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2456,6 +2523,7 @@ export const operations = {
     "roles": [
       "INVC_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2493,6 +2561,7 @@ export const operations = {
     "roles": [
       "INVC_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2530,6 +2599,7 @@ export const operations = {
     "roles": [
       "JRNL_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2567,6 +2637,7 @@ export const operations = {
     "roles": [
       "JRNL_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2604,6 +2675,7 @@ export const operations = {
     "roles": [
       "JRNL_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2643,6 +2715,7 @@ export const operations = {
       "PYMT_R",
       "WIP_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2682,6 +2755,7 @@ export const operations = {
       "PYMT_R",
       "WIP_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2721,6 +2795,7 @@ export const operations = {
       "PYMT_R",
       "WIP_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2760,6 +2835,7 @@ export const operations = {
       "PYMT_R",
       "WIP_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2798,6 +2874,7 @@ export const operations = {
     "roles": [
       "PAYLNK_C"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2835,6 +2912,7 @@ export const operations = {
     "roles": [
       "PAYLNK_C"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -2875,6 +2953,7 @@ export const operations = {
       "INVC_R",
       "PAYLNK_C"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -2911,6 +2990,7 @@ export const operations = {
     "roles": [
       "TASK_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -2946,6 +3026,7 @@ export const operations = {
     "roles": [
       "TASK_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -2983,6 +3064,7 @@ export const operations = {
     "roles": [
       "TASK_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3021,6 +3103,7 @@ export const operations = {
     "roles": [
       "TASK_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3058,6 +3141,7 @@ export const operations = {
     "roles": [
       "TASK_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -3095,6 +3179,7 @@ export const operations = {
     "roles": [
       "WIP_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3132,6 +3217,7 @@ export const operations = {
     "roles": [
       "WIP_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3169,6 +3255,7 @@ export const operations = {
     "roles": [
       "WIP_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -3206,6 +3293,7 @@ export const operations = {
     "roles": [
       "WIP_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3244,6 +3332,7 @@ export const operations = {
     "roles": [
       "TIME_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -3281,6 +3370,7 @@ export const operations = {
     "roles": [
       "TIME_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -3318,6 +3408,7 @@ export const operations = {
     "roles": [
       "TIME_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -3355,6 +3446,7 @@ export const operations = {
     "roles": [
       "TIME_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -3393,6 +3485,7 @@ export const operations = {
     "roles": [
       "TIME_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -3430,6 +3523,7 @@ export const operations = {
     "roles": [
       "TIME_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -3467,6 +3561,7 @@ export const operations = {
     "roles": [
       "TIME_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -3504,6 +3599,7 @@ export const operations = {
     "roles": [
       "TIME_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -3542,6 +3638,7 @@ export const operations = {
     "roles": [
       "CODE_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3577,6 +3674,7 @@ export const operations = {
     "roles": [
       "CODE_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3613,6 +3711,7 @@ export const operations = {
     "roles": [
       "CODE_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3655,6 +3754,7 @@ export const operations = {
     "roles": [
       "CODE_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3693,6 +3793,7 @@ export const operations = {
     "roles": [
       "TIME_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3728,6 +3829,7 @@ export const operations = {
     "roles": [
       "TIME_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3764,6 +3866,7 @@ export const operations = {
     "roles": [
       "TIME_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3806,6 +3909,7 @@ export const operations = {
     "roles": [
       "TIME_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3844,6 +3948,7 @@ export const operations = {
     "roles": [
       "ENGMT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3881,6 +3986,7 @@ export const operations = {
     "roles": [
       "ENGMT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3918,6 +4024,7 @@ export const operations = {
     "roles": [
       "ENGMT_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -3955,6 +4062,7 @@ export const operations = {
     "roles": [
       "ENGMT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -3993,6 +4101,7 @@ export const operations = {
     "roles": [
       "ENGMT_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4036,6 +4145,7 @@ export const operations = {
     "roles": [
       "ENGMT_C"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": "key",
@@ -4077,6 +4187,7 @@ export const operations = {
     "roles": [
       "ENGMT_C"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": "key",
@@ -4117,6 +4228,7 @@ export const operations = {
     "roles": [
       "ENGMT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4155,6 +4267,7 @@ export const operations = {
     "roles": [
       "ENGMT_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4191,6 +4304,7 @@ export const operations = {
     "roles": [
       "RECORD_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4233,6 +4347,7 @@ export const operations = {
     "roles": [
       "RECORD_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": "systemRef",
@@ -4275,6 +4390,7 @@ export const operations = {
     "roles": [
       "RECORD_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4317,6 +4433,7 @@ export const operations = {
     "roles": [
       "RECORD_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4352,6 +4469,7 @@ export const operations = {
     "roles": [
       "RECORD_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4388,6 +4506,7 @@ export const operations = {
     "roles": [
       "RECORD_W"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": "key",
@@ -4428,6 +4547,7 @@ export const operations = {
     "roles": [
       "RECORD_W"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -4464,6 +4584,7 @@ export const operations = {
     "roles": [
       "RECORD_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -4502,6 +4623,7 @@ export const operations = {
     "roles": [
       "RECORD_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -4540,6 +4662,7 @@ export const operations = {
     "roles": [
       "CUSTOM_TYPE_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4575,6 +4698,7 @@ export const operations = {
     "roles": [
       "CUSTOM_TYPE_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": "key",
@@ -4615,6 +4739,7 @@ export const operations = {
     "roles": [
       "CUSTOM_TYPE_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4653,6 +4778,7 @@ export const operations = {
     "roles": [
       "CUSTOM_TYPE_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4696,6 +4822,7 @@ export const operations = {
     "roles": [
       "CUSTOM_TYPE_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4737,6 +4864,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4772,6 +4900,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -4807,6 +4936,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": "key",
@@ -4847,6 +4977,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -4885,6 +5016,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4926,6 +5058,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -4969,6 +5102,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_W"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -5010,6 +5144,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -5046,6 +5181,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_W"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": "key",
@@ -5085,6 +5221,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_W"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": "key",
@@ -5126,6 +5263,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_R"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -5162,6 +5300,7 @@ export const operations = {
     "roles": [
       "WHSEC_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -5197,6 +5336,7 @@ export const operations = {
     "roles": [
       "WHSEC_W"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": false,
@@ -5234,6 +5374,7 @@ export const operations = {
     "roles": [
       "EVNT_SUB_W"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": false,
@@ -5271,6 +5412,7 @@ export const operations = {
     "roles": [
       "ANY"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": true,
@@ -5307,6 +5449,7 @@ export const operations = {
     "roles": [
       "API_ADMIN"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": false,
@@ -5346,6 +5489,7 @@ export const operations = {
     "roles": [
       "ANY"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -5383,6 +5527,7 @@ export const operations = {
     "roles": [
       "ANY"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -5420,6 +5565,7 @@ export const operations = {
     "roles": [
       "FILE_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,
@@ -5455,6 +5601,7 @@ export const operations = {
     "roles": [
       "FILE_W"
     ],
+    "additionalRoles": [],
     "extension": true,
     "deprecation": null,
     "idempotent": "key",
@@ -5495,6 +5642,7 @@ export const operations = {
     "roles": [
       "FILE_R"
     ],
+    "additionalRoles": [],
     "extension": false,
     "deprecation": null,
     "idempotent": true,

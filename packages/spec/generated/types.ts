@@ -1938,7 +1938,7 @@ export interface paths {
          *     on invoices less its credit at the firm, as in the ledger; it is negative if the credit is larger. Applying a payment of the client
          *     to one of its own invoices changes nothing, so it is no movement; applying it to an invoice of another client of the group is one.
          *
-         *     All amounts are 0.00 in a currency that the client never had. This also requires the `PYMT_R` role.
+         *     All amounts are 0.00 in a currency that the client never had.
          *
          *     `format=csv` returns all movements as a file for spreadsheets (RFC 4180, UTF-8), between a row for each of the two balances; `pageSize` and `cursor` do not apply to it.
          *     Texts that a spreadsheet would calculate as a formula start with an apostrophe. `format=pdf` returns the same as a document for the client.
@@ -1946,7 +1946,7 @@ export interface paths {
          *
          *     **Access and limits**
          *
-         *     - **Roles**: `INVC_R` (see the schema `Role`)
+         *     - **Roles**: `INVC_R`, and `PYMT_R` (see the schema `Role`)
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Extension**: an addition to the product interface, supported like all of it
@@ -17839,7 +17839,7 @@ export interface components {
              */
             message?: string;
             /**
-             * @description Whether to create a quick payment link for the amount due, and to send its URL.
+             * @description Whether to create a quick payment link for the amount due, and to send its URL. `true` requires the `INVC_R` or `PAYLNK_C` role.
              * @default false
              */
             withPaymentLink?: boolean;
@@ -23340,7 +23340,7 @@ export interface components {
         EntryType: "TimeEntry" | "ExpenseEntry";
         /**
          * Record source
-         * @description Where a record comes from. `IMPORT` is the history of another system; it requires `IMPORT_W` in addition to the roles of the record.
+         * @description Where a record comes from. `IMPORT` is the history of another system.
          *
          *     - A new row can have each state that callers can bring it to, by one record: with the roles, conditions and entries of the ledger of all
          *       transitions to it. An engagement is created in any state, without those: its letter was sent and signed there. Time, expenses and drafts do not need another person for their approval.
@@ -23353,7 +23353,7 @@ export interface components {
          *     - A row that has got further meanwhile keeps its state. The record is then `UNCHANGED` if all else is the same, and otherwise fails with `INVALID_STATE`; so
          *       repeating an import changes nothing.
          *
-         *     Values can be added in any release.
+         *     Values can be added in any release. `IMPORT` requires the `IMPORT_W` role.
          * @example IMPORT
          * @enum {string}
          */
@@ -25240,11 +25240,13 @@ export interface components {
          * Payment filter expression
          * @description Payments that a subscription includes.
          *
-         *     | value | payments | required role |
-         *     |---|---|---|
-         *     | `ownPaymentLinksOnly` | those through links that the subscribing API user created | none |
-         *     | `paymentLinkOnly` | those through any quick payment link | `PYMT_EVNT_ALL` |
-         *     | `allPayments` | all | `PYMT_EVNT_ALL` |
+         *     | value | payments |
+         *     |---|---|
+         *     | `ownPaymentLinksOnly` | those through links that the subscribing API user created |
+         *     | `paymentLinkOnly` | those through any quick payment link |
+         *     | `allPayments` | all |
+         *
+         *     `paymentLinkOnly` requires the `PYMT_EVNT_ALL` role. `allPayments` requires the `PYMT_EVNT_ALL` role.
          * @enum {string}
          */
         PaymentFilterExpression: "ownPaymentLinksOnly" | "paymentLinkOnly" | "allPayments";
@@ -43370,10 +43372,7 @@ export interface components {
         EventEntityTypeIs: string;
         /** @description Only events of this operation. */
         EventOperationIs: components["schemas"]["EventOperation"];
-        /**
-         * @description Payments to include. Without it, the list has no payments. `paymentLinkOnly` and `allPayments` require the `PYMT_EVNT_ALL` role,
-         *     which `API_ADMIN` does not imply.
-         */
+        /** @description Payments to include. Without it, the list has no payments. `API_ADMIN` does not imply the `PYMT_EVNT_ALL` role. `paymentLinkOnly` requires the `PYMT_EVNT_ALL` role. `allPayments` requires the `PYMT_EVNT_ALL` role. */
         PaymentFilter: components["schemas"]["PaymentFilterExpression"];
         /**
          * @description `nextCursor` of the previous page, the `id` of an event, or `latest` to start after the last event so far. Without it, the list starts with
@@ -43402,7 +43401,7 @@ export interface components {
         CreatedAfter: string;
         /** @description Only files created before this instant. */
         CreatedBefore: string;
-        /** @description Whether to include a download URL. Requires the `FILE_DL` role. */
+        /** @description Whether to include a download URL. `true` requires the `FILE_DL` role. */
         IncludeDownloadUrl: boolean;
         /**
          * @description ID of the event. It is the same in every attempt: if you have already processed this ID, ignore the event.
@@ -51967,10 +51966,7 @@ export interface operations {
                 entityType?: components["parameters"]["EventEntityTypeIs"];
                 /** @description Only events of this operation. */
                 operation?: components["parameters"]["EventOperationIs"];
-                /**
-                 * @description Payments to include. Without it, the list has no payments. `paymentLinkOnly` and `allPayments` require the `PYMT_EVNT_ALL` role,
-                 *     which `API_ADMIN` does not imply.
-                 */
+                /** @description Payments to include. Without it, the list has no payments. `API_ADMIN` does not imply the `PYMT_EVNT_ALL` role. `paymentLinkOnly` requires the `PYMT_EVNT_ALL` role. `allPayments` requires the `PYMT_EVNT_ALL` role. */
                 filterExpression?: components["parameters"]["PaymentFilter"];
                 /**
                  * @description `nextCursor` of the previous page, the `id` of an event, or `latest` to start after the last event so far. Without it, the list starts with
@@ -52585,7 +52581,7 @@ export interface operations {
     getFile: {
         parameters: {
             query?: {
-                /** @description Whether to include a download URL. Requires the `FILE_DL` role. */
+                /** @description Whether to include a download URL. `true` requires the `FILE_DL` role. */
                 includeDownloadUrl?: components["parameters"]["IncludeDownloadUrl"];
                 /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
                 fields?: components["parameters"]["FileChosen"];

@@ -14,3 +14,20 @@ export function hasRole(held: ReadonlySet<string>, required: readonly string[]):
     (role) => everyone.includes(role) || held.has(role) || (isAdministrator && !exceptions.includes(role)),
   );
 }
+
+interface Restricted {
+  readonly roles: readonly string[];
+  readonly additionalRoles: readonly string[];
+}
+
+/** Whether the roles allow to call an operation. */
+export function mayCall({ roles, additionalRoles }: Restricted, held: ReadonlySet<string>): boolean {
+  const isAllowed = roles.includes(anyToken) || hasRole(held, roles);
+  return isAllowed && (additionalRoles.length === 0 || hasRole(held, additionalRoles));
+}
+
+/** The roles that an operation requires, in words. */
+export function requiredRoles({ roles, additionalRoles }: Restricted): string {
+  const choices = [roles, additionalRoles].filter(({ length }) => length > 0);
+  return choices.map((choice) => choice.join(' or ')).join(' and ');
+}

@@ -1,7 +1,7 @@
 /** What a caller chooses to read of rows: `fields` of them, and `with` the names of rows that they refer to. */
-import type { Operation, Schema } from './contract.ts';
-import { propertiesOf, resolved } from './fields.ts';
-import { declarationsOf, referred } from './parameters.ts';
+import type { Operation } from './contract.ts';
+import { resolved } from './fields.ts';
+import { inputsOf } from './parameters.ts';
 
 export interface Choice {
   readonly fields?: readonly string[];
@@ -24,16 +24,6 @@ export interface NamedRelation {
   readonly label: string;
 }
 
-/** The schemas of `fields` and `with` of an operation, by name; empty if it has none. */
-function choicesOf(operation: Operation): Readonly<Record<string, Schema>> {
-  const [, own] = declarationsOf(operation);
-  const body = own?.requestBody?.content['application/json']?.schema;
-  const parameters = Object.fromEntries(
-    (own?.parameters ?? []).map(referred).map(({ name, schema }) => [name, schema]),
-  );
-  return operation.method === 'GET' ? parameters : body === undefined ? {} : propertiesOf(body);
-}
-
 /** Returns what a valid request chooses; undefined if nothing. */
 export function choiceOf(
   operation: Operation,
@@ -41,14 +31,14 @@ export function choiceOf(
 ): Choice | undefined {
   const sent: unknown = operation.method === 'GET' ? query : body;
   if (typeof sent !== 'object' || sent === null || !('fields' in sent || 'with' in sent)) return undefined;
-  const { fields } = choicesOf(operation);
+  const { fields } = inputsOf(operation);
   // Other operations can have properties of this name. Those of a valid request have these types.
   return fields === undefined || resolved(fields)['x-contract-check']?.partial !== true ? undefined : (sent as Choice);
 }
 
 /** Returns the relations with these names. */
 export function relationsOf(operation: Operation, names: readonly string[]): ReadonlyMap<string, NamedRelation> {
-  const all = resolved(choicesOf(operation).with?.items ?? {})['x-related'] ?? {};
+  const all = resolved(inputsOf(operation).with?.items ?? {})['x-related'] ?? {};
   return new Map(names.map((name) => [name, all[name] ?? { by: '', type: '', label: '' }]));
 }
 

@@ -225,6 +225,8 @@ export interface Operation {
   readonly tag: string;
   readonly summary: string;
   readonly roles: readonly string[];
+  /** Further roles, of which a call requires one as well; none if empty. */
+  readonly additionalRoles: readonly string[];
   readonly extension: boolean;
   /** Days of the deprecation and the earliest removal. */
   readonly deprecation: { readonly since: string; readonly sunset: string } | null;

@@ -1,5 +1,5 @@
 import { allOperations, contract, type Operation, type Schema } from './contract.ts';
-import { resolved } from './fields.ts';
+import { propertiesOf, resolved } from './fields.ts';
 
 /** Where parameters are, by their names in the contract and in findings. */
 const locations = { query: 'query', header: 'headers', path: 'params' } as const;
@@ -54,6 +54,14 @@ export function declarationsOf({ path, method }: Operation): Declaration[] {
   const own = item[method.toLowerCase()];
   if (own === undefined) throw new Error(`The contract has no operation ${method} ${path}.`);
   return [item, own];
+}
+
+/** Returns the schemas of the parameters of a read, or of the properties of a body, by name. */
+export function inputsOf(operation: Operation): Readonly<Record<string, Schema>> {
+  const [, own] = declarationsOf(operation);
+  const body = own?.requestBody?.content['application/json']?.schema;
+  if (operation.method !== 'GET') return body === undefined ? {} : propertiesOf(body);
+  return Object.fromEntries((own?.parameters ?? []).map(referred).map(({ name, schema }) => [name, schema]));
 }
 
 /** Returns how many rows a page of an operation has if its caller does not say it. */

@@ -1,4 +1,4 @@
-import { hasRole } from '@financial-automation/spec/roles';
+import { hasRole, requiredRoles } from '@financial-automation/spec/roles';
 import { v7 as uuidv7 } from 'uuid';
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
@@ -44,11 +44,14 @@ test('almost every operation requires a role', () => {
 });
 
 describe.each(guarded.map((operation) => [operation.id, operation] as const))('%s', (_id, operation) => {
-  test(`requires ${operation.roles.join(' or ')} or API_ADMIN`, async () => {
-    const others = allRoles.filter((role) => role !== 'API_ADMIN' && !operation.roles.includes(role));
-    expect(await admits(operation, others)).toBe(false);
+  const { roles, additionalRoles } = operation;
+  test(`requires ${requiredRoles(operation)}, or API_ADMIN`, async () => {
+    for (const required of [roles, additionalRoles].filter(({ length }) => length > 0)) {
+      const others = allRoles.filter((role) => role !== 'API_ADMIN' && !required.includes(role));
+      expect(await admits(operation, others)).toBe(false);
+    }
     expect(await admits(operation, [])).toBe(false);
-    for (const role of operation.roles) expect(await admits(operation, [role])).toBe(true);
+    for (const role of roles) expect(await admits(operation, [role, ...additionalRoles.slice(0, 1)])).toBe(true);
     expect(await admits(operation, ['API_ADMIN'])).toBe(true);
   });
 });

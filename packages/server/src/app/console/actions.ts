@@ -1,7 +1,6 @@
 /** What can be done, derived from the contract: transitions of state machines, changes of fields, new rows, and other operations on a row. */
-import { hasRole } from '@financial-automation/spec/roles';
+import { hasRole, mayCall } from '@financial-automation/spec/roles';
 import { allOperations, type Operation, type Schema } from '../../contract/contract.ts';
-import { mayCall } from '../../contract/roles.ts';
 import type { Caller } from '../../platform/auth/caller.ts';
 import { type DataList, isOf, merged, schemasOf } from './catalog.ts';
 import { type FormInput, inputsOf } from './forms.ts';

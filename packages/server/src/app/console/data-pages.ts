@@ -1,7 +1,7 @@
+import { mayCall } from '@financial-automation/spec/roles';
 import { operationOf, type Schema } from '../../contract/contract.ts';
 import { CsvFile } from '../../contract/csv.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import { mayCall } from '../../contract/roles.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import type { BytesResult, PageResult } from '../../wire/result.ts';
 import { type Action, bulkActions, writingOf } from './actions.ts';

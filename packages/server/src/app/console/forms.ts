@@ -1,7 +1,7 @@
 /** Inputs of forms, derived from the schemas of what operations write, and the values that people enter in them. */
+import { mayCall } from '@financial-automation/spec/roles';
 import type { Schema } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import { mayCall } from '../../contract/roles.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { dataLists, isEventType, isNumber, isOf, merged, plain } from './catalog.ts';
 import { idsNamed, readList, typedValue } from './filter.ts';

@@ -1,9 +1,8 @@
 import { impliedRoles } from '@financial-automation/spec';
-import { hasRole } from '@financial-automation/spec/roles';
+import { hasRole, mayCall } from '@financial-automation/spec/roles';
 import { operationOf } from '../../contract/contract.ts';
 import type { OperationId } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import { mayCall } from '../../contract/roles.ts';
 import { type Html, type HtmlContent, html } from '../../wire/html.ts';
 import { styleElement } from './style.ts';
 import { fieldInWords, sentenceInWords } from './words.ts';

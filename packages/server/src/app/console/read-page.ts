@@ -1,10 +1,10 @@
 /** Pages of operations that read something else than the rows of a list: about the firm, or about one row. */
+import { mayCall } from '@financial-automation/spec/roles';
 import { type Operation, operationOf } from '../../contract/contract.ts';
 import { CsvFile } from '../../contract/csv.ts';
 import type { OperationId } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { ResponseFile } from '../../contract/response-file.ts';
-import { mayCall } from '../../contract/roles.ts';
 import { contentOf } from '../../modules/files/index.ts';
 import { contentResult } from '../../wire/content.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';

@@ -1,6 +1,6 @@
-import { hasRole } from '@financial-automation/spec/roles';
+import { hasRole, mayCall } from '@financial-automation/spec/roles';
 import { operationOf } from '../../contract/contract.ts';
-import { mayCall } from '../../contract/roles.ts';
+import { rolesToSend } from '../../contract/roles.ts';
 import { eventsOfRow } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { actionForms } from './action-pages.ts';
@@ -25,7 +25,7 @@ const documents = new Set(['Invoice', 'Payment']);
 const maxRelated = 5;
 /** The field with the document that the service has written of a row. */
 const documentField = 'pdfFileId';
-const downloadRoles = ['FILE_DL'];
+const downloadRoles = rolesToSend(operationOf('getFile'), 'includeDownloadUrl', true);
 
 /** One row: its figures, what can be done with it, its fields and lists, what refers to it, and its events. */
 export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<ConsolePage> {

@@ -1,4 +1,6 @@
+import { schemaOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { rolesOfValue } from '../../contract/roles.ts';
 import { readAttributes } from '../../entity/attributes.ts';
 import type { AnyWritten, Plan } from '../../entity/plan.ts';
 import type { AnyInput } from '../../entity/row.ts';
@@ -8,6 +10,8 @@ import type { RecordType } from './record-type.ts';
 
 /** Fields that belong to the last transition, and not to the row that it starts from. */
 const ofLastState = /Reason$|^changeDate$|^refundedAmount$|^writeOffAmount$|^approvedById$/;
+
+const importRoles = rolesOfValue(schemaOf('RecordSource'), 'IMPORT');
 
 /**
  * Writes a row of the history of another system: a new one in the state that it has there, an existing one if it has not got further.
@@ -20,7 +24,7 @@ export function importRow<Item extends RecordItem>(
   item: Item,
   write: (item: Item) => AnyWritten,
 ): AnyWritten {
-  plan.requires(['IMPORT_W'], 'Importing records', '/source');
+  plan.requires(importRoles, 'Importing records', '/source');
   const { entity } = type;
   const { systemRef, attributes = {} } = item;
   return plan.importing(() => {

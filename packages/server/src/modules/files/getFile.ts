@@ -1,4 +1,5 @@
 import { Rejection } from '../../contract/rejection.ts';
+import { authorizeValue } from '../../contract/roles.ts';
 import type { Handler } from '../../entity/context.ts';
 import { timeOf } from '../../platform/store/session.ts';
 import { entityTag } from '../../query/entity-tag.ts';
@@ -7,18 +8,11 @@ import { findById } from '../../query/read.ts';
 import { signedUrl } from './download-url.ts';
 import { file } from './file.ts';
 
-const downloadRoles = ['FILE_DL'];
-
 /** Returns the metadata of a file and, if requested, a URL of its content. */
 export const getFile: Handler<'getFile'> = async (context, { path, query }) => {
-  const { service, tenant, holds } = context;
+  const { service, tenant, operation, caller } = context;
   const { includeDownloadUrl = false } = query;
-  if (includeDownloadUrl && !holds(downloadRoles)) {
-    const detail = 'A download URL requires the FILE_DL role.';
-    throw new Rejection('FORBIDDEN', detail, {
-      errors: [{ in: 'query', pointer: '/includeDownloadUrl', code: 'FORBIDDEN', detail }],
-    });
-  }
+  if (includeDownloadUrl) authorizeValue(operation, 'includeDownloadUrl', true, caller.roles);
   const [row, now] = await context.read(async (session) => {
     const found = await findById(session, readerOf(context), file, path.id);
     return [found, timeOf(session)] as const;

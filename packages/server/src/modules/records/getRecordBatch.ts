@@ -1,4 +1,4 @@
-import type { components } from '@financial-automation/spec';
+import { type components, impliedRoles } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { schemaOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
@@ -25,7 +25,7 @@ export async function batchOf(
       total, created, updated, unchanged, failed, failures, result_file_id as "resultFileId",
       created_by_api_user_id as "createdByApiUserId", created_at as "createdAt", finished_at as "finishedAt"
     from record_batch where tenant_id = ${tenant.id} and id = ${id}`);
-  if (batch === undefined || !(batch.createdByApiUserId === caller.apiUserId || holds(['API_ADMIN'])))
+  if (batch === undefined || !(batch.createdByApiUserId === caller.apiUserId || holds([impliedRoles.administrator])))
     throw new Rejection('NOT_FOUND', 'You have no batch of records with this ID.');
   const { resultFileId } = batch;
   const signed =

@@ -1,7 +1,8 @@
 import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
-import { contract } from '../../../contract/contract.ts';
+import { contract, schemaOf } from '../../../contract/contract.ts';
 import { CsvFile } from '../../../contract/csv.ts';
+import { propertiesOf } from '../../../contract/fields.ts';
 import type { Result } from '../../../contract/handler.ts';
 import { standardPageSizeOf } from '../../../contract/parameters.ts';
 import { invalid } from '../../../contract/problem.ts';
@@ -27,6 +28,7 @@ interface Period {
 }
 
 const standardPageSize = standardPageSizeOf('getClientStatement');
+const nameRoles = propertiesOf(schemaOf('ClientStatementPage')).clientName?.['x-read-roles'] ?? [];
 /** Maximum number of movements of a file, which is written in memory. */
 const maxMovements = { csv: contract['x-row-limits'].file, pdf: contract['x-row-limits'].statement };
 
@@ -36,8 +38,6 @@ const renderStatement = renderThread.renderer<StatementDocument>('modules/billin
 /** Returns the movements of what a client owes, with the balances before and after them. */
 export const getClientStatement: Handler<'getClientStatement'> = async (context, { path, query }) => {
   const { tenant, service, holds, operation } = context;
-  if (!holds(['PYMT_R']))
-    throw new Rejection('FORBIDDEN', 'A statement requires the PYMT_R role in addition to INVC_R.');
   const { from, format, pageSize = standardPageSize, cursor } = query;
   const result = await context.read<Result<'getClientStatement'> | StatementDocument>(
     async (session) => {
@@ -78,7 +78,7 @@ export const getClientStatement: Handler<'getClientStatement'> = async (context,
       const last = data.at(-1);
       const nextCursor =
         hasMore && last !== undefined ? writeCursor(service.vault, asked, { values: [last.id], offset: 0 }) : null;
-      const clientName = holds(['CLNT_R']) ? owner.name : null;
+      const clientName = holds(nameRoles) ? owner.name : null;
       return {
         status: 200,
         body: { clientRef: owner.clientRef, clientName, ...period, ...balances, data, hasMore, nextCursor },

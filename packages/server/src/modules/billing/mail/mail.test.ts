@@ -6,6 +6,7 @@ import { atEnd } from '../../../../test/at-end.ts';
 import { startMailSink } from '../../../../test/mail-sink.ts';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only, recordsOf } from '../../../../test/modules/records.ts';
+import { failureOf } from '../../../../test/modules/staff.ts';
 import { testService } from '../../../../test/service.ts';
 import { startBackground } from '../../../background/background.ts';
 import { MailServers } from '../../../platform/mail/mail-server.ts';
@@ -115,6 +116,13 @@ describe('sendInvoice', () => {
     expect(link.amount).toBe('707.00');
     expect(sink.received[0]?.parsed.text).toContain(`You can pay on this page: ${link.url}`);
     expect(sink.received[0]?.parsed.html).toContain(`<a href="${link.url}">`);
+  });
+
+  test('creates no payment link for a caller who may not create links', async () => {
+    const writer = await service.signIn({ roles: ['INVC_W'] });
+    const call = () =>
+      writer.call('POST', `/api/v1/invoices/${invoiceId}/send`, { to: ['ines@example.com'], withPaymentLink: true });
+    expect(await failureOf(call())).toEqual([403, 'FORBIDDEN', '/withPaymentLink']);
   });
 
   test('returns the first mail to a repetition with the same key, and sends one', async () => {

@@ -2,6 +2,7 @@ import { planJob } from '../../../background/plan-job.ts';
 import type { Input } from '../../../contract/handler.ts';
 import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
+import { authorizeValue } from '../../../contract/roles.ts';
 import type { Handler } from '../../../entity/context.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
@@ -17,14 +18,13 @@ type Body = Input<'sendInvoice'>['body'];
 
 /** Sends an invoice to its client by mail, in the background. */
 export const sendInvoice: Handler<'sendInvoice'> = (context, { path, body }) => {
-  const { service, tenant, caller, holds } = context;
+  const { service, tenant, operation, caller } = context;
   if (service.mailServers.of(tenant) === undefined)
     throw new Rejection(
       'MAIL_NOT_CONFIGURED',
       `The service has no mail server${tenant.isSandbox ? ' for sandboxes' : ''}, so it sends no mails. Ask the operator to set one.`,
     );
-  if (body.withPaymentLink === true && !holds(['INVC_R', 'PAYLNK_C']))
-    throw new Rejection('FORBIDDEN', 'withPaymentLink requires the role INVC_R or PAYLNK_C in addition to INVC_W.');
+  if (body.withPaymentLink === true) authorizeValue(operation, 'withPaymentLink', true, caller.roles);
   return context.write(async (unit) => {
     const url = newLinkUrl(service.config.publicUrl);
     const mailId = await unit.plan((plan) => {
