@@ -88,13 +88,13 @@ group('a property', () => {
 
   it('describes who sends a value', () => {
     const property = { description: 'Whether to send.\n', 'x-value-roles': { true: ['A', 'B'] } };
-    expect(descriptionOf(property)).toBe('Whether to send. `true` requires the `A` or `B` role.');
+    expect(descriptionOf(property)).toBe('Whether to send. `true` also requires the `A` or `B` role.');
   });
 
   it('describes who sends a value of a parameter', () => {
     const parameter = { in: 'query', description: 'Rows.', schema: { $ref: '#/components/schemas/Choice' } };
     const schemas = { Choice: { description: 'Choice.', 'x-value-roles': { ALL: ['A'] } } };
-    expect(descriptionOf(parameter, schemas)).toBe('Rows. `ALL` requires the `A` role.');
+    expect(descriptionOf(parameter, schemas)).toBe('Rows. `ALL` also requires the `A` role.');
   });
 
   it('describes which role reads the related rows that it filters by', () => {

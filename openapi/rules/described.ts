@@ -125,7 +125,7 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
     ...(onCreate === undefined || isOnlyState(onCreate.value, target) ? [] : [onCreationInWords(onCreate)]),
     ...Object.entries(onlyFor).map(([name, values]) => `Null unless \`${name}\` is ${either(values)}.`),
     ...(relatedRoles === undefined ? [] : [`Requires the ${either(relatedRoles)} role.`]),
-    ...Object.entries(valueRoles).map(([sent, roles]) => `\`${sent}\` requires the ${either(roles)} role.`),
+    ...Object.entries(valueRoles).map(([sent, roles]) => `\`${sent}\` also requires the ${either(roles)} role.`),
     ...(readRoles === undefined ? [] : [`Null without the ${either(readRoles)} role.`]),
     ...(writeRoles === undefined ? [] : [`Writing it requires the ${either(writeRoles)} role.`]),
   ];

@@ -17839,7 +17839,7 @@ export interface components {
              */
             message?: string;
             /**
-             * @description Whether to create a quick payment link for the amount due, and to send its URL. `true` requires the `INVC_R` or `PAYLNK_C` role.
+             * @description Whether to create a quick payment link for the amount due, and to send its URL. `true` also requires the `INVC_R` or `PAYLNK_C` role.
              * @default false
              */
             withPaymentLink?: boolean;
@@ -23353,7 +23353,7 @@ export interface components {
          *     - A row that has got further meanwhile keeps its state. The record is then `UNCHANGED` if all else is the same, and otherwise fails with `INVALID_STATE`; so
          *       repeating an import changes nothing.
          *
-         *     Values can be added in any release. `IMPORT` requires the `IMPORT_W` role.
+         *     Values can be added in any release. `IMPORT` also requires the `IMPORT_W` role.
          * @example IMPORT
          * @enum {string}
          */
@@ -25246,7 +25246,7 @@ export interface components {
          *     | `paymentLinkOnly` | those through any quick payment link |
          *     | `allPayments` | all |
          *
-         *     `paymentLinkOnly` requires the `PYMT_EVNT_ALL` role. `allPayments` requires the `PYMT_EVNT_ALL` role.
+         *     `paymentLinkOnly` also requires the `PYMT_EVNT_ALL` role. `allPayments` also requires the `PYMT_EVNT_ALL` role.
          * @enum {string}
          */
         PaymentFilterExpression: "ownPaymentLinksOnly" | "paymentLinkOnly" | "allPayments";
@@ -43372,7 +43372,7 @@ export interface components {
         EventEntityTypeIs: string;
         /** @description Only events of this operation. */
         EventOperationIs: components["schemas"]["EventOperation"];
-        /** @description Payments to include. Without it, the list has no payments. `API_ADMIN` does not imply the `PYMT_EVNT_ALL` role. `paymentLinkOnly` requires the `PYMT_EVNT_ALL` role. `allPayments` requires the `PYMT_EVNT_ALL` role. */
+        /** @description Payments to include. Without it, the list has no payments. `API_ADMIN` does not imply the `PYMT_EVNT_ALL` role. `paymentLinkOnly` also requires the `PYMT_EVNT_ALL` role. `allPayments` also requires the `PYMT_EVNT_ALL` role. */
         PaymentFilter: components["schemas"]["PaymentFilterExpression"];
         /**
          * @description `nextCursor` of the previous page, the `id` of an event, or `latest` to start after the last event so far. Without it, the list starts with
@@ -43401,7 +43401,7 @@ export interface components {
         CreatedAfter: string;
         /** @description Only files created before this instant. */
         CreatedBefore: string;
-        /** @description Whether to include a download URL. `true` requires the `FILE_DL` role. */
+        /** @description Whether to include a download URL. `true` also requires the `FILE_DL` role. */
         IncludeDownloadUrl: boolean;
         /**
          * @description ID of the event. It is the same in every attempt: if you have already processed this ID, ignore the event.
@@ -51966,7 +51966,7 @@ export interface operations {
                 entityType?: components["parameters"]["EventEntityTypeIs"];
                 /** @description Only events of this operation. */
                 operation?: components["parameters"]["EventOperationIs"];
-                /** @description Payments to include. Without it, the list has no payments. `API_ADMIN` does not imply the `PYMT_EVNT_ALL` role. `paymentLinkOnly` requires the `PYMT_EVNT_ALL` role. `allPayments` requires the `PYMT_EVNT_ALL` role. */
+                /** @description Payments to include. Without it, the list has no payments. `API_ADMIN` does not imply the `PYMT_EVNT_ALL` role. `paymentLinkOnly` also requires the `PYMT_EVNT_ALL` role. `allPayments` also requires the `PYMT_EVNT_ALL` role. */
                 filterExpression?: components["parameters"]["PaymentFilter"];
                 /**
                  * @description `nextCursor` of the previous page, the `id` of an event, or `latest` to start after the last event so far. Without it, the list starts with
@@ -52581,7 +52581,7 @@ export interface operations {
     getFile: {
         parameters: {
             query?: {
-                /** @description Whether to include a download URL. `true` requires the `FILE_DL` role. */
+                /** @description Whether to include a download URL. `true` also requires the `FILE_DL` role. */
                 includeDownloadUrl?: components["parameters"]["IncludeDownloadUrl"];
                 /** @description Properties to return of each row, in addition to `id`. The others are missing in the response, also those that its schema requires. */
                 fields?: components["parameters"]["FileChosen"];
