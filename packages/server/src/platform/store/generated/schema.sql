@@ -3332,10 +3332,7 @@ create view journal_day with (security_invoker=true) as
             j.debit,
             j.credit,
             1
-           FROM journal_entry j
-          WHERE j.posting_id = ANY ((ARRAY( SELECT i.id
-                   FROM invoice i
-                  WHERE i.total = 0::numeric AND i.posted_at IS NOT NULL)))) s
+           FROM journal_of_empty_invoices() j(tenant_id, id, posting_id, kind, purpose, account_code, account_name, amount, debit, credit, currency, business_date, recorded_at, org_id, client_id, office_id, job_id, service_line_id, invoice_id, invoice_line_id, payment_id, wip_entry_id, payment_method, tax_name, tax_category, tax_region_id, tax_rate_percent, reverses_id, reason)) s
      LEFT JOIN service_line l ON l.tenant_id = s.tenant_id AND l.id = s.service_line_id
      LEFT JOIN gl_mapping narrow ON narrow.tenant_id = s.tenant_id AND narrow.active AND narrow.org_id = s.org_id AND narrow.purpose = s.purpose AND narrow.subject =
         CASE s.purpose
@@ -4147,6 +4144,13 @@ RETURN CASE WHEN (line_type = 'INTEREST'::text) THEN amount ELSE (0)::numeric EN
 
 CREATE OR REPLACE FUNCTION public.is_billing(status text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (NOT (status = ANY (ARRAY['PENDING'::text, 'VOIDED'::text])));
+
+CREATE OR REPLACE FUNCTION public.journal_of_empty_invoices() RETURNS SETOF journal_entry LANGUAGE plpgsql STABLE ROWS 10 SET plan_cache_mode TO 'force_generic_plan' AS $function$
+begin
+  return query select j.* from journal_entry j
+    where j.posting_id = any (array(select i.id from invoice i where i.total = 0 and i.posted_at is not null));
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.journal_row_id(posting uuid, number integer) RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (("left"((posting)::text, 29) || lpad(to_hex(((((('x'::text || "right"((posting)::text, 7)))::bit(28))::bigint + ((number)::bigint * 165115451)) % (268435456)::bigint)), 7, '0'::text)))::uuid;
