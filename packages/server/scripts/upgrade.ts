@@ -1,7 +1,7 @@
 /**
- * Upgrades a database from the last version of the program and rolls the program back, while callers read and write: no
- * response other than 200 and 503, none that takes more than a second, and the same totals of the books. `--profile mid` is the demo data that is in the database,
- * `--seconds` the duration of each phase, `--only COMMIT` one version alone.
+ * Upgrades a database from the last version of the program and rolls the program back, while callers read, write and approve time: no
+ * response other than 200 and 503, none that takes more than a second, the same totals of the books, and books that are consistent at the
+ * end. `--profile mid` is the demo data that is in the database, `--seconds` the duration of each phase, `--only COMMIT` one version alone.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -62,6 +62,8 @@ async function upgradeFrom(version: string): Promise<boolean> {
     await run(before, environment, 'packages/server/src/cli.ts', 'migrate');
     await run(before, environment, 'packages/demo-data/src/cli.ts', 'create', '--profile', values.profile);
     const tenant = `demo_${values.profile}`;
+    // The callers approve what they have written.
+    await run(before, environment, 'packages/server/src/cli.ts', 'tenant', 'set', tenant, 'selfApproval', 'on');
     const key = await run(
       before,
       environment,
@@ -102,6 +104,7 @@ async function upgradeFrom(version: string): Promise<boolean> {
     await next.stop();
     await load.phase('version before again', () => pause(seconds * 1_000));
     await load.end();
+    console.log(await run(repository, environment, 'packages/server/src/cli.ts', 'books', 'check', tenant));
     return load.report() && isSame;
   } finally {
     for (const server of processes) await server.stop();
@@ -184,15 +187,18 @@ class Server {
 class Load {
   readonly servers: Server[];
   readonly #headers: Record<string, string>;
+  readonly #startedAt = new Date().toISOString();
+  readonly #work: readonly Work[];
   readonly #phases = new Map<string, Phase>();
   #phase: Phase = { requests: 0, unavailable: 0, durations: [], faults: [] };
   #turn = 0;
   #isOver = false;
   #callers: Promise<void>[] = [];
 
-  private constructor(server: Server, headers: Record<string, string>) {
+  private constructor(server: Server, headers: Record<string, string>, work: readonly Work[]) {
     this.servers = [server];
     this.#headers = headers;
+    this.#work = work;
   }
 
   static async start(server: Server, tenant: string, apiKey: string): Promise<Load> {
@@ -203,7 +209,15 @@ class Load {
       body: JSON.stringify({ apiKey }),
     });
     const { access_token: token } = (await response.json()) as { access_token: string };
-    const load = new Load(server, { ...json, Authorization: `Bearer ${token}`, Tenant: tenant });
+    const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: tenant };
+    // Of jobs that are open, on days on which its people can work some hours more.
+    const open = { status: { _eq: 'APPROVED' }, isBillable: { _eq: true }, isLocked: { _eq: false } };
+    const found = await fetch(`${server.address}/gql/v1/time_entries/search`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ where: open, orderBy: [{ workDate: 'desc' }], pageSize: 500 }),
+    });
+    const load = new Load(server, headers, Object(await found.json()).data);
     load.#callers = Array.from({ length: callers }, (_, caller) => load.#call(caller));
     return load;
   }
@@ -214,10 +228,11 @@ class Load {
     await work();
   }
 
-  /** Returns totals of documents, taxes, payments, the ledger and the journal, as text. Callers change none of them. */
+  /** Returns totals of documents, taxes, payments, the ledger and the journal, as text, but for the work that callers approve. */
   async totals(): Promise<string> {
-    const all = Object.entries(totals).map(async ([resource, [groupBy, measures]]) => {
+    const all = Object.entries(totals(this.#startedAt)).map(async ([resource, [groupBy, measures, where]]) => {
       const body = {
+        where,
         groupBy: groupBy.map((column) => ({ column })),
         measures: Object.fromEntries(measures.map((column) => [column, { function: 'SUM', column }])),
       };
@@ -258,8 +273,8 @@ class Load {
   }
 
   async #call(caller: number): Promise<void> {
-    for (let count = 1; !this.#isOver; count++) {
-      const [path, body] = requestOf(caller, count);
+    for (let count = 0; !this.#isOver; count++) {
+      const [path, body] = requestOf(caller, count, this.#work);
       const server = this.servers[this.#turn++ % this.servers.length];
       const phase = this.#phase;
       const started = performance.now();
@@ -275,7 +290,7 @@ class Load {
         phase.durations.push(took);
         if (response.status === 503) phase.unavailable += 1;
         else if (response.status !== 200) phase.faults.push(`${path}: ${response.status} ${text.slice(0, 300)}`);
-        else if (text.includes('"FAILED"')) phase.faults.push(`${path}: ${text.slice(0, 300)}`);
+        else if (text.includes('"FAILED"')) phase.faults.push(`${path}: ${/"error":\{.{0,200}/.exec(text)?.[0]}`);
         if (took > longest) phase.faults.push(`${path} took ${Math.round(took)} ms.`);
       } catch (error) {
         phase.faults.push(`${path}: ${error}`);
@@ -285,46 +300,41 @@ class Load {
   }
 }
 
-/** By resource, the columns of groups, and the columns that are added up. */
-const totals: Readonly<Record<string, readonly [readonly string[], readonly string[]]>> = {
-  invoices: [
-    ['currency', 'documentType'],
-    ['subtotal', 'taxTotal', 'total', 'amountDue'],
-  ],
-  invoice_lines: [
-    ['taxName', 'taxRatePercent'],
-    ['amount', 'taxAmount'],
-  ],
-  payments: [
-    ['currency', 'status'],
-    ['amount', 'unappliedAmount'],
-  ],
-  ledger_entries: [['currency', 'account', 'kind'], ['amount']],
-  journal_entries: [
-    ['currency', 'purpose'],
-    ['debit', 'credit'],
-  ],
-};
+/** By resource, the columns of groups, the columns that are added up, and of which rows. */
+const totals = (
+  startedAt: string,
+): Readonly<Record<string, readonly [readonly string[], readonly string[], object]>> => ({
+  invoices: [['currency', 'documentType'], ['subtotal', 'taxTotal', 'total', 'amountDue'], {}],
+  invoice_lines: [['taxName', 'taxRatePercent'], ['amount', 'taxAmount'], {}],
+  payments: [['currency', 'status'], ['amount', 'unappliedAmount'], {}],
+  ledger_entries: [['currency', 'account', 'kind'], ['amount'], { recordedAt: { _lt: startedAt } }],
+  journal_entries: [['currency', 'purpose'], ['debit', 'credit'], { purpose: { _nin: ['WIP', 'WIP_CHANGE'] } }],
+});
 
-/** Half of them write. */
-function requestOf(caller: number, count: number): [string, object] {
-  const name = `Upgrade ${caller} ${count}`;
+/** Time that is approved and not billed. */
+interface Work {
+  readonly staffId: string;
+  readonly jobId: string;
+  readonly workDate: string;
+}
+
+/** Half of them write: time, and its approval, with which its work enters the ledger. */
+function requestOf(caller: number, count: number, work: readonly Work[]): [string, object] {
+  const round = Math.floor(count / 4);
+  const { staffId, jobId, workDate } = work[(callers * round + caller) % work.length] ?? {};
+  const write = (attributes: object): [string, object] => [
+    '/api/v1/entries',
+    { records: [{ type: 'TimeEntry', systemRef: `Upgrade ${caller} ${round}`, attributes }] },
+  ];
   switch (count % 4) {
     case 0:
       return ['/gql/v1/clients/search', { where: { name: { _ilike: '%pine%' } }, pageSize: 20 }];
     case 1:
       return ['/gql/v1/time_entries', { pageSize: 50 }];
     case 2:
-      return ['/api/v1/records', { records: [{ type: 'Industry', systemRef: name, attributes: { name } }] }];
+      return write({ staffId, jobId, workDate, hours: '0.10', isBillable: true, status: 'SUBMITTED' });
     default:
-      return [
-        '/api/v1/records',
-        {
-          records: [
-            { type: 'Industry', systemRef: `Upgrade ${caller} ${count - 1}`, attributes: { name: `${name} again` } },
-          ],
-        },
-      ];
+      return write({ status: 'APPROVED' });
   }
 }
 
