@@ -26,6 +26,7 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
       by: ['account', 'currency', 'dueDate', 'workDate'],
       day: 'businessDate',
       amounts: ['amount'],
+      extremes: ['businessDate', 'dueDate', 'workDate'],
     },
     {
       table: 'ledger_month',

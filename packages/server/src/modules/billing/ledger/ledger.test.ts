@@ -274,10 +274,22 @@ describe('figures that sums are sufficient for', () => {
   });
 
   test.each([
-    ['months', 'ledger_month', { column: 'clientId' }],
-    ['days', 'ledger_day', { column: 'dueDate', daysBefore: today, boundaries: [1, 31, 61, 91] }],
-    ['work', 'ledger_work', { column: 'jobId' }, { account: { _eq: 'WIP' } }],
-  ])('aggregateLedgerEntries › reads %s from their sums', async (_what, table, groupBy, others: object = {}) => {
+    ['months', 'ledger_month', { column: 'clientId' }, {}, {}],
+    [
+      'days',
+      'ledger_day',
+      { column: 'dueDate', daysBefore: today, boundaries: [1, 31, 61, 91] },
+      {},
+      { oldest: { function: 'MIN', column: 'workDate' } },
+    ],
+    [
+      'work',
+      'ledger_work',
+      { column: 'jobId' },
+      { account: { _eq: 'WIP' } },
+      { oldest: { function: 'MIN', column: 'workDate' } },
+    ],
+  ])('aggregateLedgerEntries › reads %s from their sums', async (_what, table, groupBy, others, more) => {
     const entries = async () => {
       const { body } = await preparer.call<{ data: { values: { entries: string } }[] }>(
         'POST',
@@ -285,7 +297,7 @@ describe('figures that sums are sufficient for', () => {
         {
           where: { businessDate: { _lte: today }, ...others },
           groupBy: [groupBy],
-          measures: { entries: { function: 'COUNT' } },
+          measures: { entries: { function: 'COUNT' }, ...more },
           pageSize: 1000,
         },
       );
