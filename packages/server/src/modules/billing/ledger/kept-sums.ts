@@ -127,9 +127,7 @@ export async function differencesOf(session: Pick<Session, 'all'>, tenantId: num
       with sums as (${sums(tenantId)}) ${sql.join(compared, sql` union all `)} order by 1, 2`);
     for (const row of rows) differences.push({ type, ...row });
   }
-  for (const sums of sumTables)
-    for (const row of await session.all(wrongSums(tenantId, sums))) differences.push({ type: sums.type, ...row });
-  return differences;
+  return [...differences, ...(await session.all(wrongSums(tenantId)))];
 }
 
 /** A table with sums of entries, and what it adds up to. */
@@ -151,7 +149,7 @@ const sumTables: readonly SumsOfEntries[] = [
     id: 'business_date',
     by: ['account', 'currency', 'due_date', 'work_date'],
     amounts: ['amount'],
-    source: sql`(select *, 1 as entries from ledger_entry)`,
+    source: sql`added`,
   },
   {
     type: 'LedgerMonth',
@@ -160,7 +158,7 @@ const sumTables: readonly SumsOfEntries[] = [
     by: ['account', 'currency', 'business_date'],
     amounts: ['amount'],
     source: sql`(select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date as business_date, amount,
-      1 as entries from ledger_entry where client_id is not null)`,
+      entries from added where client_id is not null)`,
   },
   {
     type: 'LedgerWork',
@@ -168,7 +166,7 @@ const sumTables: readonly SumsOfEntries[] = [
     id: 'client_id',
     by: ['job_id', 'currency', 'work_date', 'business_date'],
     amounts: ['amount'],
-    source: sql`(select *, 1 as entries from ledger_entry where account = 'WIP')`,
+    source: sql`(select * from added where account = 'WIP')`,
   },
   {
     type: 'JournalDay',
@@ -180,15 +178,25 @@ const sumTables: readonly SumsOfEntries[] = [
   },
 ];
 
-/** Query of the sums in a table that differ from their entries. */
-function wrongSums(tenantId: number, { table, id, by, amounts, source }: SumsOfEntries) {
+/** Query of the sums of all tables that differ from their entries. Those of the ledger are read and added up once for all. */
+function wrongSums(tenantId: number) {
+  return sql<Difference>`
+    with added as materialized (
+      select tenant_id, account, client_id, job_id, currency, due_date, work_date, business_date, sum(amount) as amount, count(*) as entries
+      from ledger_entry where tenant_id = ${tenantId} group by 1, 2, 3, 4, 5, 6, 7, 8)
+    ${sql.join(
+      sumTables.map((sums) => sql`(${wrongSumsOf(tenantId, sums)})`),
+      sql` union all `,
+    )}`;
+}
+
+function wrongSumsOf(tenantId: number, { type, table, id, by, amounts, source }: SumsOfEntries) {
   const keys = sql.join([id, ...by].map((column) => sql.ref(column)));
   const figures = [...amounts, 'entries'];
   const total = (column: string) => sql`sum(${sql.ref(column)})`;
-  // Both are added up by themselves first: most of the entries are gone then.
-  const sumsOf = (from: RawBuilder<unknown>, isKept: boolean) => sql`
-    select ${keys}, ${sql.join(figures.map((column) => sql`${total(column)} as ${sql.ref(column)}`))}, ${sql.lit(isKept)} as is_kept
-    from ${from} s where tenant_id = ${tenantId} group by ${keys}`;
+  const rowsOf = (from: RawBuilder<unknown>, isKept: boolean) => sql`
+    select ${keys}, ${sql.join(figures.map((column) => sql.ref(column)))}, ${sql.lit(isKept)} as is_kept
+    from ${from} s where tenant_id = ${tenantId}`;
   const of = (column: string, isKept: boolean) =>
     sql`coalesce(${total(column)} filter (where is_kept = ${sql.lit(isKept)}), 0)`;
   const shown = (isKept: boolean) => sql`concat_ws(' ',
@@ -197,11 +205,11 @@ function wrongSums(tenantId: number, { table, id, by, amounts, source }: SumsOfE
     figures.map((column) => sql`${of(column, true)} <> ${of(column, false)}`),
     sql` or `,
   );
-  return sql<Omit<Difference, 'type'>>`
-    select ${sql.ref(id)}::text as id, concat_ws(' ', ${sql.join(by.map((column) => sql.ref(column)))}) as field,
+  return sql`
+    select ${type}::text as type, ${sql.ref(id)}::text as id, concat_ws(' ', ${sql.join(by.map((column) => sql.ref(column)))}) as field,
       ${shown(true)} as kept, ${shown(false)} as actual
-    from (${sumsOf(sql.table(table), true)} union all ${sumsOf(source, false)}) s
-    group by ${keys} having ${differ} order by 1, 2`;
+    from (${rowsOf(sql.table(table), true)} union all ${rowsOf(source, false)}) s
+    group by ${keys} having ${differ} order by 2, 3`;
 }
 
 /** Writes the sums of the ledger of clients, who are locked: by month, and those of their work. */
