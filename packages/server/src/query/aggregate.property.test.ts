@@ -438,7 +438,7 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
     const open = (name: string) =>
       indexesOf(sql`select client_id, sum(amount) from ${sql.id(name)}(${tenant.id}, '2026-01-31') group by 1`);
     expect(await open('open_work')).toEqual([
-      'wip_entry_open_index',
+      'wip_entry_unbilled_index',
       'ledger_work_relief_index',
       'ledger_work_late_relief_index',
     ]);

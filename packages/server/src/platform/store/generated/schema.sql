@@ -3169,11 +3169,11 @@ CREATE UNIQUE INDEX wip_entry_expense_entry_id_unique ON wip_entry USING btree (
 CREATE INDEX wip_entry_invoice_id_index ON wip_entry USING btree (tenant_id, invoice_id);
 CREATE INDEX wip_entry_job_id_index ON wip_entry USING btree (tenant_id, job_id, status);
 CREATE INDEX wip_entry_metadata_index ON wip_entry USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
-CREATE INDEX wip_entry_open_index ON wip_entry USING btree (tenant_id, client_id, work_date, id) WHERE status = ANY (ARRAY['OPEN'::text, 'PARTIALLY_BILLED'::text, 'IN_DRAFT'::text]);
 CREATE INDEX wip_entry_outstanding_amount_index ON wip_entry USING btree (tenant_id, outstanding_amount, id);
 CREATE INDEX wip_entry_posted_at_index ON wip_entry USING btree (tenant_id, posted_at, id);
 CREATE INDEX wip_entry_time_entry_id_index ON wip_entry USING btree (tenant_id, time_entry_id) WHERE time_entry_id IS NOT NULL;
 CREATE UNIQUE INDEX wip_entry_time_entry_id_unique ON wip_entry USING btree (tenant_id, time_entry_id) WHERE status <> 'REVERSED'::text;
+CREATE INDEX wip_entry_unbilled_index ON wip_entry USING btree (tenant_id, client_id, work_date, id) INCLUDE (job_id, currency, outstanding_amount) WHERE status = ANY (ARRAY['OPEN'::text, 'PARTIALLY_BILLED'::text, 'IN_DRAFT'::text]);
 CREATE INDEX wip_entry_updated_at_index ON wip_entry USING btree (tenant_id, updated_at, id);
 CREATE INDEX wip_entry_work_date_index ON wip_entry USING btree (tenant_id, work_date, id);
 CREATE INDEX wip_entry_write_off_amount_index ON wip_entry USING btree (tenant_id, write_off_amount, id);
