@@ -2,7 +2,7 @@
 /**
  * Checks the servers by other authors, once for each of their drifts. A drift is found if the check reports a cause
  * that it does not report for the correct server. With `--every 4`, each fourth drift is tested, and with `--probes 2`, few
- * values of each constraint are sent. Exits with 1 if a correct server has a finding.
+ * values of each constraint are sent. Another `--seed` sends other values. Exits with 1 if a correct server has a finding.
  */
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -11,10 +11,16 @@ import { readOptions } from '../../../scripts/options.ts';
 import { checkOne, type Suite, suites } from '../test/independent/independent.ts';
 
 const { values, positionals } = readOptions({
-  options: { every: { type: 'string', default: '1' }, probes: { type: 'string', default: '400' } },
+  options: {
+    every: { type: 'string', default: '1' },
+    probes: { type: 'string', default: '400' },
+    seed: { type: 'string', default: '1' },
+  },
   allowPositionals: true,
 });
 const [chosen, ...names] = positionals;
+/** Both processes get the options of the command. */
+const options = { probes: Number(values.probes), seed: Number(values.seed) };
 
 if (process.send !== undefined) process.on('message', (job: Job) => void work(job));
 else process.exit(await runAll());
@@ -22,11 +28,10 @@ else process.exit(await runAll());
 interface Job {
   readonly suite: Suite;
   readonly drift?: string;
-  readonly probes?: number;
 }
 
-async function work({ suite, drift, probes = 400 }: Job): Promise<void> {
-  const { findings } = await checkOne(suite, drift, { probes });
+async function work({ suite, drift }: Job): Promise<void> {
+  const { findings } = await checkOne(suite, drift, options);
   process.send?.(findings.map(({ check, operation, cause }) => ({ check, cause: `${operation} ${cause}` })));
 }
 
@@ -88,7 +93,7 @@ interface Found {
  */
 function inWorker(job: Job): Promise<Found[] | undefined> {
   return new Promise((resolve) => {
-    const worker = fork(fileURLToPath(import.meta.url));
+    const worker = fork(fileURLToPath(import.meta.url), process.argv.slice(2));
     worker.once('message', (found: Found[]) => {
       worker.kill();
       resolve(found);
@@ -100,6 +105,6 @@ function inWorker(job: Job): Promise<Found[] | undefined> {
         );
       resolve(undefined);
     });
-    worker.send({ ...job, probes: Number(values.probes) });
+    worker.send(job);
   });
 }
