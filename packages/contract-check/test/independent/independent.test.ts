@@ -43,7 +43,7 @@ const found: Readonly<Record<Suite, Readonly<Record<string, readonly string[]>>>
     'job-progress-90': ['startExport'],
     'rows-early': ['startExport', 'getExport'],
     'bulk-stops': ['listSamples', 'getSample'],
-    'change-moves-other': ['createSample', 'getSample'],
+    'delete-takes-next': ['createSample', 'getSample', 'startSample', 'listSamples'],
     'third-read-rounds': ['createSample'],
   },
   tickets: {

@@ -29,14 +29,16 @@ export async function* bystanders(harness: ResourceHarness, label: string): Diff
   if (read === undefined || declares(create, 202)) return;
   const first = await harness.createAndRead(label);
   const target = await harness.createAndRead(`${label} target`);
+  // An action can leave its resource in a state in which it cannot be deleted.
+  const deleted = await harness.createAndRead(`${label} deleted`);
   const created = [first, await harness.createAndRead(`${label} last`)];
   // Where creations return the same resource, it is no other one.
-  needs(new Set([target, ...created].map(({ resource }) => String(resource.id))).size === 3);
+  needs(new Set([target, deleted, ...created].map(({ resource }) => String(resource.id))).size === 4);
   for (let count = 0; count < reads; count += 1) for (const { resource } of created) await harness.shown(resource);
   let before: Others = { all: new Map(created.map((one) => [String(one.resource.id), one])), isComplete: false };
   let isSteady = true;
   async function* compared(check: 'read-unsteady' | 'unrelated-change', by: Operation): Differences {
-    const after = await othersOf(harness, target, created);
+    const after = await othersOf(harness, [target, deleted], created);
     for (const [key, { row, exchange }] of before.all) {
       const now = after.all.get(key);
       const exchanges = [exchange, now?.exchange];
@@ -67,7 +69,7 @@ export async function* bystanders(harness: ResourceHarness, label: string): Diff
     [create, () => harness.create(`${label} another`)],
     ...updates.slice(0, 2).map((update) => [update, change] as const),
     [action, (by) => harness.change(by, target.resource, known)],
-    [remove, () => harness.remove(target.resource)],
+    [remove, () => harness.remove(deleted.resource)],
   ];
   for (const [by, step] of steps) {
     if (by === undefined || harness.session.isOver || !isSteady) continue;
@@ -76,15 +78,15 @@ export async function* bystanders(harness: ResourceHarness, label: string): Diff
   }
 }
 
-/** What is read of two resources, and what their list has of all others but the one that changes. */
+/** What is read of two resources, and what their list has of all others but those that change. */
 async function othersOf(
   harness: ResourceHarness,
-  { resource: target }: Created,
+  targets: readonly [Created, Created],
   created: readonly Created[],
 ): Promise<Others> {
   const { list } = harness.resourceType;
-  const all = await (list && Listing.of(harness.context, list, target.call.path)?.walk());
-  const own = [target, ...created.map((one) => one.resource)];
+  const all = await (list && Listing.of(harness.context, list, targets[0].resource.call.path)?.walk());
+  const own = [...targets, ...created].map((one) => one.resource);
   const rows = (all?.rows ?? []).filter((row) => !own.some((one) => harness.isOf(one, row)));
   const others: Map<string, Omit<Shown, 'view'>> = new Map(
     rows.flatMap((row) => (all ? [[`row ${all.keyOf(row)}`, { row, exchange: all.exchange }]] : [])),
