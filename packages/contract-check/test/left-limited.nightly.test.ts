@@ -1,7 +1,8 @@
-/** Cleaning up waits for limits of the rate, which takes longer than a request is repeated. */
+/** Servers that limit the rate, or respond late: a run waits for them for several seconds. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { check } from '../src/check.ts';
 import { startThings, Things } from './things.ts';
@@ -24,4 +25,29 @@ it('what a run created is deleted although the server limits how often', async (
   await rm(folder, { recursive: true });
   expect(left.created).toEqual([]);
   expect(data.copy().things).toEqual(before.things);
+});
+
+it('a request that is late because of earlier ones of another operation is no finding', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'contract-check-late-'));
+  const spec = join(folder, 'openapi.json');
+  let isLate = false;
+  let end = Number.POSITIVE_INFINITY;
+  const { url, close } = await startThings(new Things(), spec, async (request, next, operation) => {
+    if (operation?.id === 'sendSignal' && !isLate) {
+      isLate = true;
+      await sleep(2500);
+    } else if (operation?.id === 'createNote' && isLate) {
+      end = Math.min(end, performance.now() + 6000);
+      await sleep(Math.max(0, end - performance.now()));
+    }
+    return next(request);
+  });
+  const focus = ['createNote', 'sendSignal'];
+  const limits = { focus, probes: 3, timeout: 1, minCoverage: 0 };
+  const { findings, notices } = await check({ spec, url, disposable: true, checks: ['robustness'], ...limits });
+  await close();
+  await rm(folder, { recursive: true });
+  expect(findings).toEqual([]);
+  for (const id of focus)
+    expect(notices.join()).toContain(`${id}: Every request must have a response; it was observed`);
 });

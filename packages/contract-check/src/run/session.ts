@@ -264,7 +264,8 @@ export class Session {
   /** Repeats a request, and returns what is found in the response. */
   async #repeated({ operation, response }: Exchange, call: Call, options: SendOptions): Promise<Repeated[]> {
     // A server that is only slow responds at last.
-    const wire = { ...serialize(call), patience: response.status === noResponse ? 3 : 1 };
+    const patience = response.status === noResponse ? this.transport.patienceFor(call.operation) : 1;
+    const wire = { ...serialize(call), patience };
     const again = await this.#exchange(operation, wire, options);
     const { known } = this.stateOf(call.operation);
     // What the server stores can be at fault, and not the request.

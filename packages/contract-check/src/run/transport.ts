@@ -198,6 +198,11 @@ export class Transport {
     if (count === maxSilences) this.notices.add(silenceOf(operation));
   }
 
+  /** How many times as long a response is waited for that did not come: a server may first process others that are late. */
+  patienceFor({ id }: Operation): number {
+    return [...this.#silences.keys()].some((one) => one !== id) ? 9 : 3;
+  }
+
   #checkSilence(operation: string): void {
     if ((this.#silences.get(operation) ?? 0) >= maxSilences && !this.#isCleaning)
       throw new NotSent(silenceOf(operation));
