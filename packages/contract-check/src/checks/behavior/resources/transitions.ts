@@ -100,7 +100,8 @@ class Walk {
       else this.#trail.push(await this.#send(step, current));
       current = { ...current, ...need(await this.#harness.shown(current.resource)) };
     }
-    return this.#stateOf(current) === state ? current : undefined;
+    // What is new can be in another state: a job begins at once.
+    return path.length === 0 || this.#stateOf(current) === state ? current : undefined;
   }
 
   async #waited(current: Created): Promise<Created> {
@@ -116,15 +117,16 @@ class Walk {
       this.#attempts += 1;
       this.#current ??= await this.#reached(state, path);
       if (this.#current === undefined) return;
-      yield* this.#attempt(move, this.#current);
+      yield* this.#attempt(move, this.#current, path);
     }
   }
 
   /** Tries a move, and keeps the resource if it is in the same state afterwards. */
-  async *#attempt(move: Move, before: Created): Differences {
+  async *#attempt(move: Move, start: Created, path: Path): Differences {
     const { operation, from, to } = move;
     const { resourceType } = this.#harness;
-    const state = this.#stateOf(before);
+    const state = this.#stateOf(start);
+    let before = start;
     const about = `in ${state || 'any state'}`;
     const isPossible = from?.includes(state);
     this.#current = undefined;
@@ -134,6 +136,11 @@ class Walk {
       if (guarded.found !== undefined) yield guarded.found;
       if (guarded.isBroken) return;
       own = guarded.response;
+      // A job goes on meanwhile.
+      if (declares(resourceType.create, 202) && (own === undefined || !isSuccess(own))) {
+        before = need(await this.#reached(state, path));
+        own = undefined;
+      }
     }
     const response = own ?? (await this.#send(move, before));
     if (!isSuccess(response)) {
