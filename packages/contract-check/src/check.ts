@@ -125,8 +125,10 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
   reportDeath(session);
   reportLoss(session);
   const { document, judged, seed, transport, plan, footprint, registry, options } = session;
-  const fresh = (exchange: Exchange) => freshBody(session, exchange);
-  const findings = registry.findings().map((one) => ({ ...one, setup: footprint.setupFor(one.exchanges, fresh) }));
+  const findings = registry.findings().map((one) => {
+    const fresh = (exchange: Exchange) => freshBody(session, exchange, one.cause);
+    return { ...one, setup: footprint.setupFor(one.exchanges, fresh) };
+  });
   const operations = judged.map((operation): OperationReport => {
     const { id, method } = operation;
     const path = addressOf(operation);
@@ -154,12 +156,12 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
   };
 }
 
-/** The JSON body of a request with other texts; undefined if it has none. */
-function freshBody(session: Session, { operation, request }: Exchange): string | undefined {
+/** The JSON body of a request with other texts for each finding; undefined if it has none. */
+function freshBody(session: Session, { operation, request }: Exchange, cause: string): string | undefined {
   const sent = parsedJson(request.body);
   if (operation === undefined || sent === undefined) return undefined;
   const call = { ...emptyCall(operation), body: sent.value };
-  return jsonText(renewed(session, call, `repeated ${request.body}`, atEveryDepth).body);
+  return jsonText(renewed(session, call, `repeated ${request.body} ${cause}`, atEveryDepth).body);
 }
 
 /** The finding of a server that died or hangs: the request that was open, or several if it is unknown which of them it was. */
