@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { check } from '../src/check.ts';
+import { specificationOf } from './independent/independent.ts';
+import { auth, start } from './independent/lab/server.ts';
 import { startThings, Things } from './things.ts';
 
 it('what a run created is deleted although the server limits how often', async () => {
@@ -50,4 +52,16 @@ it('a request that is late because of earlier ones of another operation is no fi
   expect(findings).toEqual([]);
   for (const id of focus)
     expect(notices.join()).toContain(`${id}: Every request must have a response; it was observed`);
+});
+
+it.each([
+  [25, undefined, []],
+  [40, 'cancel-not-stored', ['action-lost', 'action-state']],
+] as const)('a job that goes on during requests of %i ms with the drift %s: %j', async (pause, drift, expected) => {
+  const server = await start(drift, (request, next) => sleep(pause).then(() => next(request)));
+  const focus = ['startExport', 'getExport', 'cancelExport', 'getExportRows'];
+  const options = { url: server.url, auth, disposable: true, focus, probes: 2 };
+  const { findings } = await check({ spec: specificationOf('lab'), ...options });
+  await server.stop();
+  expect(findings.map((one) => one.check).sort()).toEqual(expected);
 });

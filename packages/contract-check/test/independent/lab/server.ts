@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Auth } from '../../../src/run/options.ts';
 import { type Contract, type Operation, readContract } from '../../servers/kit/contract.ts';
 import { type Rejection, rejection } from '../../servers/kit/rejection.ts';
-import { type Call, type Handler, type Request, type Result, serve } from '../../servers/kit/serve.ts';
+import { type Alter, type Call, type Handler, type Request, type Result, serve } from '../../servers/kit/serve.ts';
 
 interface Caller {
   readonly scopes: readonly string[];
@@ -56,7 +56,7 @@ const titles: Readonly<Record<number, string>> = { 401: 'Unauthorized', 403: 'Fo
 
 let contract: Promise<Contract> | undefined;
 
-export async function start(drift?: string): Promise<{ url: string; stop(): Promise<void> }> {
+export async function start(drift?: string, alter?: Alter): Promise<{ url: string; stop(): Promise<void> }> {
   contract ??= readContract(file);
   const is = (name: string) => drift === name;
   let tick = Date.now() - 1_000_000;
@@ -432,14 +432,17 @@ export async function start(drift?: string): Promise<{ url: string; stop(): Prom
     return { scopes };
   }
 
-  const { url, close } = await serve<Caller>({
-    contract: await contract,
-    handlers,
-    authenticate,
-    reject,
-    invalid: 422,
-    headers: ({ operation }) => (operation === undefined ? {} : { 'cache-control': 'no-store' }),
-  });
+  const { url, close } = await serve<Caller>(
+    {
+      contract: await contract,
+      handlers,
+      authenticate,
+      reject,
+      invalid: 422,
+      headers: ({ operation }) => (operation === undefined ? {} : { 'cache-control': 'no-store' }),
+    },
+    alter === undefined ? {} : { alter },
+  );
   return { url, stop: close };
 }
 

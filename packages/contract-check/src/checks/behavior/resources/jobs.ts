@@ -88,7 +88,8 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
   }
 }
 
-const isOpen = ({ row }: Pick<Shown, 'row'>) => ['waiting', 'running'].includes(phaseOf(row) ?? '');
+/** Whether a job is not at its end. */
+export const isOpen = ({ row }: Pick<Shown, 'row'>) => ['waiting', 'running'].includes(phaseOf(row) ?? '');
 const rank = ({ row }: Pick<Shown, 'row'>) =>
   ['waiting', 'running', 'done', 'failed'].indexOf(phaseOf(row) ?? 'done') % 3;
 
