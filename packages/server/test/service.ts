@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { Registry } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
+import { expect, vi } from 'vitest';
 import type { AdmissionOptions } from '../src/admission/admission.ts';
 import { accessTokenLifetime } from '../src/admission/tokens.ts';
 import { createApp } from '../src/app/app.ts';
@@ -112,6 +113,9 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
   const service = { ...common, ...options.replace?.(common) };
   const server = createServer({ ...arrivalLimits, ...messages }, createApp(service));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // A slot that nobody ends would be missing until the process does.
+  const nothing = { units: 0, waiting: 0 };
+  atEnd(() => vi.waitFor(() => expect(service.admission.shares.usage()).toMatchObject(nothing), { timeout: 10_000 }));
   atEnd(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   if (options.exceedsBounds !== true) atEnd(() => checkBoundsOfResponses(service));

@@ -93,6 +93,7 @@ export class Admitted {
   readonly #user: string;
   readonly #isHeavy: boolean;
   #slot: Slot;
+  #hasEnded = false;
 
   constructor(shares: Shares, tenant: string, user: string, slot: Slot, bytes?: Buffer, isHeavy = false) {
     this.#shares = shares;
@@ -119,10 +120,13 @@ export class Admitted {
       // A request can do several at a time, and has one slot for what follows.
       this.#slot.end();
       this.#slot = slot;
+      // One of several was rejected, so the request has its result, and nothing would end this slot.
+      if (this.#hasEnded) slot.end();
     }
   }
 
   end(): void {
+    this.#hasEnded = true;
     this.#slot.end();
   }
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { millisecondsOf } from '../contract/durations.ts';
-import { standardWaitMs } from './admission.ts';
+import { Admitted, standardWaitMs } from './admission.ts';
 import type { Weight } from './holder.ts';
 import { type ShareLimits, Shares, type Slot, shareLimits } from './shares.ts';
 
@@ -269,3 +269,20 @@ test.each([1, 2, 3, 4, 10, 24, 100])(
     if (connections >= 10) expect(allHeavy).toBeGreaterThanOrEqual(2 * heavy);
   },
 );
+
+describe('Admitted', () => {
+  test('keeps no slot for work that ends after its request', async () => {
+    open({ units: 8, allHeavy: 4 });
+    const admitted = new Admitted(shares, 'a', 'x', await shares.enter('a', 'x', 'light'));
+    const works = [1, 2].map(() => Promise.withResolvers<void>());
+    const all = works.map(({ promise }) => admitted.heavy(() => promise));
+    await vi.advanceTimersByTimeAsync(0);
+    const late = admitted.heavy(async () => {}).catch((error) => error);
+    await vi.advanceTimersByTimeAsync(limits.waitMs.heavy);
+    expect(await late).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    admitted.end();
+    for (const { resolve } of works) resolve();
+    await Promise.all(all);
+    expect(shares.usage()).toMatchObject({ units: 0, waiting: 0 });
+  });
+});
