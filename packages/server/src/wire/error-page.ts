@@ -9,10 +9,9 @@ import type { PageResult } from './result.ts';
 /** Path of the page that `type` of a problem points into. */
 export const errorPath = '/reference/errors';
 
-const style =
-  pageStyle(`body{margin:0 auto;max-width:56rem;padding:1rem;background:var(--page);color:var(--text);font:1rem/1.5 system-ui,sans-serif}
-section{margin:1rem 0;padding:0 1rem 1rem;background:var(--card);border:1px solid var(--line);border-radius:8px;overflow-x:auto}
-section:target{border-color:var(--accent)}a{color:var(--accent)}pre,code{font-family:ui-monospace,monospace;font-size:.875rem}pre{white-space:pre-wrap}`);
+const style = pageStyle(`body{margin:0 auto;max-width:56rem;padding:1rem}
+.card{padding:0 1rem 1rem;overflow-x:auto}
+.card:target{border-color:var(--accent)}pre,code{font-family:ui-monospace,monospace;font-size:.875rem}pre{white-space:pre-wrap}`);
 
 /** A row of the table that describes the codes of a schema. */
 interface Described {
@@ -51,7 +50,7 @@ function render(): Html {
 }
 
 function section({ when, todo }: Described, id: string, title: string, example: string): Html {
-  return html`<section id="${id}"><h3>${title}</h3><p><b>When:</b> ${inline(when)}</p><p><b>What to do:</b> ${inline(todo)}</p><pre>${example}</pre></section>`;
+  return html`<section id="${id}" class="card"><h3>${title}</h3><p><b>When:</b> ${inline(when)}</p><p><b>What to do:</b> ${inline(todo)}</p><pre>${example}</pre></section>`;
 }
 
 /** Text with code between backticks. */

@@ -4,7 +4,8 @@ import { operationOf } from '../../contract/contract.ts';
 import type { OperationId } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type Html, type HtmlContent, html } from '../../wire/html.ts';
-import { styleElement } from './style.ts';
+import { privatePage } from '../../wire/page-style.ts';
+import { style } from './style.ts';
 import { fieldInWords, sentenceInWords } from './words.ts';
 
 /** Who is signed in, and where the console is. */
@@ -69,7 +70,7 @@ export function framed(frame: Frame, at: string, { title, lead, notice, search =
   const { base, tenant, user, roles, isSandbox } = frame;
   const shown = parts.filter(([path, , isOpenTo]) => isOpenTo?.(roles) !== false && (path !== '/clock' || isSandbox));
   const [part] = partAt(at) ?? [];
-  return document(
+  return page(
     title,
     html`<header class="top"><p class="brand">Console</p>
 <p class="tenant"><code>${tenant}</code>${isSandbox && ' (sandbox)'}, signed in as ${user}</p>
@@ -86,27 +87,11 @@ ${body}</main></div>`,
 
 /** A page for someone who is not signed in. */
 export function plainPage(title: string, body: HtmlContent): string {
-  return document(title, html`<main id="main" class="narrow"><div class="card"><h1>${title}</h1>${body}</div></main>`);
+  return page(title, html`<main id="main" class="narrow"><div class="card"><h1>${title}</h1>${body}</div></main>`);
 }
 
-function document(title: string, body: HtmlContent): string {
-  const page: Html = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex, nofollow">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Console</title>
-${styleElement}
-</head>
-<body>
-<a class="skip" href="#main">Skip to content</a>
-${body}
-</body>
-</html>
-`;
-  return page.text;
+function page(title: string, body: HtmlContent): string {
+  return privatePage(style, `${title} · Console`, body);
 }
 
 export function keyField({ formKey }: Pick<Frame, 'formKey'>): Html {

@@ -29,7 +29,7 @@ import { overviewPage } from './overview-page.ts';
 import { changeFirm, fileContent, firmPage, readPage } from './read-page.ts';
 import { ConsoleResults } from './results.ts';
 import { rowPage } from './row-page.ts';
-import { contentPolicy } from './style.ts';
+import { style } from './style.ts';
 import type { ConsoleVisit } from './visit.ts';
 
 type Answer = string | ConsolePage | PageResult | BytesResult | undefined;
@@ -79,7 +79,7 @@ export function consoleRoutes(service: Service): readonly Route[] {
       path: '/console/{page}',
       pattern: /^\/console(?:\/.*)?$/,
       methods: ['GET', 'HEAD', 'POST'],
-      headers: privatePageHeaders(contentPolicy),
+      headers: privatePageHeaders(style.policy),
       isSameOrigin: true,
       handle: (exchange) => handle(service, sessions, results, exchange),
       rejected: (problem, exchange) => results.failed(problem, exchange.id),

@@ -1,11 +1,6 @@
 import { pageStyle } from '../../wire/page-style.ts';
 
-const { element, policy } = pageStyle(`*{box-sizing:border-box}
-body{margin:0;background:var(--page);color:var(--text);font:.9375rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-a{color:var(--accent)}
-:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
-.skip{position:absolute;left:-999em}
-.skip:focus{left:1rem;top:1rem;background:var(--card);padding:.5rem 1rem;z-index:1}
+export const style = pageStyle(`body{font-size:.9375rem}
 .top{display:flex;flex-wrap:wrap;align-items:center;gap:.25rem 1.25rem;padding:.75rem 1.5rem;background:var(--card);border-bottom:1px solid var(--line)}
 .top p{margin:0}
 .brand{font-weight:700}
@@ -20,65 +15,51 @@ nav a:hover{background:var(--info-bg)}
 nav a[aria-current]{background:var(--info-bg);color:var(--accent);font-weight:600}
 main{padding:1.5rem 1.5rem 3rem;min-width:0}
 .narrow{max-width:32rem;margin:4rem auto 0}
-h1{font-size:1.5rem;line-height:1.25;margin:0 0 .25rem;overflow-wrap:anywhere}
+h1{font-size:1.5rem;margin-bottom:.25rem}
 h2{font-size:1.0625rem;margin:0 0 .5rem}
 h3{font-size:.9375rem;margin:1rem 0 .25rem}
-p{margin:.5rem 0;overflow-wrap:anywhere}
-.lead{color:var(--soft);margin-bottom:1.25rem}
+.lead{margin-bottom:1.25rem}
 .soft{color:var(--soft)}
-.card{background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.25rem 1.5rem;margin:0 0 1rem}
+.card{padding:1.25rem 1.5rem}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:1rem}
 .cards .card{margin:0}
 .links-row{margin:0 0 1rem}
 .balances{margin:0 0 1rem}.cards dt{font-weight:600;color:inherit}.cards dd.figure{margin-bottom:0;font-size:1.375rem}
 .figure{font-size:1.75rem;font-weight:600;line-height:1.2;margin:.25rem 0;font-variant-numeric:tabular-nums}
 .scroll{overflow-x:auto;margin:0 -1.5rem;padding:0 1.5rem}
-table{width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums}
-th,td{max-width:26rem;overflow-wrap:break-word;text-align:left;padding:.5rem 1rem .5rem 0;border-bottom:1px solid var(--line);vertical-align:top}
+th,td{max-width:26rem;overflow-wrap:break-word;padding:.5rem 1rem .5rem 0}
+thead th{font-size:.8125rem;white-space:nowrap}
 tbody tr:last-child :is(th,td){border-bottom:0}
-thead th{color:var(--soft);font-weight:500;font-size:.8125rem;white-space:nowrap}
 tbody th{font-weight:600}tbody th:has(input){white-space:nowrap}
 td.number,th.number{text-align:right;white-space:nowrap}
 thead th a{color:inherit}
 ul.plain{list-style:none;margin:0;padding:0}
 .amount{white-space:nowrap}
 td form{margin:0}
-.when{white-space:nowrap}
 code{font:.8125rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace;overflow-wrap:anywhere}
 pre{margin:0;font:.8125rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
-dl{display:grid;grid-template-columns:minmax(9rem,14rem) minmax(0,1fr);gap:.375rem 1.25rem;margin:.5rem 0;font-variant-numeric:tabular-nums}
-dt{color:var(--soft);overflow-wrap:anywhere}
-dd{margin:0;overflow-wrap:anywhere}
+dl{grid-template-columns:minmax(9rem,14rem) minmax(0,1fr);gap:.375rem 1.25rem;margin:.5rem 0}
+dt{overflow-wrap:anywhere}
 dd dl{grid-template-columns:minmax(7rem,10rem) minmax(0,1fr);margin:0}
 .badge{display:inline-block;border-radius:1rem;padding:.0625rem .625rem;font-size:.8125rem;font-weight:600;background:var(--info-bg);color:var(--text);white-space:nowrap}
 .badge.bad{background:var(--error-bg);color:var(--error)}
 .badge.good{background:var(--good-bg);color:var(--good)}
-label{display:block;font-weight:500}
-.hint{color:var(--soft);font-size:.8125rem;font-weight:400}
-input,select,textarea{display:block;width:100%;font:inherit;color:inherit;background:var(--card);border:1px solid var(--field);border-radius:.5rem;padding:.5rem .75rem;margin-top:.25rem;min-height:2.75rem}
-input[type=checkbox]{display:inline-block;width:1.25rem;height:1.25rem;min-height:0;margin:0 .625rem 0 0;vertical-align:-.25rem;accent-color:var(--accent)}
+.hint{font-size:.8125rem}
+input[type=checkbox]{display:inline-block;margin-right:.625rem;vertical-align:-.25rem}
 .form{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr));gap:1rem}
 fieldset{align-content:start;border:1px solid var(--line);border-radius:.5rem;margin:1rem 0 0;padding:.75rem 1rem;display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));gap:.5rem}
 .choice{font-weight:400}
 .form p{margin:.25rem 0 0}
 textarea{min-height:7rem;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.8125rem}
-button,.button{font:inherit;font-weight:600;cursor:pointer;border:1px solid var(--accent);border-radius:.5rem;padding:.5rem 1rem;min-height:2.75rem;background:var(--accent);color:var(--on-accent);text-decoration:none;display:inline-flex;gap:.3em;align-items:center;justify-content:center}
-button:hover,.button:hover{background:var(--accent-dark)}
-button.plain,.button.plain{background:transparent;color:var(--accent)}
-button.plain:hover,.button.plain:hover{background:var(--info-bg)}
+button,.button{padding:.5rem 1rem;min-height:2.75rem;display:inline-flex;gap:.3em;align-items:center;justify-content:center}
 button.danger{background:transparent;border-color:var(--error);color:var(--error)}
 button.danger:hover{background:var(--error-bg)}
 .filter{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,1fr) minmax(0,2fr) auto;gap:.75rem;align-items:end}
 .row{display:flex;flex-wrap:wrap;gap:.75rem;align-items:end;margin-top:1rem}
 .row form{margin:0}.row>span{align-self:center}
 .row>details[open]{flex-basis:100%}.row>details[open]>summary{margin-bottom:.75rem}.row>details>summary{border:1px solid var(--accent);border-radius:.5rem;padding:.5rem 1rem;width:max-content}.row>details>summary::after{content:"…"}td summary{min-height:1.5rem}
-summary{cursor:pointer;color:var(--accent);min-height:2.75rem;display:flex;align-items:center;font-weight:600}
-.alert{border-radius:.5rem;padding:.75rem 1rem;margin:0 0 1rem;background:var(--info-bg);border-left:.25rem solid var(--accent)}
+summary{min-height:2.75rem;display:flex;align-items:center;font-weight:600}
 h1+:is(*,.card){margin-top:1rem}
-.alert.bad{background:var(--error-bg);border-color:var(--error)}
-.alert.good{background:var(--good-bg);border-color:var(--good)}
-.alert p{margin:0}
-.alert ul{margin:.25rem 0 0;padding-left:1.25rem}
 .scope .form{grid-template-columns:repeat(auto-fit,minmax(min(10rem,100%),1fr))}.filter>button{justify-self:start}
 .chips{list-style:none;display:flex;flex-wrap:wrap;gap:.5rem;margin:0 0 1rem;padding:0}
 .chips li{background:var(--info-bg);border-radius:1rem;padding:.25rem .25rem .25rem .75rem;overflow-wrap:anywhere}
@@ -96,10 +77,7 @@ h1+:is(*,.card){margin-top:1rem}
 @media (max-width:48rem){.shell{display:block}nav{overflow-x:auto;background:var(--card);border-bottom:1px solid var(--line)}nav ul{display:flex;padding:.5rem 1rem;width:max-content}
 nav a{white-space:nowrap;min-height:2.75rem;display:flex;align-items:center}main{padding:1.25rem 1rem 2rem}.top{padding:.75rem 1rem}.search{order:1;flex:1 0 100%}.card{padding:1rem}.scroll{margin:0 -1rem;padding:0 1rem}
 dl,dd dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.filter{grid-template-columns:1fr}table,tbody,tr,tbody th,td{display:block}thead{display:none}tbody tr{padding:.5rem 0;border-bottom:1px solid var(--line)}tbody tr:last-child{border-bottom:0}tbody :is(th,td){border:0;padding:.125rem 0;max-width:none}td{display:flex;justify-content:space-between;gap:1rem;overflow-wrap:anywhere}td::before{content:attr(data-label);color:var(--soft);flex:none}td:empty{display:none}.narrow{margin-top:1.5rem}}
-@media (prefers-contrast:more){:root{--line:var(--field)}}
 `);
 
-export const styleElement = element;
-export const contentPolicy = policy;
-/** The same of a page that shows a document of the service beside its own content. */
-export const framingPolicy = `${policy}; frame-src 'self'`;
+/** The content policy of a page that shows a document of the service beside its own content. */
+export const framingPolicy = `${style.policy}; frame-src 'self'`;

@@ -1,5 +1,6 @@
-import { type Html, type HtmlContent, html } from '../../../wire/html.ts';
-import { styleElement } from './style.ts';
+import { type HtmlContent, html } from '../../../wire/html.ts';
+import { privatePage } from '../../../wire/page-style.ts';
+import { style } from './style.ts';
 import { watchElement } from './watch.ts';
 
 export interface PayPageShape {
@@ -16,28 +17,13 @@ export interface PayPageShape {
 
 /** Renders a complete page. */
 export function layout({ title, orgName, isTest = false, forwardTo, isWatched = false, body }: PayPageShape): string {
-  const document: Html = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex, nofollow">
-<meta name="color-scheme" content="light dark">
-${forwardTo !== undefined && html`<meta http-equiv="refresh" content="0; url=${forwardTo}">`}${isWatched && watchElement}
-<title>${title}</title>
-${styleElement}
-</head>
-<body>
-<a class="skip" href="#main">Skip to content</a>
-<header><p class="org">${orgName ?? 'Online payment'}</p></header>
+  const forward = forwardTo !== undefined && html`<meta http-equiv="refresh" content="0; url=${forwardTo}">`;
+  const content = html`<header><p class="org">${orgName ?? 'Online payment'}</p></header>
 <main id="main">
 ${body}
 </main>
-<footer>${isTest ? html`<p>Test mode: no money moves.</p>` : ''}</footer>
-</body>
-</html>
-`;
-  return document.text;
+<footer>${isTest && html`<p>Test mode: no money moves.</p>`}</footer>`;
+  return privatePage(style, title, content, [forward, isWatched && watchElement]);
 }
 
 /** Renders a page with one message. */

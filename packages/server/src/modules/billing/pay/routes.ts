@@ -15,12 +15,12 @@ import { handleNotification } from './notification.ts';
 import { shownPage, wrongMethod } from './page-results.ts';
 import { pageWrites } from './pay-link.ts';
 import { failurePage, foreignFormPage, unknownPage } from './result-pages.ts';
-import { contentPolicy } from './style.ts';
+import { style } from './style.ts';
 import { handleStep, payLinkOf } from './submissions.ts';
 import { type LinkStep, type LinkVisit, showLink, showStep } from './visit.ts';
 
 /** Headers of all pages; like all data of tenants, no cache stores them. */
-const pageHeaders = privatePageHeaders(contentPolicy);
+const pageHeaders = privatePageHeaders(style.policy);
 
 const methodsOf: Readonly<Record<LinkStep | 'page', readonly string[]>> = {
   page: ['GET', 'HEAD', 'POST'],
