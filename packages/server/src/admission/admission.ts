@@ -4,6 +4,7 @@ import { millisecondsOf } from '../contract/durations.ts';
 import { Rejection } from '../contract/rejection.ts';
 import type { Counters } from '../platform/counters.ts';
 import { FailureLimit } from './failure-limit.ts';
+import type { Weight } from './holder.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 import { limitNames, type ShareLimits, Shares, type Slot, shareLimits } from './shares.ts';
 
@@ -23,6 +24,14 @@ const ranks = 5;
 export interface UnreadBody {
   readonly mayBeLarge: boolean;
   read(): Promise<Buffer>;
+}
+
+/** A request that wants to start. */
+export interface Arrived {
+  /** Whether its caller has closed the connection. */
+  readonly isGone: boolean;
+  /** Keeps the slot until the result of the request is known, at most. */
+  hold(slot: { end(): void }): void;
 }
 
 export interface AdmissionOptions {
@@ -54,26 +63,27 @@ export class Admission {
   }
 
   /**
-   * Reads the body of a request and waits for its turn. A body that may be large waits before it is read, because it takes memory. A
+   * Reads the body of a request and waits for its turn, which ends with the request at the latest. A body that may be large waits before it is read, because it takes memory. A
    * small one is read first, so that a slow sender has no slot.
    *
    * @throws Rejection `CONCURRENCY_LIMITED` or `SERVICE_UNAVAILABLE`, and what reading the body throws
    */
-  async admit(tenant: string, user: string, body?: UnreadBody): Promise<Admitted> {
+  async admit(request: Arrived, tenant: string, user: string, body?: UnreadBody): Promise<Admitted> {
+    const enter = (weight: Weight) => this.shares.enter(tenant, user, weight, () => request.isGone);
     if (body?.mayBeLarge !== true) {
       const bytes = await body?.read();
-      return new Admitted(this.shares, tenant, user, await this.shares.enter(tenant, user, 'light'), bytes);
+      const admitted = new Admitted(enter, await enter('light'), bytes);
+      request.hold(admitted);
+      return admitted;
     }
-    const slot = await this.shares.enter(tenant, user, 'heavy');
-    try {
-      const bytes = await this.#inTime(body.read());
-      const isHeavy = bytes.length >= largeBody;
-      if (!isHeavy) slot.lighten();
-      return new Admitted(this.shares, tenant, user, slot, bytes, isHeavy);
-    } catch (error) {
-      slot.end();
-      throw error;
-    }
+    const slot = await enter('heavy');
+    request.hold(slot);
+    const bytes = await this.#inTime(body.read());
+    const isHeavy = bytes.length >= largeBody;
+    if (!isHeavy) slot.lighten();
+    const admitted = new Admitted(enter, slot, bytes, isHeavy);
+    request.hold(admitted);
+    return admitted;
   }
 
   /** @throws Rejection `PAYLOAD_TOO_LARGE` if a body takes too long to arrive */
@@ -88,17 +98,14 @@ export class Admission {
 /** A request that was admitted, until it ends. */
 export class Admitted {
   readonly bytes: Buffer | undefined;
-  readonly #shares: Shares;
-  readonly #tenant: string;
-  readonly #user: string;
+  readonly #enter: (weight: Weight) => Promise<Slot>;
   readonly #isHeavy: boolean;
   #slot: Slot;
   #hasEnded = false;
 
-  constructor(shares: Shares, tenant: string, user: string, slot: Slot, bytes?: Buffer, isHeavy = false) {
-    this.#shares = shares;
-    this.#tenant = tenant;
-    this.#user = user;
+  /** @param enter waits for the turn of a part of the request */
+  constructor(enter: (weight: Weight) => Promise<Slot>, slot: Slot, bytes?: Buffer, isHeavy = false) {
+    this.#enter = enter;
     this.#slot = slot;
     this.bytes = bytes;
     this.#isHeavy = isHeavy;
@@ -112,7 +119,7 @@ export class Admitted {
   async heavy<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#isHeavy) return work();
     this.#slot.end();
-    const slot = await this.#shares.enter(this.#tenant, this.#user, 'heavy');
+    const slot = await this.#enter('heavy');
     try {
       return await work();
     } finally {

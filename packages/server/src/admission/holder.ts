@@ -10,7 +10,10 @@ export type Weight = 'light' | 'heavy';
 /** A request that waits. */
 export interface Waiting {
   readonly weight: Weight;
+  /** Whether nobody waits for its response any more. */
+  isGone(): boolean;
   start(): void;
+  drop(): void;
 }
 
 /** Who has units: the process, whose members are tenants; a tenant, whose members are its API users; an API user. */

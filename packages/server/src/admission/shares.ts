@@ -59,10 +59,11 @@ export class Shares {
   /**
    * Waits for the turn of a request.
    *
+   * @param isGone says whether its caller has closed the connection: then it is dropped when it is its turn
    * @throws Rejection `CONCURRENCY_LIMITED` if the API user or the tenant has its share, `SERVICE_UNAVAILABLE` if the service is
    * busy with others.
    */
-  async enter(tenantName: string, userName: string, weight: Weight): Promise<Slot> {
+  async enter(tenantName: string, userName: string, weight: Weight, isGone = () => false): Promise<Slot> {
     const tenant = this.#all.arrived(tenantName);
     const user = tenant.arrived(userName);
     tenant.bound = this.limits.boundOf?.(tenantName) ?? Number.POSITIVE_INFINITY;
@@ -70,7 +71,7 @@ export class Shares {
     const canStart = !this.#isGathering && this.#limitOf(tenant, user, weight) === undefined && this.#isFree(weight);
     if (canStart) this.#start(tenant, user, weight);
     else if (tenant.waiting >= this.limits.maxWaiting) throw this.#rejection(tenant, user, weight);
-    else await this.#queue(tenant, user, weight);
+    else await this.#queue(tenant, user, weight, isGone);
     const startedAt = performance.now();
     this.#observer.started((startedAt - cameAt) / 1000, tenant.units);
     let has: Weight | undefined = weight;
@@ -160,7 +161,7 @@ export class Shares {
     }, tookMs + 1).unref();
   }
 
-  #queue(tenant: Holder, user: Holder, weight: Weight): Promise<void> {
+  #queue(tenant: Holder, user: Holder, weight: Weight, isGone: () => boolean): Promise<void> {
     const queue = user.queues[weight];
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -178,7 +179,13 @@ export class Shares {
         reject(this.#rejection(tenant, user, weight));
         this.#startNext();
       }, this.limits.waitMs[weight]);
-      const waiting: Waiting = { weight, start };
+      const drop = () => {
+        leave();
+        reject(
+          new Rejection('CONCURRENCY_LIMITED', 'The connection was closed before it was the turn of the request.'),
+        );
+      };
+      const waiting: Waiting = { weight, isGone, start, drop };
       queue.push(waiting);
       // Others may be gone by then.
       setTimeout(() => this.#startNext(), activeMs + 20).unref();
@@ -191,7 +198,8 @@ export class Shares {
       const next = this.#next();
       this.#isGathering = next !== undefined && !this.#isFree(next.weight);
       if (next === undefined || this.#isGathering) return;
-      next.start();
+      if (next.isGone()) next.drop();
+      else next.start();
     }
   }
 

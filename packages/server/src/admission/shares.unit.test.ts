@@ -270,10 +270,20 @@ test.each([1, 2, 3, 4, 10, 24, 100])(
   },
 );
 
+test('drops those whose caller has gone when it is their turn', async () => {
+  await enter('a/x 1', 'a/x 2', 'a/x 3', 'a/x 4');
+  const gone = shares.enter('a', 'x', 'light', () => true).catch((error) => error);
+  await enter('a/x 5');
+  await end('a/x 1');
+  expect(await gone).toMatchObject({ code: 'CONCURRENCY_LIMITED' });
+  expect(started.at(-1)).toBe('a/x 5');
+  expect(shares.usage()).toMatchObject({ units: 4, waiting: 0 });
+});
+
 describe('Admitted', () => {
   test('keeps no slot for work that ends after its request', async () => {
     open({ units: 8, allHeavy: 4 });
-    const admitted = new Admitted(shares, 'a', 'x', await shares.enter('a', 'x', 'light'));
+    const admitted = new Admitted((weight) => shares.enter('a', 'x', weight), await shares.enter('a', 'x', 'light'));
     const works = [1, 2].map(() => Promise.withResolvers<void>());
     const all = works.map(({ promise }) => admitted.heavy(() => promise));
     await vi.advanceTimersByTimeAsync(0);

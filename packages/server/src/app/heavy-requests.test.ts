@@ -6,14 +6,16 @@ import { contract } from '../contract/contract.ts';
 /** Reads and writes of this tenant wait until the latch is opened. */
 let slowTenant = -1;
 let running = 0;
+let begun = 0;
 let open = () => {};
 let latch = Promise.resolve();
 
-const { call, service, signIn, addTenant } = await testService({
+const { call, service, address, signIn, addTenant } = await testService({
   replace: ({ store }) => {
     const latched = async <Result>(tenantId: number, work: () => Promise<Result>): Promise<Result> => {
       if (tenantId !== slowTenant) return work();
       running += 1;
+      begun += 1;
       await latch;
       return work().finally(() => {
         running -= 1;
@@ -48,6 +50,29 @@ function bulk(caller: Pick<TestCaller, 'call'>, count = contract['x-write-limits
   });
   return caller.call('POST', '/api/v1/records', { records });
 }
+
+test('requests whose callers have gone are not run', async () => {
+  const { caller, finish } = await slow('gone');
+  const leaving = new AbortController();
+  const atOnce = Math.floor(allHeavy / heavy);
+  const { token, tenant } = caller;
+  const sent = Array.from({ length: atOnce + 5 }, () =>
+    fetch(`${address}/gql/v1/clients/search`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Tenant: tenant.name, Authorization: `Bearer ${token}` },
+      body: JSON.stringify({ where: { jobs: {} } }),
+      signal: leaving.signal,
+    }).catch(() => undefined),
+  );
+  await expect.poll(() => shares.usage().waiting).toBe(5);
+  await expect.poll(() => running).toBe(atOnce);
+  const before = begun;
+  leaving.abort();
+  await Promise.all(sent);
+  finish();
+  await expect.poll(() => shares.usage()).toMatchObject({ units: 0, waiting: 0 });
+  expect(begun).toBe(before);
+});
 
 describe.each([
   ['searchClients', costly],

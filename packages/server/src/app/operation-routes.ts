@@ -76,8 +76,7 @@ async function call(
     const tenant = exchange.tenant ?? '';
     const user = context.caller?.apiUserId ?? address;
     const unread = operation.bodyLimit === null ? undefined : jsonBody(operation.bodyLimit, operation.lines, exchange);
-    const admitted = await service.admission.admit(tenant, user, unread);
-    exchange.hold(admitted);
+    const admitted = await service.admission.admit(exchange, tenant, user, unread);
     exchange.step('Request admitted.', { bytes: admitted.bytes?.length });
     const { bytes } = admitted;
     const path = cleanParameters('path', parameters);

@@ -116,6 +116,11 @@ export class Exchange {
     return saveBody(this.#request, path, maxBytes);
   }
 
+  /** Whether its caller has closed the connection. */
+  get isGone(): boolean {
+    return this.#request.socket.destroyed;
+  }
+
   /** Keeps the slot of the request until its result is known, at most. */
   hold(slot: Slot): void {
     this.#slots.push(slot);

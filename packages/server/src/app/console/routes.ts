@@ -111,8 +111,7 @@ async function handle(
   const fields = (isForm ? await readFields(exchange) : undefined) ?? new URLSearchParams();
   if (isForm) sessions.cookies.checkForm(session, fields);
   if (isForm && path === '/sign-out') return results.signedOut(await sessions.end(exchange, tenant, session));
-  const admitted = await admission.admit(tenant.name, caller.apiUserId);
-  exchange.hold(admitted);
+  const admitted = await admission.admit(exchange, tenant.name, caller.apiUserId);
   const query = new URLSearchParams(
     Object.entries(exchange.query).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
   );

@@ -47,8 +47,7 @@ async function findContent(
   const tenant = await directory.tenant(download.tenantName);
   if (tenant === undefined) throw gone();
   exchange.tenant = tenant.name;
-  const admitted = await admission.admit(tenant.name, exchange.address);
-  exchange.hold(admitted);
+  const admitted = await admission.admit(exchange, tenant.name, exchange.address);
   const reader = { tenantId: tenant.id, holds: () => true };
   const [row, now] = await store.read(tenant.id, async (session) => {
     const found = await findById(session, reader, file, download.fileId);

@@ -71,7 +71,7 @@ async function received(service: Service, exchange: Exchange, { tenantName, file
   try {
     const path = join(folder, 'content');
     await exchange.saveBody(path, maxBytes);
-    exchange.hold(await admission.admit(tenantName, exchange.address));
+    await admission.admit(exchange, tenantName, exchange.address);
     const { mimeType, reason } = await checkContentType(path, fileName);
     const content = await storage.put(tenant.id, { path });
     return await transact(store, origin, async (unit) => {

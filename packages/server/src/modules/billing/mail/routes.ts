@@ -69,8 +69,7 @@ async function handleUnsubscribe(service: Service, limits: PayLimits, exchange: 
   const { tenant, mailId } = target;
   exchange.tenant = tenant.name;
   if (!['GET', 'HEAD', 'POST'].includes(exchange.method)) return wrongMethod(['GET', 'HEAD', 'POST']);
-  const admitted = await service.admission.admit(tenant.name, address);
-  exchange.hold(admitted);
+  const admitted = await service.admission.admit(exchange, tenant.name, address);
   const about = await service.store.read(tenant.id, (session) =>
     session.first<{ clientId: string; clientName: string; orgName: string; isOff: boolean }>(sql`
       select c.id as "clientId", coalesce(c.legal_name, c.name) as "clientName", o.legal_name as "orgName", c.reminders_off as "isOff"
@@ -98,8 +97,7 @@ async function handleReport(service: Service, limits: PayLimits, exchange: Excha
   if (exchange.method !== 'POST') return wrongMethod(['POST']);
   const address = addressKey(exchange.address);
   await limits.check('notification', address);
-  const admitted = await service.admission.admit('', address, exchange.body(maxReportBytes));
-  exchange.hold(admitted);
+  const admitted = await service.admission.admit(exchange, '', address, exchange.body(maxReportBytes));
   const report = await readBounceReport(admitted.bytes ?? Buffer.alloc(0)).catch(() => undefined);
   admitted.end();
   for (const id of report?.messageIds ?? []) {

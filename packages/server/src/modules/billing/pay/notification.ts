@@ -37,8 +37,7 @@ async function readNotification(
 ): Promise<NotifiedAttempt | 'rejected' | undefined> {
   const { log } = exchange;
   const address = addressKey(exchange.address);
-  const admitted = await admission.admit('', address, exchange.body(maxNotificationBytes));
-  exchange.hold(admitted);
+  const admitted = await admission.admit(exchange, '', address, exchange.body(maxNotificationBytes));
   try {
     const about = await processor?.readNotification?.(
       admitted.bytes ?? Buffer.alloc(0),

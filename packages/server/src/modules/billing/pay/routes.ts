@@ -95,8 +95,7 @@ function linkKey({ tenant, linkId }: Target): string {
 async function openVisit(service: Service, exchange: Exchange, { tenant, linkId, token }: Target): Promise<LinkVisit> {
   const { config, store } = service;
   const browser = browserOf(exchange.header('cookie'), config.publicUrl.startsWith('https:'));
-  const admitted = await service.admission.admit(tenant.name, addressKey(exchange.address));
-  exchange.hold(admitted);
+  const admitted = await service.admission.admit(exchange, tenant.name, addressKey(exchange.address));
   const link = await store.read(tenant.id, (session) => readLinkPage(session, tenant.id, linkId));
   admitted.end();
   const path = `${new URL(config.publicUrl).pathname.replace(/\/$/, '')}/pay/${token}`;
