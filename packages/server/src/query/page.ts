@@ -115,12 +115,14 @@ export function parsedPage<Row extends object>(
   entity: AnyEntity,
   { data: written, ...page }: Page<JsonRow>,
 ): Page<Row> {
-  const json = `[${written.map((row) => row.json).join(',')}]`;
-  const stored: Row[] = JSON.parse(json);
-  const data = entity.hasSnapshots ? stored.map((row) => asOfToday(schemaOf(entity.schema), row)) : stored;
-  if (entity.hasSnapshots || !seesAll(holds, entity))
-    return { data: data.map((row) => visibleTo(holds, entity, row)), ...page };
-  return withJson({ data, ...page }, `{"data":${json},${JSON.stringify(page).slice(1)}`);
+  // In one piece, which is copied once: parts that are joined first would be copied again for each whole that they become a part of.
+  let json = '{"data":[';
+  for (const [index, row] of written.entries()) json += index === 0 ? row.json : `,${row.json}`;
+  json += `],${JSON.stringify(page).slice(1)}`;
+  const stored: Page<Row> = JSON.parse(json);
+  if (!entity.hasSnapshots && seesAll(holds, entity)) return withJson(stored, json);
+  const data = entity.hasSnapshots ? stored.data.map((row) => asOfToday(schemaOf(entity.schema), row)) : stored.data;
+  return { data: data.map((row) => visibleTo(holds, entity, row)), ...page };
 }
 
 function queryOf({ name, tenantId }: PageScope, { where = {}, orderBy = [] }: PageRequest) {

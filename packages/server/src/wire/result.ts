@@ -8,6 +8,9 @@ import type { ResponseFile } from '../contract/response-file.ts';
 import { serialized } from '../contract/serialized.ts';
 import { compressResponse, type Encoding, shortest } from './encoding.ts';
 
+/** A longer text is sent as bytes: Node would copy it to join it to the headers, and once more because its buffer on the stack is full. */
+const maxJoinedCharacters = 16_384;
+
 interface Head {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -93,7 +96,7 @@ export async function send(
   if (isHead) response.end();
   else if (bytes !== undefined) response.end(bytes);
   // Most texts are ASCII, which is copied instead of encoded.
-  else if (length === text.length) response.end(text, 'latin1');
+  else if (length === text.length && length < maxJoinedCharacters) response.end(text, 'latin1');
   // Of a text that waits to be sent, Node would count the characters, and not the bytes.
   else response.end(Buffer.from(text));
 }
