@@ -1,6 +1,7 @@
 import { withOpenItems } from '@financial-automation/spec/open-items';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { addClosedObjects } from './closed-objects.ts';
 import { contract, type Schema } from './contract.ts';
 import { quickFormats } from './quick-formats.ts';
 import { addTextLengths } from './text-lengths.ts';
@@ -23,6 +24,7 @@ export function contractAjv(options: AjvOptions): Ajv2020 {
   const ajv = new Ajv2020({ ...options, strict: false, validateSchema: false, code: { optimize: false } });
   addFormats.default(ajv);
   addTextLengths(ajv);
+  addClosedObjects(ajv);
   addUniqueItems(ajv);
   // Patterns and bounds, which are stricter, validate these formats. Testing a UUID twice was a quarter of the cost of a row.
   for (const format of ['decimal', 'uuid', 'int32', 'int64']) ajv.addFormat(format, true);
