@@ -1,8 +1,9 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { largeBody } from '../contract/bulk.ts';
 import { millisecondsOf } from '../contract/durations.ts';
 import { Rejection } from '../contract/rejection.ts';
 import type { Counters } from '../platform/counters.ts';
+import { createHistogram } from '../platform/process/histogram.ts';
 import { FailureLimit } from './failure-limit.ts';
 import type { Weight } from './holder.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
@@ -140,18 +141,18 @@ export class Admitted {
 
 function measuredShares(limits: ShareLimits, registry: Registry): Shares {
   const registers = [registry];
-  const waits = new Histogram({
+  const waits = createHistogram({
     name: 'request_wait_seconds',
     help: 'How long requests waited for their turn, in seconds.',
     buckets: [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
-  });
-  const ofTenant = new Histogram({
+  })();
+  const ofTenant = createHistogram({
     name: 'tenant_requests_in_progress',
     help: 'How many requests of its tenant were in progress when a request started, itself included. A heavy one counts as several.',
     buckets: Array.from({ length: limits.units }, (_, index) => index + 1),
     registers,
-  });
+  })();
   const rejections = new Counter({
     name: 'requests_rejected_total',
     help: 'Requests that were rejected because their user, their tenant or the service had its limit in progress.',
@@ -161,8 +162,8 @@ function measuredShares(limits: ShareLimits, registry: Registry): Shares {
   for (const limit of limitNames) rejections.inc({ limit }, 0);
   const shares = new Shares(limits, {
     started(waitedSeconds, unitsOfTenant) {
-      waits.observe(waitedSeconds);
-      ofTenant.observe(unitsOfTenant);
+      waits(waitedSeconds);
+      ofTenant(unitsOfTenant);
     },
     rejected: (limit) => rejections.inc({ limit }),
   });

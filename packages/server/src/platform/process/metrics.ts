@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { databaseClock } from '../database-clock.ts';
 import type { Store } from '../store/store.ts';
+import { createHistogram } from './histogram.ts';
 
 const jobOutcomes = ['completed', 'retried', 'dead', 'returned', 'lost', 'unsettled'] as const;
 const deliveryOutcomes = ['SUCCESS', 'FAILED', 'TIMEOUT', 'BLOCKED'] as const;
@@ -96,7 +97,7 @@ function responseMetrics(
   registers: Registry[],
   operations: readonly string[],
 ): Pick<Metrics, 'responded' | 'invalidResponses'> {
-  const durations = new Histogram({
+  const durations = createHistogram({
     name: 'http_server_request_duration_seconds',
     help: 'Response time, in seconds.',
     labelNames: ['operation', 'status'],
@@ -112,7 +113,7 @@ function responseMetrics(
   for (const operation of operations)
     for (const outcome of ['sent', 'withheld']) invalidResponses.inc({ operation, outcome }, 0);
   // Looking up the series of two labels costs more than counting; operations and statuses are few.
-  const series = new Map<string, Map<number, ReturnType<typeof durations.labels>>>();
+  const series = new Map<string, Map<number, ReturnType<typeof durations>>>();
   return {
     responded(operation, status, seconds) {
       let ofOperation = series.get(operation);
@@ -122,10 +123,10 @@ function responseMetrics(
       }
       let one = ofOperation.get(status);
       if (one === undefined) {
-        one = durations.labels(operation, String(status));
+        one = durations(operation, String(status));
         ofOperation.set(status, one);
       }
-      one.observe(seconds);
+      one(seconds);
     },
     invalidResponses,
   };
