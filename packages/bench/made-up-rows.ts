@@ -67,14 +67,14 @@ export async function fillLedger(store: Store, tenantId: number, rows: number): 
   const day = (count: number) => `date '2023-11-01' + (n * 1050.0 / ${count})::integer`;
   const entries = (select: string) => `
     insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id,
-      invoice_id, payment_id, wip_entry_id, due_date, work_date)
+      invoice_id, payment_id, wip_entry_id, due_date, work_date, document_date)
     select ${tenantId}, uuidv7(), account, kind, amount, 'USD', day, day + interval '15 hours', ${numberedId('8000', 'n % 1500')},
-      job_id, invoice_id, payment_id, wip_entry_id, due_date, work_date from (${select}) e`;
+      job_id, invoice_id, payment_id, wip_entry_id, due_date, work_date, document_date from (${select}) e`;
   await fillAlone(store, 'ledger_entry', '(invoice|payment|wip_entry|job)_id_index', [
     entries(`
       select n, 'WIP' as account, kind, sign * (50 + n % 400) * 1.25 as amount, ${day(works)} + case kind when 'BILLED' then 15 + n % 60 else 0 end as day,
         ${numberedId('9000', 'n % 6000')} as job_id, null::uuid as invoice_id, null::uuid as payment_id,
-        ${numberedId('a000', 'n')} as wip_entry_id, null::date as due_date, ${day(works)} as work_date
+        ${numberedId('a000', 'n')} as wip_entry_id, null::date as due_date, ${day(works)} as work_date, null::date as document_date
       from generate_series(1, ${works}) n, (values ('WORK', 1), ('BILLED', -1)) k (kind, sign)
       where kind = 'WORK' or n % 20 <> 0`),
     entries(`
@@ -82,7 +82,8 @@ export async function fillLedger(store: Store, tenantId: number, rows: number): 
         ${day(invoices)} + case when kind = 'INVOICE' then 0 else 20 + n % 60 end as day, null::uuid as job_id,
         case when kind <> 'PAYMENT' then ${numberedId('b000', 'n')} end as invoice_id,
         case when kind <> 'INVOICE' then ${numberedId('c000', 'n')} end as payment_id, null::uuid as wip_entry_id,
-        case when account = 'RECEIVABLE' then ${day(invoices)} + 30 end as due_date, null::date as work_date
+        case when account = 'RECEIVABLE' then ${day(invoices)} + 30 end as due_date, null::date as work_date,
+        ${day(invoices)} + case when account = 'RECEIVABLE' then 0 else 20 + n % 60 end as document_date
       from generate_series(1, ${invoices}) n,
         (values ('RECEIVABLE', 'INVOICE', 1), ('CREDIT', 'PAYMENT', 1), ('RECEIVABLE', 'ALLOCATION', -1), ('CREDIT', 'ALLOCATION', -1))
           k (account, kind, sign)

@@ -227,8 +227,8 @@ test('getContact and getInvoice › embed the newest 100 rows and count all of t
       insert into payment_allocation (tenant_id, payment_id, position, invoice_id, amount, allocated_at)
       select ${tenantId}, id, 0, '${invoiceId}', 1, now() from paid`,
       `insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, invoice_id,
-        payment_id)
-      select ${tenantId}, overlay(gen_random_uuid()::text placing '7' from 15)::uuid, 'CREDIT', 'ALLOCATION', -1, 'USD', '2026-02-01', now(), '${clientId}', '${invoiceId}', id
+        payment_id, document_date)
+      select ${tenantId}, overlay(gen_random_uuid()::text placing '7' from 15)::uuid, 'CREDIT', 'ALLOCATION', -1, 'USD', '2026-02-01', now(), '${clientId}', '${invoiceId}', id, '2026-02-01'
       from unnest('{${ids}}'::uuid[]) r (id)`,
       ...alter('enable trigger user, force row level security'),
     ].join(';'),

@@ -148,7 +148,7 @@ test('books check › reports the rows with which the journal does not agree, an
   await damage({
     invoice: `due_date = due_date + 1 where id = '${invoiceId}'`,
     invoice_line_tax: `amount = amount + 1 where invoice_id = '${invoiceId}'`,
-    ledger_entry: `amount = amount - 1 where account = 'RECEIVABLE' and kind = 'ALLOCATION'`,
+    ledger_entry: `amount = amount - 1, document_date = document_date - 1 where account = 'RECEIVABLE' and kind = 'ALLOCATION'`,
     payment: `amount = amount + 5 where id = '${paid.id}'`,
     wip_entry: `work_date = work_date - 1 where id = '${openWip}'`,
   });
@@ -161,6 +161,7 @@ test('books check › reports the rows with which the journal does not agree, an
     'the journal has the money that was received and not refunded or returned',
     'the entries of work are those of its day, client and job, and all others add up to nothing',
     'the RECEIVABLE entries of an invoice have its client and its due date',
+    'the entries of an invoice or a payment have its date, and none is of an earlier day',
   ])
     expect(rules).toContain(rule);
 });

@@ -56,7 +56,7 @@ const mistakes = [
   'update job set wip_amount = wip_amount + 1 where id = (select min(id::text)::uuid from job)',
   'update payment_allocation set amount = amount - 0.01',
   'update invoice_line_tax set tax_amount = tax_amount + 1 where name is not null',
-  `insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, invoice_id, payment_id, due_date)
-    select tenant_id, gen_random_uuid(), account, kind, amount, currency, '${year}-01-31', now(), client_id, invoice_id, payment_id, due_date
+  `insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, invoice_id, payment_id, due_date, document_date)
+    select tenant_id, gen_random_uuid(), account, kind, amount, currency, '${year}-01-31', now(), client_id, invoice_id, payment_id, due_date, document_date
     from ledger_entry where kind = 'ALLOCATION' and account = 'RECEIVABLE' limit 1`,
 ];

@@ -120,6 +120,17 @@ const rules: readonly BookRule[] = [
       where e.tenant_id = ${tenantId} and e.account = 'RECEIVABLE' and (e.client_id <> i.client_id or e.due_date <> i.due_date)`,
   },
   {
+    // As of a day, only what has happened to the documents of that day or before is read.
+    rule: 'the entries of an invoice or a payment have its date, and none is of an earlier day',
+    broken: (tenantId) => sql`
+      select e.id::text, concat_ws(' ', i.invoice_date, p.payment_date, e.document_date, e.business_date) as detail
+      from ledger_entry e
+      left join invoice i on e.account = 'RECEIVABLE' and i.tenant_id = e.tenant_id and i.id = e.invoice_id
+      left join payment p on e.account = 'CREDIT' and p.tenant_id = e.tenant_id and p.id = e.payment_id
+      where e.tenant_id = ${tenantId} and e.account <> 'WIP'
+        and (e.document_date is distinct from coalesce(i.invoice_date, p.payment_date) or e.business_date < e.document_date)`,
+  },
+  {
     rule: 'the CREDIT entries of a payment are those of its client, and those of nobody add up to nothing once it has one',
     broken: (tenantId) => sql`
       select p.id::text, concat_ws(' ', p.client_id, e.client_id, sum(e.amount)) as detail

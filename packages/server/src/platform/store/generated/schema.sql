@@ -1583,7 +1583,6 @@ CREATE INDEX invoice_invoice_date_index ON invoice USING btree (tenant_id, invoi
 CREATE UNIQUE INDEX invoice_invoice_number_org_unique ON invoice USING btree (tenant_id, invoice_number, org_id);
 CREATE INDEX invoice_job_ids_index ON invoice USING gin (tenant_id, job_ids);
 CREATE INDEX invoice_metadata_index ON invoice USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
-CREATE INDEX invoice_open_index ON invoice USING btree (tenant_id, client_id, due_date, id) INCLUDE (currency, amount_due) WHERE status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text]);
 CREATE INDEX invoice_overdue_at_index ON invoice USING btree (tenant_id, overdue_at, id);
 CREATE INDEX invoice_overdue_index ON invoice USING btree (tenant_id, due_date, id) WHERE status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text]);
 CREATE INDEX invoice_paid_at_index ON invoice USING btree (tenant_id, paid_at, id);
@@ -1595,6 +1594,7 @@ CREATE INDEX invoice_posted_at_nulls_last_index ON invoice USING btree (tenant_i
 CREATE INDEX invoice_refs_index ON invoice USING gin (tenant_id, invoice_number gin_trgm_ops, lower(invoice_number COLLATE fa_case) COLLATE "C" gin_trgm_ops, pms_ref gin_trgm_ops, lower(pms_ref COLLATE fa_case) COLLATE "C" gin_trgm_ops);
 CREATE INDEX invoice_status_index ON invoice USING btree (tenant_id, status, id);
 CREATE INDEX invoice_total_index ON invoice USING btree (tenant_id, total, id);
+CREATE INDEX invoice_unpaid_index ON invoice USING btree (tenant_id, client_id, due_date, id) INCLUDE (currency, amount_due, invoice_date) WHERE status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text]);
 CREATE INDEX invoice_updated_at_index ON invoice USING btree (tenant_id, updated_at, id);
 CREATE INDEX invoice_without_amount_index ON invoice USING btree (tenant_id, id) WHERE total = 0::numeric AND posted_at IS NOT NULL;
 alter table invoice enable row level security, force row level security;
@@ -1938,6 +1938,7 @@ create table ledger_entry (
   recorded_by_api_user_id uuid,
   work_date date,
   is_rounding boolean default false not null,
+  document_date date,
   constraint ledger_entry_account_enum CHECK (account = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'WIP'::text])),
   constraint ledger_entry_amount_agrees CHECK (amount <> 0::numeric AND
 CASE
@@ -1947,6 +1948,7 @@ CASE
     ELSE amount < 0::numeric
 END),
   constraint ledger_entry_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
+  constraint ledger_entry_document_date_agrees CHECK ((account = 'WIP'::text) = (document_date IS NULL) AND business_date >= document_date),
   constraint ledger_entry_kind_agrees CHECK (
 CASE account
     WHEN 'RECEIVABLE'::text THEN client_id IS NOT NULL AND invoice_id IS NOT NULL AND due_date IS NOT NULL AND (kind = ANY (ARRAY['INVOICE'::text, 'ALLOCATION'::text, 'DEALLOCATION'::text, 'WRITE_OFF'::text, 'RECOVERY'::text, 'VOID'::text])) AND (kind = ANY (ARRAY['ALLOCATION'::text, 'DEALLOCATION'::text])) = (payment_id IS NOT NULL)
@@ -1959,11 +1961,12 @@ END),
   constraint ledger_entry_work_date_agrees CHECK ((account = 'WIP'::text) = (work_date IS NOT NULL)),
   constraint ledger_entry_work_date_order CHECK (business_date >= work_date)
 );
-CREATE INDEX ledger_entry_balance_index ON ledger_entry USING btree (tenant_id, account, business_date) INCLUDE (client_id, currency, due_date, amount, recorded_at) WHERE account <> 'WIP'::text;
 CREATE INDEX ledger_entry_business_date_index ON ledger_entry USING btree (tenant_id, business_date, id);
 CREATE INDEX ledger_entry_client_index ON ledger_entry USING btree (tenant_id, client_id, business_date, id) INCLUDE (account, currency, due_date, amount);
+CREATE INDEX ledger_entry_document_index ON ledger_entry USING btree (tenant_id, account, business_date) INCLUDE (client_id, currency, due_date, amount, document_date, recorded_at) WHERE account <> 'WIP'::text;
 CREATE INDEX ledger_entry_invoice_id_index ON ledger_entry USING btree (tenant_id, invoice_id, account) INCLUDE (amount) WHERE invoice_id IS NOT NULL;
 CREATE INDEX ledger_entry_job_id_index ON ledger_entry USING btree (tenant_id, job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX ledger_entry_late_index ON ledger_entry USING btree (tenant_id, account, business_date) INCLUDE (client_id, currency, due_date, amount, document_date) WHERE (business_date - document_date) > 100;
 CREATE INDEX ledger_entry_payment_id_index ON ledger_entry USING btree (tenant_id, payment_id, account) INCLUDE (amount) WHERE payment_id IS NOT NULL;
 CREATE INDEX ledger_entry_recorded_at_index ON ledger_entry USING btree (tenant_id, recorded_at, id);
 CREATE INDEX ledger_entry_unidentified_index ON ledger_entry USING btree (tenant_id, business_date, id) WHERE client_id IS NULL;
@@ -1973,6 +1976,7 @@ create policy tenant_isolation on ledger_entry for all to public using (tenant_i
 grant insert, select on ledger_entry to financial_automation_service;
 grant update (client_id) on ledger_entry to financial_automation_service;
 CREATE CONSTRAINT TRIGGER ledger_entry_agrees AFTER INSERT ON ledger_entry DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_ledger_of_entry();
+CREATE TRIGGER ledger_entry_document_date BEFORE INSERT ON ledger_entry FOR EACH ROW WHEN (new.account <> 'WIP'::text AND new.document_date IS NULL AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION set_document_date();
 CREATE TRIGGER ledger_entry_immutable BEFORE DELETE OR UPDATE ON ledger_entry FOR EACH ROW EXECUTE FUNCTION refuse_change_but_merge();
 CREATE TRIGGER ledger_entry_moved AFTER UPDATE ON ledger_entry REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION move_ledger_sums();
 CREATE TRIGGER ledger_entry_period_open AFTER INSERT ON ledger_entry REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_open_period();
@@ -4376,7 +4380,7 @@ BEGIN ATOMIC
      p.currency,
      held(p.status, p.unapplied_amount) AS held
     FROM payment p
-   WHERE ((p.tenant_id = open_credit.tenant) AND (p.unapplied_amount > (0)::numeric))
+   WHERE ((p.tenant_id = open_credit.tenant) AND (p.unapplied_amount > (0)::numeric) AND (p.payment_date <= open_credit.day))
  UNION ALL
   SELECT p.tenant_id,
      ('CREDIT'::text COLLATE "C") AS text,
@@ -4385,7 +4389,7 @@ BEGIN ATOMIC
      p.currency,
      p.unapplied_amount
     FROM payment p
-   WHERE ((p.tenant_id = open_credit.tenant) AND (p.status = 'RETURNED'::text) AND (p.unapplied_amount < (0)::numeric))
+   WHERE ((p.tenant_id = open_credit.tenant) AND (p.status = 'RETURNED'::text) AND (p.unapplied_amount < (0)::numeric) AND (p.payment_date <= open_credit.day))
  UNION ALL
   SELECT e.tenant_id,
      ('CREDIT'::text COLLATE "C") AS text,
@@ -4394,7 +4398,16 @@ BEGIN ATOMIC
      e.currency,
      (- e.amount)
     FROM ledger_entry e
-   WHERE ((e.tenant_id = open_credit.tenant) AND (e.account = 'CREDIT'::text) AND (e.account <> 'WIP'::text) AND (e.business_date > open_credit.day));
+   WHERE ((e.tenant_id = open_credit.tenant) AND (e.account = 'CREDIT'::text) AND (e.account <> 'WIP'::text) AND (e.document_date <= open_credit.day) AND (e.business_date > open_credit.day) AND (e.business_date <= (open_credit.day + 100)))
+ UNION ALL
+  SELECT e.tenant_id,
+     ('CREDIT'::text COLLATE "C") AS text,
+     open_credit.day AS day,
+     e.client_id,
+     e.currency,
+     (- e.amount)
+    FROM ledger_entry e
+   WHERE ((e.tenant_id = open_credit.tenant) AND (e.account = 'CREDIT'::text) AND ((e.business_date - e.document_date) > 100) AND (e.document_date <= open_credit.day) AND (e.business_date > (open_credit.day + 100)));
 END;
 
 CREATE OR REPLACE FUNCTION public.open_receivables(tenant integer, day date) RETURNS TABLE(tenant_id integer, account text, business_date date, due_date date, client_id uuid, currency text, amount numeric) LANGUAGE sql STABLE PARALLEL SAFE
@@ -4407,7 +4420,7 @@ BEGIN ATOMIC
      i.currency,
      i.amount_due
     FROM invoice i
-   WHERE ((i.tenant_id = open_receivables.tenant) AND (i.status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text])))
+   WHERE ((i.tenant_id = open_receivables.tenant) AND (i.status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text])) AND (i.invoice_date <= open_receivables.day))
  UNION ALL
   SELECT e.tenant_id,
      ('RECEIVABLE'::text COLLATE "C") AS text,
@@ -4417,7 +4430,17 @@ BEGIN ATOMIC
      e.currency,
      (- e.amount)
     FROM ledger_entry e
-   WHERE ((e.tenant_id = open_receivables.tenant) AND (e.account = 'RECEIVABLE'::text) AND (e.account <> 'WIP'::text) AND (e.business_date > open_receivables.day));
+   WHERE ((e.tenant_id = open_receivables.tenant) AND (e.account = 'RECEIVABLE'::text) AND (e.account <> 'WIP'::text) AND (e.document_date <= open_receivables.day) AND (e.business_date > open_receivables.day) AND (e.business_date <= (open_receivables.day + 100)))
+ UNION ALL
+  SELECT e.tenant_id,
+     ('RECEIVABLE'::text COLLATE "C") AS text,
+     open_receivables.day AS day,
+     e.due_date,
+     e.client_id,
+     e.currency,
+     (- e.amount)
+    FROM ledger_entry e
+   WHERE ((e.tenant_id = open_receivables.tenant) AND (e.account = 'RECEIVABLE'::text) AND ((e.business_date - e.document_date) > 100) AND (e.document_date <= open_receivables.day) AND (e.business_date > (open_receivables.day + 100)));
 END;
 
 CREATE OR REPLACE FUNCTION public.open_work(tenant integer, day date) RETURNS TABLE(tenant_id integer, account text, business_date date, work_date date, client_id uuid, job_id uuid, currency text, amount numeric) LANGUAGE sql STABLE PARALLEL SAFE
@@ -4592,6 +4615,17 @@ $procedure$;
 
 CREATE OR REPLACE FUNCTION public.search_text(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (regexp_replace((NORMALIZE(translate(replace(replace(replace((lower((upper((value COLLATE fa_case)) COLLATE fa_case)) COLLATE "C"), 'ß'::text, 'ss'::text), 'æ'::text, 'ae'::text), 'œ'::text, 'oe'::text), 'øłđħŧı'::text, 'oldhti'::text), NFKD) COLLATE "C"), '[̀-֑ͯ-ׇً-ٰٟ᪰-᫿᷀-᷿⃐-⃿︠-︯]'::text, ''::text, 'g'::text) COLLATE "C");
+
+CREATE OR REPLACE FUNCTION public.set_document_date() RETURNS trigger LANGUAGE plpgsql AS $function$
+begin
+  if new.account = 'RECEIVABLE' then
+    select i.invoice_date into new.document_date from invoice i where i.tenant_id = new.tenant_id and i.id = new.invoice_id;
+  else
+    select p.payment_date into new.document_date from payment p where p.tenant_id = new.tenant_id and p.id = new.payment_id;
+  end if;
+  return new;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.start_delivery_partition() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
