@@ -101,8 +101,10 @@ export interface Balances {
 export interface BalanceFunction {
   readonly name: string;
   readonly by: readonly string[];
-  /** Fields that all rows have, with an index of the rows by their values. */
+  /** Fields with an index of the rows by their values. */
   readonly ids: readonly string[];
+  /** Whether there are rows without values in these fields. They are few. */
+  readonly hasRowsWithoutId?: boolean;
 }
 
 /** A target of searches: rows of an entity, or of a table that belongs to entities. */

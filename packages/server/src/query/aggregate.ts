@@ -163,8 +163,10 @@ function quickSource(
   const [id, key] = [groupBy[balances.id ?? -1]?.column, sql.id(`k${balances.id}`)];
   if (id === undefined) return undefined;
   const value = entity.value('e', id);
+  // Rows without an ID are few. If their group is not one of the page, it is left out again.
+  const without = balances.hasRowsWithoutId ? sql` or ${value} is null` : sql``;
   const among: Source['among'] = (groupsOf) =>
-    sql`${value} = any(array(select ${key} from (${groupsOf(source)}) page))`;
+    sql`(${value} = any(array(select ${key} from (${groupsOf(source)}) page))${without})`;
   return { source: { ...full, request: aboveZero, among }, hasAll };
 }
 

@@ -79,6 +79,8 @@ interface BalanceRows {
   readonly measures: ReadonlySet<string>;
   /** The place of a column in `groupBy` by whose values the rows of some groups are found by an index. */
   readonly id: number | undefined;
+  /** Whether there are rows without such a value. */
+  readonly hasRowsWithoutId: boolean;
 }
 
 /** Returns rows from which the groups of a request as of a day follow, if the entity has such rows. */
@@ -91,7 +93,12 @@ export function balanceRows(
   const { balances } = entity;
   if (balances === undefined) return undefined;
   const [last, others] = lastDay(balances, partsOf(clauseOf(entity, where)));
-  const { name, by, ids } = balances.functions[requiredValue(others, balances.of) ?? ''] ?? {};
+  const {
+    name,
+    by,
+    ids,
+    hasRowsWithoutId = false,
+  } = balances.functions[requiredValue(others, balances.of) ?? ''] ?? {};
   if (last === undefined || name === undefined || by === undefined) return undefined;
   const kept = new Set(by);
   if (!groupBy.every((group) => isKept(by, entity, group)) || !others.every((part) => isOfKept(part, kept, true)))
@@ -101,6 +108,7 @@ export function balanceRows(
     rows: sql`${sql.id(name)}(${tenantId}, ${last}) ${sql.id(row)}`,
     measures: new Set(Object.keys(measures).filter((measure) => isSum(balances.amounts, measures[measure]))),
     id: id === -1 ? undefined : id,
+    hasRowsWithoutId,
   };
 }
 

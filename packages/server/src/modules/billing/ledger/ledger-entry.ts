@@ -56,7 +56,12 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
         by: ['account', 'clientId', 'currency', 'dueDate'],
         ids: ['clientId'],
       },
-      CREDIT: { name: 'open_credit', by: ['account', 'clientId', 'currency'], ids: [] },
+      CREDIT: {
+        name: 'open_credit',
+        by: ['account', 'clientId', 'currency'],
+        ids: ['clientId'],
+        hasRowsWithoutId: true,
+      },
       WIP: {
         name: 'open_work',
         by: ['account', 'clientId', 'jobId', 'currency', 'workDate'],
