@@ -83,6 +83,17 @@ export interface SumTable {
   readonly amounts: readonly string[];
   /** The fields whose least and greatest values are those of the rows: sums of days of which no row is ever taken back. */
   readonly extremes?: readonly string[];
+  /** A field of months that is never after the day. */
+  readonly earliest?: EarliestField;
+}
+
+/** Of a field that is never after the day, months have the least value. So what is older than some days is known without the rows. */
+export interface EarliestField {
+  readonly field: string;
+  /** The column of the least value. */
+  readonly column: string;
+  /** Sums by day, with this field, from which the days that are no whole months are read. */
+  readonly days: SumTable;
 }
 
 /** Functions of the database from which sums as of the end of a day follow. */

@@ -88,6 +88,21 @@ test('books check › compares the months of the ledger with their entries, and 
   expect(await check()).toEqual({ differences: [], breaches: [] });
 });
 
+test('books check › compares the first day of work of each month with its entries, and repairs it', async () => {
+  await damage({ ledger_month: `first_work_date = first_work_date - 1 where account = 'WIP'` });
+  const { differences } = await check();
+  expect(differences).toMatchObject([{ type: 'LedgerMonth', id: client.id }]);
+  const [kept, actual] = [differences[0]?.kept, differences[0]?.actual].map((text) => text?.split(' from '));
+  expect(kept?.[0]).toBe(actual?.[0]);
+  expect(kept?.[1]).toBe(
+    Temporal.PlainDate.from(actual?.[1] ?? '')
+      .subtract({ days: 1 })
+      .toString(),
+  );
+  expect((await check(true)).differences).toEqual(differences);
+  expect(await check()).toEqual({ differences: [], breaches: [] });
+});
+
 test.each([
   ['LedgerDay', 'ledger_day', `where account = 'CREDIT'`, /^51\.00 in \d entries$/],
   ['LedgerWork', 'ledger_work', `where amount > 0`, /^\d+1\.00 in \d entries$/, client.id],

@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import type { Balances, SumTable } from '../entity/model.ts';
+import type { Balances, EarliestField, SumTable } from '../entity/model.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
 import { type Clause, type Comparison, clauseOf, type Where } from './clause.ts';
+import { firstDayFrom } from './figures.ts';
 
 interface Request {
   readonly where?: Where;
@@ -29,7 +30,7 @@ export function countedRows(entity: AnyEntity, row: string, tenantId: number, re
   const clause = clauseOf(entity, request.where ?? {});
   for (const sums of entity.sums) {
     if (!areGrouped(sums, entity, request)) continue;
-    const rows = sums.per === 'DAY' ? daysOf(sums, clause) : monthsOf(sums, clause, entity, tenantId);
+    const rows = sums.per === 'DAY' ? daysOf(sums, clause) : monthsOf(sums, clause, entity, tenantId, request);
     if (rows === undefined) continue;
     const count = sql`coalesce(sum(${sql.ref(`${row}.entries`)}), 0)`;
     return {
@@ -44,21 +45,29 @@ export function countedRows(entity: AnyEntity, row: string, tenantId: number, re
 
 /** Whether the groups and figures of a request follow from sums. */
 function areGrouped(
-  { by, day, per, amounts, extremes = [] }: SumTable,
+  { by, day, per, amounts, extremes = [], earliest }: SumTable,
   entity: AnyEntity,
   { groupBy = [], measures = {} }: Request,
 ): boolean {
+  const isOldest = (measure: Measure) =>
+    earliest !== undefined && measure.function === 'MIN' && measure.column === earliest.field;
   const isDay = ({ column, by: unit }: GroupBy) =>
     column === day && (per === 'DAY' || (unit !== undefined && months.has(unit)));
   return (
-    groupBy.every((group) => isDay(group) || isKept(by, entity, group)) &&
+    groupBy.every((group) => isDay(group) || isAge(group, earliest) || isKept(by, entity, group)) &&
     Object.values(measures).every(
       (measure) =>
         measure.function === 'COUNT' ||
         isSum(amounts, measure) ||
+        isOldest(measure) ||
         ((measure.function === 'MIN' || measure.function === 'MAX') && extremes.includes(measure.column ?? '')),
     )
   );
+}
+
+/** Whether groups are by the ages of the field of which months have the least value. */
+function isAge({ column, boundaries, daysBefore }: GroupBy, earliest: EarliestField | undefined): boolean {
+  return column === earliest?.field && boundaries !== undefined && daysBefore !== undefined;
 }
 
 /** Whether groups by a column follow from rows with some fields. */
@@ -135,7 +144,7 @@ function lastDay({ day }: Balances, parts: readonly Clause[]): [RawBuilder<unkno
   const days = parts
     .filter(ofDay)
     .map(({ operator, operand }) => sql`${operand}::date - ${sql.lit(operator === '_lt' ? 1 : 0)}`);
-  return [earliest(days), parts.filter((part) => !ofDay(part))];
+  return [earliestOf(days), parts.filter((part) => !ofDay(part))];
 }
 
 /** Units that are whole months. */
@@ -151,12 +160,16 @@ function daysOf({ by, day, table, only }: SumTable, clause: Clause): RawBuilder<
     : undefined;
 }
 
-/** SQL of sums by month, if they have all that a clause is about. The days at both ends that are no whole months are read from the rows. */
+/**
+ * SQL of sums by month, if they have all that a clause is about. The days at both ends that are no whole months are read from the rows, or from
+ * their sums by day. Whole months end where the last age begins: all that is entered before is as old.
+ */
 function monthsOf(
-  { by, requires, day: dayField, table: sumTable, amounts }: SumTable,
+  { by, requires, day: dayField, table: sumTable, amounts, earliest }: SumTable,
   clause: Clause,
   entity: AnyEntity,
   tenantId: number,
+  { groupBy = [] }: Request,
 ): RawBuilder<unknown> | undefined {
   const kept = new Set(by);
   const days: Comparison[] = [];
@@ -165,9 +178,19 @@ function monthsOf(
       days.push(part);
     else if (!isOfKept(part, kept, true)) return undefined;
   }
+  const sumsOfDays = earliest === undefined ? undefined : daysOf(earliest.days, clause);
+  if (earliest !== undefined && sumsOfDays === undefined) return undefined;
+  const [rows, one] =
+    sumsOfDays === undefined ? [sql.table(entity.table), sql`1`] : [sql`${sumsOfDays} days`, sql.ref('entries')];
   const columns = [...by, dayField, ...amounts].map((field) => sql.ref(columnOf(field)));
-  const part = (table: string, entries: RawBuilder<unknown>, condition: RawBuilder<unknown>) => sql`
-    select tenant_id, ${sql.join(columns)}, ${entries} as entries from ${sql.table(table)}
+  const oldest = earliest === undefined ? undefined : sql.ref(columnOf(earliest.field));
+  const part = (
+    from: RawBuilder<unknown>,
+    entries: RawBuilder<unknown>,
+    condition: RawBuilder<unknown>,
+    least = oldest,
+  ) => sql`
+    select tenant_id, ${sql.join(columns)}, ${entries} as entries${oldest === undefined ? sql`` : sql`, ${least} as ${oldest}`} from ${from}
     where tenant_id = ${tenantId} and ${condition}`;
   const day = sql.ref(columnOf(dayField));
   const first = latest(
@@ -175,19 +198,26 @@ function monthsOf(
       operator === '_gte' ? [monthAfter(operand, 0)] : operator === '_gt' ? [monthAfter(operand, 1)] : [],
     ),
   );
-  const end = earliest(
-    days.flatMap(({ operator, operand }) =>
+  const end = earliestOf([
+    ...days.flatMap(({ operator, operand }) =>
       operator === '_lte' ? [monthOf(operand, 1)] : operator === '_lt' ? [monthOf(operand, 0)] : [],
     ),
-  );
+    ...groupBy.filter((group) => isAge(group, earliest)).map(lastAge),
+  ]);
   const whole = sql`${first === undefined ? sql`true` : sql`${day} >= ${first}`} and ${end === undefined ? sql`true` : sql`${day} < ${end}`}`;
-  const parts = [part(sumTable, sql.ref('entries'), whole)];
-  if (requires !== undefined)
-    parts.push(part(entity.table, sql`1`, sql`${sql.ref(columnOf(requires))} is null and ${whole}`));
-  if (first !== undefined) parts.push(part(entity.table, sql`1`, sql`${day} < ${first}`));
+  const least = earliest === undefined ? undefined : sql.ref(earliest.column);
+  const parts = [part(sql.table(sumTable), sql.ref('entries'), whole, least)];
+  if (requires !== undefined) parts.push(part(rows, one, sql`${sql.ref(columnOf(requires))} is null and ${whole}`));
+  if (first !== undefined) parts.push(part(rows, one, sql`${day} < ${first}`));
   if (end !== undefined)
-    parts.push(part(entity.table, sql`1`, sql`${day} >= ${first === undefined ? end : latest([first, end])}`));
+    parts.push(part(rows, one, sql`${day} >= ${first === undefined ? end : latest([first, end])}`));
   return sql`(${sql.join(parts, sql` union all `)})`;
+}
+
+/** SQL of the first day of the month in which the last age begins. No day is a million days away. */
+function lastAge({ boundaries = [], daysBefore }: GroupBy): RawBuilder<unknown> {
+  const days = firstDayFrom(String(boundaries.at(-1)));
+  return monthOf(daysBefore, 1 - Math.max(-1_000_000, Math.min(1_000_000, days)));
 }
 
 const ends = new Set(['_gte', '_gt', '_lte', '_lt']);
@@ -220,6 +250,6 @@ function latest(days: readonly RawBuilder<unknown>[]): RawBuilder<unknown> | und
   return days.length === 0 ? undefined : sql`greatest(${sql.join(days)})`;
 }
 
-function earliest(days: readonly RawBuilder<unknown>[]): RawBuilder<unknown> | undefined {
+function earliestOf(days: readonly RawBuilder<unknown>[]): RawBuilder<unknown> | undefined {
   return days.length === 0 ? undefined : sql`least(${sql.join(days)})`;
 }

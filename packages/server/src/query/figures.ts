@@ -49,7 +49,7 @@ export function keyOf(entity: AnyEntity, row: string, groupBy: GroupBy): Figure<
 }
 
 /** The first number of days that is not less than a boundary, as an integer of the database; none has so many days. */
-function firstDayFrom(boundary: string): number {
+export function firstDayFrom(boundary: string): number {
   return Math.max(-maxInteger, Math.min(maxInteger, Number(ceilingOf(parseDecimal(boundary)).toFixed(0))));
 }
 

@@ -138,6 +138,8 @@ interface SumsOfEntries {
   readonly id: string;
   readonly by: readonly string[];
   readonly amounts: readonly string[];
+  /** A column with the earliest of their days. */
+  readonly earliest?: string;
   /** SQL of the rows that it adds up to, with the same columns. */
   readonly source: RawBuilder<unknown>;
 }
@@ -157,8 +159,9 @@ const sumTables: readonly SumsOfEntries[] = [
     id: 'client_id',
     by: ['account', 'currency', 'business_date'],
     amounts: ['amount'],
+    earliest: 'first_work_date',
     source: sql`(select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date as business_date, amount,
-      entries from added where client_id is not null)`,
+      entries, work_date as first_work_date from added where client_id is not null)`,
   },
   {
     type: 'LedgerWork',
@@ -190,19 +193,27 @@ function wrongSums(tenantId: number) {
     )}`;
 }
 
-function wrongSumsOf(tenantId: number, { type, table, id, by, amounts, source }: SumsOfEntries) {
+function wrongSumsOf(tenantId: number, { type, table, id, by, amounts, earliest, source }: SumsOfEntries) {
   const keys = sql.join([id, ...by].map((column) => sql.ref(column)));
   const figures = [...amounts, 'entries'];
-  const total = (column: string) => sql`sum(${sql.ref(column)})`;
+  const days = earliest === undefined ? [] : [earliest];
   const rowsOf = (from: RawBuilder<unknown>, isKept: boolean) => sql`
-    select ${keys}, ${sql.join(figures.map((column) => sql.ref(column)))}, ${sql.lit(isKept)} as is_kept
+    select ${keys}, ${sql.join([...figures, ...days].map((column) => sql.ref(column)))}, ${sql.lit(isKept)} as is_kept
     from ${from} s where tenant_id = ${tenantId}`;
-  const of = (column: string, isKept: boolean) =>
-    sql`coalesce(${total(column)} filter (where is_kept = ${sql.lit(isKept)}), 0)`;
+  const among = (isKept: boolean) => sql`filter (where is_kept = ${sql.lit(isKept)})`;
+  const of = (column: string, isKept: boolean) => sql`coalesce(sum(${sql.ref(column)}) ${among(isKept)}, 0)`;
+  const firstOf = (column: string, isKept: boolean) => sql`min(${sql.ref(column)}) ${among(isKept)}`;
   const shown = (isKept: boolean) => sql`concat_ws(' ',
-    ${sql.join(amounts.map((column) => sql`${of(column, isKept)}::numeric(18, 2)`))}, 'in', ${of('entries', isKept)}, 'entries')`;
+    ${sql.join(amounts.map((column) => sql`${of(column, isKept)}::numeric(18, 2)`))}, 'in', ${of('entries', isKept)}, 'entries'
+    ${sql.join(
+      days.map((column) => sql`, 'from ' || ${firstOf(column, isKept)}`),
+      sql``,
+    )})`;
   const differ = sql.join(
-    figures.map((column) => sql`${of(column, true)} <> ${of(column, false)}`),
+    [
+      ...figures.map((column) => sql`${of(column, true)} <> ${of(column, false)}`),
+      ...days.map((column) => sql`${firstOf(column, true)} is distinct from ${firstOf(column, false)}`),
+    ],
     sql` or `,
   );
   return sql`
@@ -223,8 +234,8 @@ export async function writeSumsOfClients(
       sql`delete from ${sql.table(table)} where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[])`,
     );
   await transaction.all(sql`
-    insert into ledger_month (tenant_id, account, client_id, currency, business_date, amount, entries)
-    select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
+    insert into ledger_month (tenant_id, account, client_id, currency, business_date, amount, entries, first_work_date)
+    select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*), min(work_date)
     from ledger_entry where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[]) group by 1, 2, 3, 4, 5`);
   await transaction.all(sql`
     insert into ledger_work (tenant_id, client_id, business_date, work_date, job_id, currency, amount, entries)

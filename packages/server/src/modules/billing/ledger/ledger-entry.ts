@@ -1,5 +1,24 @@
 import { type RawBuilder, sql } from 'kysely';
 import { defineEntity, one } from '../../../entity/entity.ts';
+import type { SumTable } from '../../../entity/model.ts';
+
+const work: SumTable = {
+  table: 'ledger_work',
+  per: 'DAY',
+  only: { field: 'account', value: 'WIP' },
+  by: ['clientId', 'jobId', 'currency', 'workDate'],
+  day: 'businessDate',
+  amounts: ['amount'],
+  extremes: ['businessDate', 'workDate'],
+};
+
+const months: SumTable = {
+  table: 'ledger_month',
+  per: 'MONTH',
+  by: ['account', 'clientId', 'currency'],
+  day: 'businessDate',
+  amounts: ['amount'],
+};
 
 /**
  * A movement of a balance. Entries are only inserted, with the change that causes them; the database refuses any other change,
@@ -28,23 +47,9 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
       amounts: ['amount'],
       extremes: ['businessDate', 'dueDate', 'workDate'],
     },
-    {
-      table: 'ledger_month',
-      per: 'MONTH',
-      by: ['account', 'clientId', 'currency'],
-      requires: 'clientId',
-      day: 'businessDate',
-      amounts: ['amount'],
-    },
-    {
-      table: 'ledger_work',
-      per: 'DAY',
-      only: { field: 'account', value: 'WIP' },
-      by: ['clientId', 'jobId', 'currency', 'workDate'],
-      day: 'businessDate',
-      amounts: ['amount'],
-      extremes: ['businessDate', 'workDate'],
-    },
+    { ...months, requires: 'clientId' },
+    { ...months, earliest: { field: 'workDate', column: 'first_work_date', days: work } },
+    work,
   ],
   balances: {
     day: 'businessDate',

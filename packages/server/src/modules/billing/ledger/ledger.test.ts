@@ -276,6 +276,13 @@ describe('figures that sums are sufficient for', () => {
   test.each([
     ['months', 'ledger_month', { column: 'clientId' }, {}, {}],
     [
+      'ages of work',
+      'ledger_month',
+      { column: 'workDate', daysBefore: today, boundaries: [0, 7] },
+      { account: { _eq: 'WIP' }, clientId: { _is_null: false } },
+      { oldest: { function: 'MIN', column: 'workDate' } },
+    ],
+    [
       'days',
       'ledger_day',
       { column: 'dueDate', daysBefore: today, boundaries: [1, 31, 61, 91] },

@@ -1991,7 +1991,9 @@ create table ledger_month (
   business_date date not null,
   amount numeric(18,2) not null,
   entries integer not null,
+  first_work_date date,
   constraint ledger_month_business_date_agrees CHECK (EXTRACT(day FROM business_date) = 1::numeric),
+  constraint ledger_month_first_work_date_agrees CHECK ((account = 'WIP'::text) = (first_work_date IS NOT NULL)),
   constraint ledger_month_pkey PRIMARY KEY (tenant_id, account, client_id, currency, business_date)
 ) with (fillfactor=80);
 alter table ledger_month enable row level security, force row level security;
@@ -4220,15 +4222,16 @@ RETURN CASE WHEN (currency = ANY (ARRAY['BIF'::text, 'CLP'::text, 'DJF'::text, '
 
 CREATE OR REPLACE FUNCTION public.move_ledger_sums() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
-  insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries)
-  select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), sum(entries)
+  insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries, first_work_date)
+  select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), sum(entries), min(work_date)
   from (
-    select tenant_id, account, client_id, currency, business_date, amount, 1 as entries from new_rows
+    select tenant_id, account, client_id, currency, business_date, amount, 1 as entries, work_date from new_rows
     union all
-    select tenant_id, account, client_id, currency, business_date, -amount, -1 from old_rows) moved
+    select tenant_id, account, client_id, currency, business_date, -amount, -1, work_date from old_rows) moved
   group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict (tenant_id, account, client_id, currency, business_date)
-    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries;
+    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
+      first_work_date = case when kept.first_work_date is not null then least(kept.first_work_date, excluded.first_work_date) end;
   delete from ledger_month m using (select distinct tenant_id, client_id from old_rows) moved
   where m.tenant_id = moved.tenant_id and m.client_id = moved.client_id and m.entries = 0;
   -- All entries of a client move at once.
@@ -4706,11 +4709,12 @@ $function$;
 
 CREATE OR REPLACE FUNCTION public.sum_ledger() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
-  insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries)
-  select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
+  insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries, first_work_date)
+  select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*), min(work_date)
   from new_rows where client_id is not null group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict (tenant_id, account, client_id, currency, business_date)
-    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries;
+    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
+      first_work_date = case when kept.first_work_date is not null then least(kept.first_work_date, excluded.first_work_date) end;
   insert into ledger_work (tenant_id, client_id, business_date, work_date, job_id, currency, amount, entries)
   select tenant_id, client_id, business_date, work_date, job_id, currency, sum(amount), count(*)
   from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5, 6;
