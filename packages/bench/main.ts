@@ -9,6 +9,7 @@ const others: Readonly<Record<string, string>> = {
   reads: 'every read of a large firm beside bare SQL',
   aggregates:
     'aggregates over 1.2 million time entries beside hand-written SQL, and figures of 2.4 million entries of the ledger',
+  'past-days': 'figures of a large firm as of past days',
 };
 
 const chosen = Object.keys(others).find((name) => process.argv.includes(`--${name}`));

@@ -9,6 +9,11 @@ export function usedBy(pid: number): number {
   return secondsIn(pid, 11, 12);
 }
 
+/** Processor time of a process in milliseconds, from which short works can be told. */
+export function millisecondsUsedBy(pid: number): number {
+  return Number(read(`/proc/${pid}/schedstat`).split(' ')[0]) / 1e6;
+}
+
 /** Processor time of all processes of a PostgreSQL server, also of those that have ended meanwhile, in seconds. */
 export function usedByDatabase(url: string): number {
   const database = ` ${new URL(url).pathname.slice(1)} `;

@@ -1,6 +1,4 @@
 /** Measures every list, search and by-ID read of a large firm beside SQL that reads the bare rows; see README.md beside this file. */
-import { createDemoTenants } from '@financial-automation/demo-data/profiles/make-demo-tenants';
-import { isProfile } from '@financial-automation/demo-data/profiles/profile';
 import {
   type AnyEntity,
   allEntities,
@@ -14,11 +12,11 @@ import {
   propertiesOf,
   schemaOf,
 } from '@financial-automation/server/bench';
-import { onDatabase, readConfig, type Session, tenantNamed, unlimited } from '@financial-automation/server/service';
+import type { Session } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
+import { openDemoData } from './demo-data.ts';
 import { inTurns, quantile } from './figures.ts';
-import { createDatabase, openService, settings, temporaryFolder } from './service.ts';
 
 const { values } = readOptions({
   options: {
@@ -37,13 +35,8 @@ interface Read {
 }
 type Row = Readonly<Record<string, unknown>>;
 
-const tenant = `demo_${values.profile}`;
-await using own = values.database === undefined ? await createDatabase('reads') : undefined;
-if (own !== undefined) await fill(own.url);
-const databaseUrl = values.database ?? own?.url ?? '';
-const service = await openService({ databaseUrl, limits: { firstConnect: 60_000 } });
-const { store, vault } = service;
-const { id: tenantId } = await tenantNamed({ service }, tenant);
+await using data = await openDemoData(values);
+const { store, vault, tenantId } = data;
 const scope = { tenantId, vault, holds: () => true };
 const figures: Record<string, object> = {};
 for (const read of await allReads()) {
@@ -61,17 +54,6 @@ for (const read of await allReads()) {
   };
 }
 console.table(figures);
-await store.close();
-
-/** Fills a database with the firm of the profile, which takes minutes. */
-async function fill(url: string): Promise<void> {
-  const { profile } = values;
-  if (!isProfile(profile)) throw new Error(`The profile ${profile} does not exist.`);
-  await using folder = await temporaryFolder();
-  const config = readConfig({ ...settings, DATABASE_URL: url, MIGRATE_AT_START: 'on', DATA_DIR: folder.path });
-  const options = { profile, name: tenant, log: console.log };
-  await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }), unlimited);
-}
 
 /** As its handler does it. */
 function run(session: Session, { name, entity, request, id }: Read): Promise<unknown> {

@@ -46,9 +46,9 @@ export async function temporaryFolder(): Promise<AsyncDisposable & { readonly pa
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Settings of everything that is measured. The key is the same for all processes of a run, which share a database. */
+/** Settings of everything that is measured. The key is the same for all processes of a run, which share a database, or that of a filled one. */
 export const settings = {
-  MASTER_KEY: randomBytes(32).toString('base64'),
+  MASTER_KEY: process.env.MASTER_KEY ?? randomBytes(32).toString('base64'),
   RATE_LIMIT_FACTOR: '0',
   LOG_LEVEL: 'silent',
   PAYMENT_PROCESSOR: 'sandbox',
