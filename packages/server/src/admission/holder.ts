@@ -42,17 +42,16 @@ export class Holder {
   }
 
   /** The member with a name, of which a request has come. */
-  arrived(name: string): Holder {
+  arrived(name: string, now: number): Holder {
     const member = this.members.get(name) ?? new Holder();
     this.members.set(name, member);
     if (this.#latest !== member) this.#otherAt = this.#latestAt;
     this.#latest = member;
-    this.#latestAt = performance.now();
+    this.#latestAt = now;
     return member;
   }
 
-  add(units: number, waiting: number): void {
-    const now = performance.now();
+  add(units: number, waiting: number, now: number): void {
     this.#average = this.average(now);
     this.#averageAt = now;
     this.units += units;

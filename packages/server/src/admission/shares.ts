@@ -64,15 +64,15 @@ export class Shares {
    * busy with others.
    */
   async enter(tenantName: string, userName: string, weight: Weight, isGone = () => false): Promise<Slot> {
-    const tenant = this.#all.arrived(tenantName);
-    const user = tenant.arrived(userName);
-    tenant.bound = this.limits.boundOf?.(tenantName) ?? Number.POSITIVE_INFINITY;
     const cameAt = performance.now();
+    const tenant = this.#all.arrived(tenantName, cameAt);
+    const user = tenant.arrived(userName, cameAt);
+    tenant.bound = this.limits.boundOf?.(tenantName) ?? Number.POSITIVE_INFINITY;
     const canStart = !this.#isGathering && this.#limitOf(tenant, user, weight) === undefined && this.#isFree(weight);
     if (canStart) this.#start(tenant, user, weight);
     else if (tenant.waiting >= this.limits.maxWaiting) throw this.#rejection(tenant, user, weight);
     else await this.#queue(tenant, user, weight, isGone);
-    const startedAt = performance.now();
+    const startedAt = canStart ? cameAt : performance.now();
     this.#observer.started((startedAt - cameAt) / 1000, tenant.units);
     let has: Weight | undefined = weight;
     const change = (to: 'light' | undefined) => {
@@ -137,7 +137,8 @@ export class Shares {
   }
 
   #add(tenant: Holder, user: Holder, units: number, waiting = 0): void {
-    for (const holder of [this.#all, tenant, user]) holder.add(units, waiting);
+    const now = performance.now();
+    for (const holder of [this.#all, tenant, user]) holder.add(units, waiting, now);
   }
 
   #start(tenant: Holder, user: Holder, weight: Weight): void {
