@@ -459,6 +459,10 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
     const ofDocuments = ['ledger_entry_document_index', 'ledger_entry_late_index'];
     for (const name of ['open_receivables', 'open_credit'])
       expect(await open(name)).toEqual(expect.arrayContaining(ofDocuments));
+    const ofJobs = sql`
+      select job_id, sum(entries), min(work_date) from ledger_work where tenant_id = ${tenant.id}
+        and job_id = any(array(select id from job limit 3)) and business_date <= '2026-01-31' group by 1`;
+    expect(await indexesOf(ofJobs)).toContain('ledger_work_job_index');
     const known = sql`
       select client_id, currency, due_date, sum(amount), count(*) from ledger_entry where tenant_id = ${tenant.id} and account = 'RECEIVABLE'
         and business_date <= '2026-01-31' and recorded_at <= now() group by 1, 2, 3`;
