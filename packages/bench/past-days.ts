@@ -59,7 +59,7 @@ async function pastDays(): Promise<Readonly<Record<string, string>>> {
 
 /** Requests of the 100 groups with the highest amounts. */
 function figuresAsOf(day: string): Readonly<Record<string, AggregateRequest>> {
-  const client = { column: 'clientId' };
+  const [client, job] = [{ column: 'clientId' }, { column: 'jobId' }];
   const currency = { column: 'currency' };
   const pastDue = { column: 'dueDate', daysBefore: day, boundaries: [1, 31, 61, 91] };
   const age = { column: 'workDate', daysBefore: day, boundaries: [0, 31, 61, 91] };
@@ -87,7 +87,10 @@ function figuresAsOf(day: string): Readonly<Record<string, AggregateRequest>> {
     'unbilled work by client and age': work([client, age]),
     'unbilled work by client and age, with the number of entries': work([client, age], entries),
     'unbilled work by client and age, with its oldest day': work([client, age], oldest),
-    'unbilled work by job': work([{ column: 'jobId' }]),
+    'unbilled work by job': work([job]),
+    'unbilled work by job, with the number of entries': work([job], entries),
+    'unbilled work by job, with its oldest day': work([job], oldest),
+    'unbilled work by client and job, with the number of entries': work([client, job], entries),
     'unbilled work by currency and age, with its oldest day': work([currency, age], oldest),
   };
 }
