@@ -127,7 +127,8 @@ interface Comparison {
   readonly property: Property;
   readonly name: string;
   readonly operator: Operator;
-  readonly hasUtcDays: boolean;
+  /** Whether the contract says what the filter means. */
+  readonly isDeclared: boolean;
 }
 
 /** The conditions that a slot can express with values of rows, and with values that no row has. */
@@ -138,7 +139,7 @@ function conditionsOf(listing: Listing, list: FullList, slot: Slot): Conditions[
   const { property, name, isExact, isDeclared = false, isCertain = isDeclared } = meaning;
   const by = (name: string, least: number, own = operatorOf(name)): Conditions[] => {
     if (own === undefined) return [];
-    const comparison = { slot, property, name, operator: own, hasUtcDays: isDeclared };
+    const comparison = { slot, property, name, operator: own, isDeclared };
     return [{ least, conditions: expressed(listing, list, comparison) }];
   };
   const least = isExact && (!operator.isRange || isCertain) ? 1 : 2;
@@ -152,7 +153,7 @@ const maxValues = 8;
 
 /** Two conditions that split the rows, if the contract allows them, and one that all or none of the rows match. */
 function expressed(listing: Listing, list: FullList, comparison: Comparison): Condition[] {
-  const { slot, property, name, operator, hasUtcDays } = comparison;
+  const { slot, property, name, operator, isDeclared } = comparison;
   const isList = slot.shape.types.has('array');
   const values = [...new Set(distinct(list.rows, property).flat())].filter(isScalar);
   const isShown = isSurelyShown(listing, property, values);
@@ -165,7 +166,7 @@ function expressed(listing: Listing, list: FullList, comparison: Comparison): Co
   const all = operator.fixed ?? [...operands(known), ...operands(unusedValues(listing, list, comparison))];
   const settingsOf = (operand: unknown) => [[slot, isList ? [operand].flat() : operand]] as const;
   const isAllowed = (operand: unknown) => operand !== '' && listing.callOf(settingsOf(operand)) !== undefined;
-  const isOpen = name === 'is' && (slot.shape.enum ?? property.enum) === undefined;
+  const isOpen = name === 'is' && !isDeclared && (slot.shape.enum ?? property.enum) === undefined;
   const conditions = all
     .filter((operand) => operand !== undefined)
     .flatMap((operand) => [operand, ...otherForms(operand)].filter(isAllowed).slice(0, 1))
@@ -174,7 +175,8 @@ function expressed(listing: Listing, list: FullList, comparison: Comparison): Co
       const isText = isOpen && typeof operand === 'string' && instantOf(operand) === undefined;
       const holds = (row: JsonObject) => {
         const value = valueIn(row, property);
-        const result = value === undefined ? undefined : operator.holds(value, operand, { isShown, hasUtcDays });
+        const result =
+          value === undefined ? undefined : operator.holds(value, operand, { isShown, hasUtcDays: isDeclared });
         return isText && mentions(row, operand) ? result || undefined : result;
       };
       const label = `${property.name} ${name} ${jsonText(operand)}`;
@@ -203,13 +205,22 @@ function otherForms(value: unknown): unknown[] {
 function unusedValues(
   { session, operation }: Listing,
   list: FullList,
-  { slot, property }: Pick<Comparison, 'slot' | 'property'>,
+  { slot, property, name, isDeclared }: Comparison,
 ): unknown[] {
   const known = distinct(list.rows, property).flat().map(folded);
+  // An exact filter does not find parts.
+  const parts = isDeclared && name === 'is' ? known.map((text) => text.slice(1)) : [];
   const seed = Math.abs(session.seedFor(`${operation.id} ${slot.name} ${property.name} nobody`));
   const hex = seed.toString(16).padStart(12, '0').slice(-12);
   const number = (seed % 800_000) + 100_007;
-  const texts = [`0199a1c2-0c01-7c01-8a4f-${hex}`, `unused${hex}`, `${number}`, number, `unused${hex}@example.com`];
+  const texts = [
+    ...parts,
+    `0199a1c2-0c01-7c01-8a4f-${hex}`,
+    `unused${hex}`,
+    `${number}`,
+    number,
+    `unused${hex}@example.com`,
+  ];
   return (slot.shape.enum ?? property.enum ?? texts).filter(
     (value) => isScalar(value) && typeof value !== 'boolean' && !known.includes(folded(value)),
   );

@@ -90,6 +90,7 @@ const way = (from: RegExp, to: string): Twist =>
     ),
   );
 
+const publisherNames = ['Reclam', 'Faber', 'Diogenes'];
 const filters = ['status', 'authorId', 'tag', 'minPrice', 'maxPrice', 'publishedAfter', 'titleContains'];
 
 const wrong: readonly [what: string, twist: Twist, ...checks: string[]][] = [
@@ -365,6 +366,17 @@ const wrong: readonly [what: string, twist: Twist, ...checks: string[]][] = [
     'any of the tags means all of them',
     { operation: 'listBooks', request: ({ anyTag, ...rest }) => ({ ...rest, allTags: anyTag }) },
     'filter-lost',
+  ],
+  [
+    'an exact filter finds parts of names',
+    {
+      operation: 'listBooks',
+      request: ({ publisherName, ...rest }) => {
+        const [whole] = publisherNames.filter((one) => RegExp(String(publisherName), 'i').test(one));
+        return publisherName === undefined ? rest : { ...rest, publisherName: whole ?? publisherName };
+      },
+    },
+    'filter-ignored',
   ],
   [
     'all of the tags means any of them',
