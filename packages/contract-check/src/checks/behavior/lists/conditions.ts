@@ -90,9 +90,8 @@ function columnOf({ path }: Slot): { readonly name: string; readonly operator: s
 }
 
 /** What a filter means: as declared, or inferred from its name: `status`, `minPrice`, `createdAfter`, `nameContains`. */
-function meaningOf({ declared }: Listing, { properties }: FullList, slot: Slot): Meaning | undefined {
-  const filters = declared.filters as Readonly<Record<string, unknown>> | undefined;
-  const stated = slot.declared.filter ?? filters?.[slot.name] ?? filters?.[slot.path[0] ?? ''];
+function meaningOf({ properties }: FullList, slot: Slot): Meaning | undefined {
+  const stated = slot.declared.filter;
   if (stated === false) return undefined;
   if (typeof stated === 'string') {
     const [path, name = 'is'] = stated.split(' ');
@@ -133,7 +132,7 @@ interface Comparison {
 
 /** The conditions that a slot can express with values of rows, and with values that no row has. */
 function conditionsOf(listing: Listing, list: FullList, slot: Slot): Conditions[] {
-  const meaning = slot.shape.types.has('object') ? undefined : meaningOf(listing, list, slot);
+  const meaning = slot.shape.types.has('object') ? undefined : meaningOf(list, slot);
   const operator = operatorOf(meaning?.name ?? '');
   if (meaning === undefined || operator === undefined) return [];
   const { property, name, isExact, isDeclared = false, isCertain = isDeclared } = meaning;
