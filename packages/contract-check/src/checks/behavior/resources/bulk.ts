@@ -17,7 +17,7 @@ import {
 import { View } from '../../../schema/view.ts';
 import { type CheckContext, type Differences, differ, need, needs, text, valued } from '../../observe.ts';
 import { readCollection } from '../lists/listing.ts';
-import { isGone, memberAt, ownId, resourceIn, unlikes } from './compare.ts';
+import { isGone, notKept, ownId, resourceIn } from './compare.ts';
 import { isDeclaredUnique } from './create.ts';
 import { ResourceHarness } from './resource.ts';
 import { isRead, type ResourceType, resourceTypesOf } from './resource-types.ts';
@@ -178,19 +178,12 @@ async function* lost(bulk: Bulk, item: JsonObject, result: JsonObject, by: Excha
   const name = read && lastParameter(read.path);
   if (read === undefined || known === undefined || name === undefined || (id ?? undefined) === undefined) return;
   const exchange = await context.session.send({ ...known, path: { ...known.path, [name]: id } });
-  const view = View.ofResponse(context.session.document, read);
   const exchanges = [by, exchange];
-  if (exchange.response.status === 404)
-    return yield differ('bulk-lost', operation, '', {
-      expected: text(item),
-      actual: responseText(exchange),
-      exchanges,
-    });
-  if (view.isEmpty || !isSuccess(exchange)) return;
-  for (const one of unlikes({ value: item, view: items }, { value: resourceIn(exchange), view })) {
-    const about = memberAt(one.pointer);
-    yield differ('bulk-lost', operation, about, { ...valued(about, one.sent, one.shown), exchanges });
-  }
+  const facts = { expected: text(item), actual: responseText(exchange), exchanges };
+  if (exchange.response.status === 404) yield differ('bulk-lost', operation, '', facts);
+  if (!isSuccess(exchange)) return;
+  const shown = { row: resourceIn(exchange), view: View.ofResponse(context.session.document, read) };
+  yield* notKept('bulk-lost', operation, { value: item, view: items }, shown, exchanges);
 }
 
 /** An operation that deletes the resources that a list of IDs names. */

@@ -64,6 +64,9 @@ export function phaseOf(row: JsonObject): Phase | undefined {
   return phases.find(([, words]) => words.test(word))?.[0];
 }
 
+/** Whether a job is not at its end. */
+export const isOpen = ({ row }: { readonly row: JsonObject }) => ['waiting', 'running'].includes(phaseOf(row) ?? '');
+
 interface Hints {
   readonly name?: string;
   readonly format?: string | undefined;

@@ -5,7 +5,7 @@ import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { jsonText } from '../../../json.ts';
 import type { View } from '../../../schema/view.ts';
 import { type Differences, differ, need, needs, text } from '../../observe.ts';
-import { phaseOf } from './compare.ts';
+import { isOpen, phaseOf } from './compare.ts';
 import type { ResourceHarness, Shown } from './resource.ts';
 import { declares } from './resource-types.ts';
 
@@ -88,8 +88,6 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
   }
 }
 
-/** Whether a job is not at its end. */
-export const isOpen = ({ row }: Pick<Shown, 'row'>) => ['waiting', 'running'].includes(phaseOf(row) ?? '');
 const rank = ({ row }: Pick<Shown, 'row'>) =>
   ['waiting', 'running', 'done', 'failed'].indexOf(phaseOf(row) ?? 'done') % 3;
 
@@ -109,7 +107,7 @@ function* contradictionsIn(
     text(row[name]),
   ];
   if (isSaid(end) && isDone && row[end] === null) yield says(end, 'a time');
-  if (isSaid(end) && (phase === 'waiting' || phase === 'running') && row[end] !== null) yield says(end, 'null');
+  if (isSaid(end) && isOpen({ row }) && row[end] !== null) yield says(end, 'null');
   if (isSaid(start) && (isDone || phase === 'running') && row[start] === null) yield says(start, 'a time');
   if (row[start] && row[end] && Date.parse(String(row[end])) < Date.parse(String(row[start])))
     yield [end, `not before ${text(row[start])}`, text(row[end])];

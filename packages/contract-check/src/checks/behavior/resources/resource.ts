@@ -13,7 +13,7 @@ import type { Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
 import { type CheckContext, need } from '../../observe.ts';
 import { type FullList, readCollection } from '../lists/listing.ts';
-import { innerView, ownId, phaseOf, resourceIn } from './compare.ts';
+import { innerView, isOpen, ownId, resourceIn } from './compare.ts';
 import { enriched, otherValues, withoutOptional } from './enrich.ts';
 import { conditionOf, declares, type ResourceType } from './resource-types.ts';
 
@@ -205,9 +205,7 @@ export class ResourceHarness {
     const end = performance.now() + milliseconds;
     for (;;) {
       const shown = await this.shown(resource);
-      const phase = shown && phaseOf(shown.row);
-      const isOpen = phase === 'waiting' || phase === 'running';
-      if (!isOpen || performance.now() > end || this.session.isOver) return shown;
+      if (shown === undefined || !isOpen(shown) || performance.now() > end || this.session.isOver) return shown;
       await sleep(pollPause);
     }
   }
