@@ -6,6 +6,7 @@ import { general } from '../judge/judge.ts';
 import { withKnownIds } from '../run/ids.ts';
 import { isCreating } from '../run/names.ts';
 import type { Session } from '../run/session.ts';
+import { unquoted } from '../schema/candidate.ts';
 import { dice, shuffled } from '../schema/numbers.ts';
 import type { Values } from '../schema/values.ts';
 import type { Variant } from '../schema/variants.ts';
@@ -79,8 +80,10 @@ export function sendable(
   { isBreak, most }: { isBreak: boolean; most: number },
 ): Variant[] {
   if (place.value === undefined) return [];
-  const possible = valuesOf(session.values, place.schema, place.value).filter(({ value }) =>
-    isDistinguishable(session, place, value, isBreak),
+  const isText = (place.parameter !== undefined && place.parameter.mediaType === undefined) || place.isForm;
+  const possible = valuesOf(session.values, place.schema, place.value).filter(
+    ({ value, detail }) =>
+      !(isText && detail.startsWith(unquoted)) && isDistinguishable(session, place, value, isBreak),
   );
   const seed = session.seedFor(`${place.call.operation.id} ${isBreak ? 'breaks' : 'valid'} ${place.name}`);
   // Properties can share a schema, and a server can reject one of them.

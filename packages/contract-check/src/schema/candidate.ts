@@ -7,6 +7,9 @@ import { lengthOf, stretch } from './texts.ts';
 /** A property name that no contract declares. */
 export const unknownName = 'notInTheContract';
 
+/** The detail of values in place of a text that are one where everything is: in a parameter or a form. */
+export const unquoted = 'unquoted';
+
 /** Values that violate a constraint, that are at its boundary, or that are valid, but often handled badly. */
 export type Kind = 'break' | 'bound' | 'hostile';
 

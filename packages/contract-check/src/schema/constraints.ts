@@ -2,7 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { regularExpression } from '../document/patterns.ts';
 import { likelyTypes, type Shape } from '../document/shape.ts';
 import { isObject, type JsonObject, jsonText, type TypeName, typeOf } from '../json.ts';
-import { bounding, breaking, type Candidate, longest, resized, sourceOf, swapCase, unknownName } from './candidate.ts';
+import {
+  bounding,
+  breaking,
+  type Candidate,
+  longest,
+  resized,
+  sourceOf,
+  swapCase,
+  unknownName,
+  unquoted,
+} from './candidate.ts';
 import { branches, lists, noBranches, objects } from './composites.ts';
 import { extremes, wrongFormats, wrongNumbers } from './hostile.ts';
 import { exact, multiple, rangeOf, stepOf } from './numbers.ts';
@@ -49,8 +59,8 @@ function* types({ shape, value, pointer }: Spot): Generator<Candidate> {
     ['integer', 'fraction', [whole + 0.5, whole - 0.5]],
     ['boolean', 'text', ['true']],
     ['boolean', 'number', [1]],
-    ['string', 'number', [12]],
-    ['string', 'boolean', [true]],
+    ['string', unquoted, [12]],
+    ['string', `${unquoted} word`, [true]],
     ['string', 'list', [[value]]],
     ['array', 'object', [{}]],
     ['array', 'single', [Array.isArray(first) ? 'text' : first]],
