@@ -42,6 +42,7 @@ export interface DeclaredResponse {
   readonly status: string;
   readonly contents: readonly Content[];
   readonly headers: readonly Parameter[];
+  readonly links: Readonly<Record<string, JsonObject>>;
   readonly node: JsonObject;
 }
 
@@ -199,7 +200,10 @@ function responsesOf(document: OpenApiDocument, responses: unknown): DeclaredRes
       const headers = Object.entries(document.object(node.headers)).map(([name, header]) =>
         parameterOf(document, document.object(header), name, 'header'),
       );
-      return { status, contents: contentsOf(document, node.content), headers, node };
+      const links = Object.entries(document.object(node.links)).map(
+        ([name, link]) => [name, document.object(link)] as const,
+      );
+      return { status, contents: contentsOf(document, node.content), headers, links: Object.fromEntries(links), node };
     });
 }
 

@@ -1,7 +1,17 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Parameter } from '../document/operation.ts';
-import { isJson, isObject, jsonText, literal, objectOf, parsedJson } from '../json.ts';
+import { at, isJson, isObject, jsonText, literal, objectOf, parsedJson } from '../json.ts';
 import type { Validators } from '../schema/validators.ts';
+import type { Exchange } from './call.ts';
+
+/** Evaluates an OpenAPI runtime expression about a response. Those about its request are not supported. */
+export function evaluate(expression: unknown, { response }: Exchange): unknown {
+  if (typeof expression !== 'string' || !expression.startsWith('$')) return expression;
+  const [source = '', pointer = ''] = expression.split('#');
+  if (source === '$response.body') return at(response.json?.value, pointer);
+  const [, header = ''] = /^\$response\.header\.(.+)$/.exec(source) ?? [];
+  return response.headers[header.toLowerCase()];
+}
 
 interface Schemas {
   readonly document: OpenApiDocument;

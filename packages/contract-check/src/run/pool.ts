@@ -1,6 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
+import { evaluate } from '../http/deserialize.ts';
 import { isKey, isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
@@ -49,6 +50,8 @@ export class Pool {
   readonly #gone = new Set<string>();
   /** IDs in reference properties of responses, by resource type. */
   readonly #mentioned = new Map<string, unknown[]>();
+  /** Values from declared `links`, by operation and parameter. */
+  readonly #linked = new Map<string, unknown[]>();
 
   /**
    * Whether only what is certain counts: a resource within a created one can be a reference to another one, an ID of a few
@@ -72,6 +75,7 @@ export class Pool {
     const sent = { ...(item && { [item.name]: parents[item.name] }), ...(isObject(body) ? body : {}) };
     const isNamed = item !== undefined || (idOf(sent) ?? sent[kindOfPath(operation.path) ?? '']) !== undefined;
     const value = response.json?.value ?? (isNew && isNamed ? sent : undefined);
+    this.#follow(exchange);
     if (value === undefined || operation.method === 'DELETE') return;
     const created: Creation = !isNew ? 'no' : response.status === 201 ? 'yes' : 'unless there';
     const kinds = kindsOfOperation(this.#document, operation);
@@ -99,17 +103,19 @@ export class Pool {
   }
 
   /**
-   * Values for a path or query parameter, best first: likely ones match by path or type; possible ones only by name.
+   * Values for a path or query parameter, best first: likely ones match by path, type or link; possible ones only by
+   * name.
    *
    * @param onlyCreated for calls that change or delete the resource.
    */
   forParameter(operation: Operation, name: string, onlyCreated: boolean): { likely: unknown[]; possible: unknown[] } {
     const isLimited = onlyCreated || this.#isLimited(operation);
+    const linked = isLimited ? [] : (this.#linked.get(`${operation.id} ${name}`) ?? []);
     const usable = this.#usable(isLimited);
     const same = isOwnId(name) ? [] : usable.map(({ row }) => row[name]);
     const mentioned = isLimited ? [] : (this.#mentioned.get(kindOfReference(name) ?? '') ?? []);
     const values = [...this.#named(operation, name, usable)].flatMap((resource) => identitiesIn(resource, name));
-    return { likely: this.#clean([...values, ...mentioned]), possible: this.#clean(same) };
+    return { likely: this.#clean([...linked, ...values, ...mentioned]), possible: this.#clean(same) };
   }
 
   /** Resources that an operation may act on: first from the collection in its path, then by type. */
@@ -246,6 +252,21 @@ export class Pool {
         this.#mentioned.set(kind, [...new Set([...ids, ...known])].slice(0, maxIds));
       }
       this.#mention(member, depth + 1);
+    }
+  }
+
+  /** Evaluates declared links, which state explicitly where a value is used. */
+  #follow(exchange: Exchange): void {
+    const { operation, response } = exchange;
+    const declared = operation?.responses.find(({ status }) => status === String(response.status));
+    for (const link of Object.values(declared?.links ?? {})) {
+      if (typeof link.operationId !== 'string' || !isObject(link.parameters)) continue;
+      for (const [name, expression] of Object.entries(link.parameters)) {
+        const value = evaluate(expression, exchange);
+        if (value === undefined) continue;
+        const key = `${link.operationId} ${name.replace(/^(?:path|query|header)\./, '')}`;
+        this.#linked.set(key, [value, ...(this.#linked.get(key) ?? [])].slice(0, maxIds));
+      }
     }
   }
 

@@ -33,6 +33,22 @@ const contract = {
     '/ships/{id}': item('Ship'),
     '/ports': collection('Port'),
     '/ports/{id}': item('Port'),
+    '/manifests': {
+      get: {
+        operationId: 'listManifests',
+        responses: {
+          '200': {
+            description: 'Done.',
+            content: { 'application/json': { schema: { type: 'array', items: { type: 'object' } } } },
+            links: { one: { operationId: 'getCargo', parameters: { code: '$response.body#/0/serial' } } },
+          },
+        },
+      },
+    },
+    '/cargo/{code}': {
+      parameters: [{ in: 'path', name: 'code', required: true, schema: { type: 'string' } }],
+      get: { operationId: 'getCargo', ...response({ type: 'object' }) },
+    },
     '/entities': { get: { operationId: 'listEntities', ...response({ type: 'array', items: { type: 'object' } }) } },
     '/entities/by-name/{kind}/{name}': {
       parameters: ['kind', 'name'].map((name) => ({ in: 'path', name, required: true, schema: { type: 'string' } })),
@@ -132,4 +148,10 @@ it('long lists do not push out the only resource of another path', () => {
   expect(pool.forParameter(operations.find(({ id }) => id === 'deletePort') as Operation, 'id', false).likely[0]).toBe(
     4,
   );
+});
+
+it('a link of the contract says where a value is used whose name does not', () => {
+  learn('listManifests', [{ serial: 'C-7' }]);
+  const getCargo = operations.find(({ id }) => id === 'getCargo') as Operation;
+  expect(pool.forParameter(getCargo, 'code', false)).toEqual({ likely: ['C-7'], possible: [] });
 });

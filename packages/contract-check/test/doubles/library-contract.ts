@@ -101,6 +101,7 @@ export const contract: JsonObject = {
             description: 'Created.',
             headers: { Location: { schema: { type: 'string' } }, ...etag },
             ...json(ref('Book')),
+            links: { book: { operationId: 'getBook', parameters: { bookId: '$response.body#/id' } } },
           },
           ...rejections(400, 409),
         },
