@@ -20,8 +20,8 @@ export async function dropDatabase(serverUrl: string, database: string): Promise
     try {
       return await runOn(serverUrl, `drop database ${database} with (force)`);
     } catch (error) {
-      // While the server vacuums the database, only a superuser can interrupt it. It takes a short time.
-      if (!(error instanceof pg.DatabaseError && error.code === insufficientPrivilege) || attempts === 50) throw error;
+      // While the server vacuums the database, only a superuser can interrupt it. That takes up to a minute after much was written.
+      if (!(error instanceof pg.DatabaseError && error.code === insufficientPrivilege) || attempts === 300) throw error;
       await pause(200);
     }
   }
