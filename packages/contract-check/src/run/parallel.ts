@@ -70,6 +70,7 @@ export class RateLimits {
   readonly #waited = new Map<string, number>();
   readonly #signal: AbortSignal;
   readonly #maxDelayMs: number;
+  readonly #onGivenUp: () => void;
   #delayed = 0;
   /** The end of the pauses so far. Several at a time count once. */
   #delayEnd = 0;
@@ -77,9 +78,11 @@ export class RateLimits {
   /**
    * @param signal ends all pauses.
    * @param time the limit of the run, in milliseconds, of which pauses take a tenth at most.
+   * @param onGivenUp is called if an operation is not called again, because that would take longer.
    */
-  constructor(signal: AbortSignal, time: number) {
+  constructor(signal: AbortSignal, time: number, onGivenUp: () => void) {
     this.#signal = signal;
+    this.#onGivenUp = onGivenUp;
     this.#maxDelayMs = Math.min(maxDelayMs, time / 10);
   }
 
@@ -113,7 +116,11 @@ export class RateLimits {
     const left = Math.max(0, this.#left(operation));
     const now = performance.now();
     const more = Math.max(0, now + left - Math.max(now, this.#delayEnd));
-    if (this.#delayed + more > this.#maxDelayMs || this.#signal.aborted) return false;
+    if (this.#signal.aborted) return false;
+    if (this.#delayed + more > this.#maxDelayMs) {
+      this.#onGivenUp();
+      return false;
+    }
     this.#delayed += more;
     this.#delayEnd = Math.max(this.#delayEnd, now + left);
     await this.#pause(left);

@@ -71,7 +71,11 @@ export class Transport {
     this.#timeout = (options.timeout ?? 10) * 1000;
     this.#client = new HttpClient(url, options.concurrency ?? 8, this.#timeout / 1000, gate);
     const milliseconds = options.time === undefined ? Number.POSITIVE_INFINITY : options.time * 1000;
-    this.#limits = new RateLimits(this.#ending.signal, milliseconds);
+    this.#limits = new RateLimits(this.#ending.signal, milliseconds, () =>
+      this.notices.add(
+        'The server limited the rate of requests (429) for longer than the run waits, so much of what is not covered was not sent. Start it with a higher limit.',
+      ),
+    );
     const cleaning = Math.min(maxCleaningMs, milliseconds * cleaningShare);
     const stop = () => this.#stop(options.signal?.aborted === true ? 'interrupted' : 'time');
     const end = AbortSignal.any([after(milliseconds - cleaning), ...(options.signal ? [options.signal] : [])]);
