@@ -1,5 +1,5 @@
-import { operationOf } from '../../contract/contract.ts';
 /** What was delivered to a subscriber, and how it responded. */
+import { operationOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { eventBody } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
