@@ -16820,12 +16820,13 @@ export interface components {
          *     - `PENDING`: imported, not in the ledger yet.
          *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
          *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-         *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
-         *       payments and credits.
+         *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
+         *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
          *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
          *       credit note is voided with it.
          *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
-         *       returned, its part is due again, and `amountWrittenOff` remains.
+         *       returned, its part is due again, and `amountWrittenOff` remains. An invoice of which an amount was written off (`writeOffAmount`) has this
+         *       status when the rest of it is paid.
          *
          *     A new row is `POSTED` or `PENDING`. Possible transitions:
          *
@@ -16841,8 +16842,8 @@ export interface components {
          *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
          *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
          *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-         *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
-         *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
+         *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. No payment or credit covers a part of the invoice. The `changeReason` is set. |
+         *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. Payments or credits cover a part of the invoice. The `changeReason` is set. |
          * @enum {string}
          */
         InvoiceStatus: "PENDING" | "POSTED" | "PARTIALLY_PAID" | "PAID" | "VOIDED" | "WRITTEN_OFF";
@@ -16887,12 +16888,13 @@ export interface components {
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-             *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
-             *       payments and credits.
+             *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
+             *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
              *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
              *       credit note is voided with it.
              *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
-             *       returned, its part is due again, and `amountWrittenOff` remains.
+             *       returned, its part is due again, and `amountWrittenOff` remains. An invoice of which an amount was written off (`writeOffAmount`) has this
+             *       status when the rest of it is paid.
              *
              *     A new row is `POSTED` or `PENDING`. Possible transitions:
              *
@@ -16908,8 +16910,8 @@ export interface components {
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-             *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
-             *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. No payment or credit covers a part of the invoice. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
              *     Default on creation: `POSTED`.
              */
@@ -17191,12 +17193,13 @@ export interface components {
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-             *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
-             *       payments and credits.
+             *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
+             *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
              *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
              *       credit note is voided with it.
              *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
-             *       returned, its part is due again, and `amountWrittenOff` remains.
+             *       returned, its part is due again, and `amountWrittenOff` remains. An invoice of which an amount was written off (`writeOffAmount`) has this
+             *       status when the rest of it is paid.
              *
              *     A new row is `POSTED` or `PENDING`. Possible transitions:
              *
@@ -17212,8 +17215,8 @@ export interface components {
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-             *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
-             *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. No payment or credit covers a part of the invoice. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
              *     Default on creation: `POSTED`.
              */
@@ -29022,12 +29025,13 @@ export interface components {
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-             *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
-             *       payments and credits.
+             *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
+             *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
              *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
              *       credit note is voided with it.
              *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
-             *       returned, its part is due again, and `amountWrittenOff` remains.
+             *       returned, its part is due again, and `amountWrittenOff` remains. An invoice of which an amount was written off (`writeOffAmount`) has this
+             *       status when the rest of it is paid.
              *
              *     A new row is `POSTED` or `PENDING`. Possible transitions:
              *
@@ -29043,8 +29047,8 @@ export interface components {
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-             *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
-             *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. No payment or credit covers a part of the invoice. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
              *     Default on creation: `POSTED`.
              */

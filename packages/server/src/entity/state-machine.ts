@@ -51,7 +51,8 @@ export function findTransition(machine: Machine, from: string, to: string, mover
     (transition) => transition.from.includes(from) && admits(machine, transition, mover),
   );
   const matching = open.filter((transition) => transition.to === to);
-  if (matching.length === 0) throw impossible(machine, from, to, open);
+  if (matching.length === 0)
+    throw impossible(machine, { from, to, open, isOpen: (transition) => admits(machine, transition, mover) });
   const allowed = matching.find(({ roles = [] }) => 'event' in mover || roles.length === 0 || mover.holds(roles));
   if (allowed !== undefined) return allowed;
   const roles = matching.flatMap((transition) => transition.roles ?? []);
@@ -73,7 +74,8 @@ export function statesTo(machine: Machine, to: string, mover: Mover): readonly s
  * @throws Rejection `INVALID_STATE`
  */
 export function checkImported(machine: Machine, from: string, to: string): void {
-  if (pathTo(machine, [from], to, () => true) === undefined) throw impossible(machine, from, to, []);
+  if (pathTo(machine, [from], to, () => true) === undefined)
+    throw impossible(machine, { from, to, open: [], isOpen: () => false });
 }
 
 function pathTo(
@@ -103,13 +105,29 @@ function admits(machine: Machine, transition: StateTransition, mover: Mover): bo
   return operations.includes(mover.operation);
 }
 
-function impossible(machine: Machine, from: string, to: string, open: readonly StateTransition[]): Rejection {
-  const possible = [...new Set(open.map((transition) => transition.to))];
-  const next =
-    possible.length === 0 ? 'This operation cannot change that.' : `From ${from} it can become ${listed(possible)}.`;
+interface Impossible {
+  readonly from: string;
+  readonly to: string;
+  /** What the mover can do from here. */
+  readonly open: readonly StateTransition[];
+  /** Whether the mover can use a transition from another state. */
+  readonly isOpen: (transition: StateTransition) => boolean;
+}
+
+function impossible(machine: Machine, { from, to, open, isOpen }: Impossible): Rejection {
+  const isFinal = !machine.transitions.some((transition) => transition.from.includes(from));
+  const possible = new Set(open.map((transition) => transition.to));
+  const starts = new Set(
+    machine.transitions.flatMap((transition) => (transition.to === to && isOpen(transition) ? transition.from : [])),
+  );
+  const next = [
+    ...(isFinal ? [`${from} is final.`] : []),
+    ...(possible.size > 0 ? [`From ${from} it can become ${listed([...possible])}.`] : []),
+    ...(!isFinal && starts.size > 0 ? [`It can become ${to} from ${listed([...starts])}.`] : []),
+  ];
   return new Rejection(
     'INVALID_STATE',
-    `The ${machine.type} is ${from} and cannot become ${to}. ${next}`,
+    `The ${machine.type} is ${from} and cannot become ${to}. ${next.join(' ') || 'This operation cannot change that.'}`,
     `/${machine.field}`,
   );
 }

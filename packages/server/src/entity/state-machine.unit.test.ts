@@ -68,9 +68,9 @@ function rejectionOf(work: () => unknown): Rejection | undefined {
   }
 }
 
-/** The states that the last sentence of a message lists. */
-function statesIn(message: string, states: readonly string[], from: string): readonly string[] {
-  const sentence = message.split(`From ${from} it can become`)[1] ?? '';
+/** The states that the sentence of a message with this beginning lists. */
+function statesIn(message: string, states: readonly string[], beginning: string): readonly string[] {
+  const sentence = message.split(beginning)[1]?.split('.')[0] ?? '';
   return states.filter((state) => new RegExp(`\\b${state}\\b`).test(sentence));
 }
 
@@ -82,52 +82,65 @@ describe.each(machines)('findTransition › $name', ({ states, machine }) => {
   const steps = stepsOf(machine);
 
   // Differences are collected: an assertion for each of some 100,000 steps took most of the time.
-  it.each(states)('accepts exactly the declared transitions from %s, and lists them when it rejects others', (from) => {
-    const differences: unknown[] = [];
-    for (const { name, held, mover } of movers) {
-      const open = steps.filter((step) => step.from === from && step.mover === name);
-      for (const to of states.filter((state) => state !== from)) {
-        const declared = open.filter((step) => step.to === to);
-        const expected = outcomeFor(declared, held, open);
-        const actual = outcomeOf(from, to, mover, declared);
-        if (!isDeepStrictEqual(actual, expected)) differences.push({ from, to, name, held, expected, actual });
+  it.each(states)(
+    'accepts exactly the declared transitions from %s, and when it rejects others, lists them and from where those are possible',
+    (from) => {
+      const differences: unknown[] = [];
+      for (const { name, held, mover } of movers) {
+        const open = steps.filter((step) => step.from === from && step.mover === name);
+        for (const to of states.filter((state) => state !== from)) {
+          const declared = open.filter((step) => step.to === to);
+          const starts = steps.filter((step) => step.to === to && step.mover === name).map((step) => step.from);
+          const expected = outcomeFor(declared, held, { open, starts });
+          const actual = outcomeOf(from, to, mover, declared);
+          if (!isDeepStrictEqual(actual, expected)) differences.push({ from, to, name, held, expected, actual });
+        }
       }
-    }
-    expect(differences).toEqual([]);
+      expect(differences).toEqual([]);
 
-    /** What the declaration says of a transition. */
-    function outcomeFor(declared: readonly Step[], held: readonly string[], open: readonly Step[]) {
-      const allowed = declared.find(({ roles }) => roles.length === 0 || roles.some((role) => held.includes(role)));
-      if (allowed !== undefined) return { to: allowed.to, conditions: allowed.conditions };
-      if (declared.length > 0)
-        return { code: 'FORBIDDEN', pointer: '/status', named: declared.flatMap(({ roles }) => roles) };
-      const possible = states.filter((state) => open.some((step) => step.to === state));
-      return { code: 'INVALID_STATE', pointer: '/status', possible, saysNone: possible.length === 0 };
-    }
-
-    /** What the service does. */
-    function outcomeOf(from: string, to: string, mover: Mover, declared: readonly Step[]) {
-      try {
-        const { to: reached, conditions = [] } = findTransition(machine, from, to, mover);
-        return { to: reached, conditions };
-      } catch (error) {
-        if (!(error instanceof Rejection)) throw error;
-        const { code, pointer, message } = error;
+      /** What the declaration says of a transition. */
+      function outcomeFor(
+        declared: readonly Step[],
+        held: readonly string[],
+        { open, starts }: { readonly open: readonly Step[]; readonly starts: readonly string[] },
+      ) {
+        const allowed = declared.find(({ roles }) => roles.length === 0 || roles.some((role) => held.includes(role)));
+        if (allowed !== undefined) return { to: allowed.to, conditions: allowed.conditions };
         if (declared.length > 0)
+          return { code: 'FORBIDDEN', pointer: '/status', named: declared.flatMap(({ roles }) => roles) };
+        const possible = states.filter((state) => open.some((step) => step.to === state));
+        const isFinal = !steps.some((step) => step.from === from);
+        const possibleFrom = isFinal ? [] : states.filter((state) => starts.includes(state));
+        const saysNone = !isFinal && possible.length + possibleFrom.length === 0;
+        return { code: 'INVALID_STATE', pointer: '/status', possible, possibleFrom, isFinal, saysNone };
+      }
+
+      /** What the service does. */
+      function outcomeOf(from: string, to: string, mover: Mover, declared: readonly Step[]) {
+        try {
+          const { to: reached, conditions = [] } = findTransition(machine, from, to, mover);
+          return { to: reached, conditions };
+        } catch (error) {
+          if (!(error instanceof Rejection)) throw error;
+          const { code, pointer, message } = error;
+          if (declared.length > 0)
+            return {
+              code,
+              pointer,
+              named: declared.flatMap(({ roles }) => roles).filter((role) => message.includes(role)),
+            };
           return {
             code,
             pointer,
-            named: declared.flatMap(({ roles }) => roles).filter((role) => message.includes(role)),
+            possible: statesIn(message, states, `From ${from} it can become`),
+            possibleFrom: statesIn(message, states, `It can become ${to} from`),
+            isFinal: message.includes(`${from} is final.`),
+            saysNone: message.includes('This operation cannot'),
           };
-        return {
-          code,
-          pointer,
-          possible: statesIn(message, states, from),
-          saysNone: message.includes('This operation cannot'),
-        };
+        }
       }
-    }
-  });
+    },
+  );
 
   it.each(states)('accepts %s for a new row only if it is declared', (state) => {
     const rejection = rejectionOf(() => checkInitialState(machine, state));

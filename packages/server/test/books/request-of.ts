@@ -302,7 +302,7 @@ const startsFrom: Readonly<Partial<Record<SingleKind, readonly string[]>>> = {
   writeOffInvoice: ['POSTED'],
   settleInvoice: ['POSTED', 'PARTIALLY_PAID'],
   undoWipWriteOff: ['WRITTEN_OFF'],
-  reinstateInvoice: ['WRITTEN_OFF'],
+  reinstateInvoice: ['PAID', 'WRITTEN_OFF'],
   completePayment: ['PENDING', 'FAILED'],
   failPayment: ['PENDING'],
   voidPayment: ['COMPLETED', 'PARTIALLY_REFUNDED'],

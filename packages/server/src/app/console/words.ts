@@ -101,6 +101,8 @@ const transitions: Readonly<Record<string, string>> = {
   WRITTEN_OFF: 'Write off',
   'POSTED PAID': 'Settle the rest',
   'PARTIALLY_PAID PAID': 'Settle the rest',
+  'PAID POSTED': 'Undo the settled rest',
+  'PAID PARTIALLY_PAID': 'Undo the settled rest',
   'WRITTEN_OFF POSTED': 'Undo the write-off',
   'WRITTEN_OFF PARTIALLY_PAID': 'Undo the write-off',
   'WRITTEN_OFF PARTIALLY_BILLED': 'Undo a part of the write-off',

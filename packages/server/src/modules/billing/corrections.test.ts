@@ -152,9 +152,11 @@ describe('updateRecords › Payment', () => {
       ),
     );
     expect(stored).toEqual([{ day: '2026-02-20', reason: 'Account closed' }]);
-    for (const method of ['CASH', 'CREDIT']) {
+    const instead = { CASH: 'Refund it, or void it if it was entered by mistake.', CREDIT: 'Void it.' };
+    for (const [method, next] of Object.entries(instead)) {
       const { systemRef } = await pay('10.00', [], { clientId: id, method });
-      expect(await change('Payment', systemRef, bounced)).toMatchObject({ error: { code: 'INVALID_STATE' } });
+      const detail = `A payment by ${method} is not returned by a bank. ${next}`;
+      expect(await change('Payment', systemRef, bounced)).toMatchObject({ error: { code: 'INVALID_STATE', detail } });
     }
   });
 

@@ -151,7 +151,11 @@ const invoices: Subject = {
     VOIDED: () => move(invoices, newInvoice('POSTED').then(done), 'VOIDED'),
     WRITTEN_OFF: () => move(invoices, newInvoice('POSTED').then(done), 'WRITTEN_OFF'),
   },
-  rowsFor: { 'WRITTEN_OFF to PARTIALLY_PAID': () => move(invoices, paidInvoice('4.00'), 'WRITTEN_OFF') },
+  rowsFor: {
+    'WRITTEN_OFF to PARTIALLY_PAID': () => move(invoices, paidInvoice('4.00'), 'WRITTEN_OFF'),
+    'PAID to POSTED': () => move(invoices, newInvoice('POSTED').then(done), 'PAID'),
+    'PAID to PARTIALLY_PAID': () => move(invoices, paidInvoice('4.00'), 'PAID'),
+  },
 };
 
 const newPayment = (method: 'ACH' | 'CHECK') => pay('10.00', [], { clientId: owner.id, method });

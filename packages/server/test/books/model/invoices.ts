@@ -79,11 +79,11 @@ export function moveInvoice(books: ModelBooks, { ref, to, changeDate }: Request<
     if (to === 'PAID') row.paidDate = lastDayOf(books, ref);
   } else {
     // Only a void has no amount to cover any more; both undo what was written off: first the rest that was settled.
-    const settled = entriesOf(books, 'RECEIVABLE', ref).filter(({ isRounding }) => isRounding);
-    const rounding = -total(settled.map(({ amount }) => amount));
+    const rounding = settledRest(books, ref);
     change('RECOVERY', rounding, 'WRITE_OFF', true);
     change('RECOVERY', row.writtenOff - rounding, 'WRITE_OFF');
     row.writtenOff = 0n;
+    row.paidDate = null;
   }
   if (to !== 'VOIDED') return;
   if (row.total < 0n) withdrawCredit(books, ref, changeDate);
@@ -115,6 +115,7 @@ export function invoiceConditions({ firm, rows }: ModelBooks, ref: string): Cond
     restSettled: dueOf(row) <= firm.settleWithin,
     creditUnapplied: (rows.payments.get(creditOf(ref))?.allocations ?? []).length === 0,
     noWorkInDraft: row.reliefs.every(({ wipId }) => found(rows.wips, wipId).status !== 'IN_DRAFT'),
+    partWrittenOff: row.writtenOff > 0n,
     nothingCovered: covered === 0n,
     partCovered: covered > 0n,
     voidReasonGiven: true,
@@ -126,12 +127,17 @@ export function invoiceConditions({ firm, rows }: ModelBooks, ref: string): Cond
 /** Sets the status that follows from what covers an invoice. */
 export function settle(books: ModelBooks, ref: string): void {
   const row = found(books.rows.invoices, ref);
-  // A rest that was settled stays so until more is due.
-  if (dueOf(row) === 0n) row.status = row.writtenOff > 0n && row.status !== 'PAID' ? 'WRITTEN_OFF' : 'PAID';
+  // A rest that was settled is no loss.
+  if (dueOf(row) === 0n) row.status = row.writtenOff > settledRest(books, ref) ? 'WRITTEN_OFF' : 'PAID';
   else row.status = row.paid + row.credited > 0n ? 'PARTIALLY_PAID' : 'POSTED';
   row.paidDate = row.status === 'PAID' ? lastDayOf(books, ref) : null;
 }
 
 function lastDayOf(books: ModelBooks, ref: string): string {
   return latest(...entriesOf(books, 'RECEIVABLE', ref).map(({ businessDate }) => businessDate));
+}
+
+function settledRest(books: ModelBooks, ref: string): Cents {
+  const settled = entriesOf(books, 'RECEIVABLE', ref).filter(({ isRounding }) => isRounding);
+  return -total(settled.map(({ amount }) => amount));
 }

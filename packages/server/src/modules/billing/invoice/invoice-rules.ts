@@ -58,7 +58,7 @@ addRules(invoice, {
     if (owedOn(previous).eq(zero) && owedOn(values).gt(zero)) reopenClient(plan, values.clientId);
   },
   commands: {
-    POSTED: (plan, change) => (change.previous?.status === 'WRITTEN_OFF' ? enterRecovery : postImport)(plan, change),
+    POSTED: (plan, change) => (isPosting(change) ? postImport : enterRecovery)(plan, change),
     PARTIALLY_PAID: enterRecovery,
     PAID: writeOffInvoice,
     VOIDED: voidInvoice,
@@ -67,10 +67,11 @@ addRules(invoice, {
   conditions: {
     nothingAllocated({ previous }) {
       const { amountPaid = zero, amountCredited = zero, amountPending = zero } = previous ?? {};
-      if (amountPaid.plus(amountCredited).plus(amountPending).eq(zero)) return;
+      if (amountPending.gt(zero)) throw paymentPending();
+      if (amountPaid.plus(amountCredited).eq(zero)) return;
       throw new Rejection(
         'INVALID_STATE',
-        'A payment of the invoice is allocated or pending. Void or refund it first.',
+        'Payments or credits are allocated to the invoice. Unapply, refund or void them first.',
         '/status',
       );
     },
@@ -93,10 +94,17 @@ addRules(invoice, {
     },
     noWorkInDraft: ({ id }, plan) => checkNotInDraft(plan, id),
     nothingPending({ values }) {
-      if (values.amountPending.gt(zero))
-        throw new Rejection('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
+      if (values.amountPending.gt(zero)) throw paymentPending();
     },
     restSettled: checkRest,
+    partWrittenOff({ previous }) {
+      if (previous?.amountWrittenOff.gt(zero) === true) return;
+      throw new Rejection(
+        'INVALID_STATE',
+        'Nothing of the invoice is written off or settled, so it remains paid. Unapply, refund or void its payments to change that.',
+        '/status',
+      );
+    },
     nothingCovered: ({ values }) => checkCover(values, false),
     partCovered: ({ values }) => checkCover(values, true),
     changeReasonGiven,
@@ -131,6 +139,10 @@ addRules(invoice, {
     },
   },
 });
+
+function paymentPending(): Rejection {
+  return new Rejection('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
+}
 
 /** What an invoice adds to the balance of its client. */
 function owedOn(row: Row<'Invoice'>): Decimal {
@@ -270,6 +282,7 @@ function completeChange(change: InvoiceChange, plan: Plan): void {
     return;
   }
   if (previous.status === 'PENDING') values.postedAt = plan.now;
+  if (previous.status === 'PAID') Object.assign(values, { paidAt: null, paidDate: null });
   // A void and a reinstatement undo what was written off.
   values.amountWrittenOff = zero;
   values.writeOffReason = null;

@@ -4,7 +4,7 @@ import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { type Decimal, isDecimal, parseDecimal, zero } from '../../../platform/decimal.ts';
-import { changeReasonGiven, org } from '../../reference/index.ts';
+import { org } from '../../reference/index.ts';
 import { entriesOf, lastDayOf } from '../ledger/enter.ts';
 import { enterRecovery, enterWriteOff } from '../ledger/invoice-entries.ts';
 import { invalidateLinks } from '../link/payment-link.ts';
@@ -38,10 +38,10 @@ export function partWrittenOff({ id, values, previous, input }: InvoiceChange, p
   const more = amount.minus(previous.amountWrittenOff);
   if (more.eq(zero)) return undefined;
   const reject = (detail: string) => new Rejection('INVALID_STATE', detail, '/writeOffAmount');
-  if (!isOpen(previous) || values.status !== previous.status)
-    throw reject('A part is written off of an open invoice, without another status.');
+  if (!isOpen(previous) || values.status !== previous.status) throw reject(partOfOpen(previous.status));
   if (more.lt(zero)) {
-    changeReasonGiven({ input });
+    if (typeof input.changeReason !== 'string')
+      throw invalidField('changeReason', 'changeReason is required to write off less than before.');
     return amount;
   }
   if (typeof input.writeOffReason !== 'string')
@@ -53,6 +53,14 @@ export function partWrittenOff({ id, values, previous, input }: InvoiceChange, p
   if (amount.gt(notCredited(plan, { id, total: values.total })))
     throw reject('Credit notes refer to the invoice. Apply their credit to it instead of writing it off.');
   return amount;
+}
+
+function partOfOpen(status: string): string {
+  const next =
+    status === 'PAID' || status === 'WRITTEN_OFF'
+      ? `The invoice is ${status}: to undo what is written off, set the status POSTED or PARTIALLY_PAID.`
+      : 'Send it without a status.';
+  return `A part is written off of an open invoice, which keeps its status. ${next}`;
 }
 
 /** @throws Rejection if the caller does not settle the rest of an invoice, or it is larger than its org settles */

@@ -111,8 +111,17 @@ test('settleRest settles a rest of at most settleWithin of the org, which a retu
     amountWrittenOff: '2.00',
     paidDate: null,
   });
+  await pay('98.00', [{ invoiceId: bill.id, amount: '98.00' }], { paymentDate: '2026-02-20' });
+  expect(await invoice(bill.id)).toMatchObject({ status: 'PAID', amountWrittenOff: '2.00' });
   await settling('0.00');
   await agrees();
+});
+
+test('an invoice of which an amount was written off is WRITTEN_OFF when the rest is paid', async () => {
+  const bill = await posted();
+  await change(bill, { writeOffAmount: '20.00', writeOffReason: 'Agreed with the client' });
+  await pay('80.00', [{ invoiceId: bill.id, amount: '80.00' }]);
+  expect(await invoice(bill.id)).toMatchObject({ status: 'WRITTEN_OFF', amountDue: '0.00', paidDate: null });
 });
 
 test('settleRest as of a day before the last payment leaves the invoice paid on the day of that payment', async () => {
@@ -122,4 +131,52 @@ test('settleRest as of a day before the last payment leaves the invoice paid on 
   const settled = { settleRest: true, writeOffReason: 'Bank charges', changeDate: '2026-02-10' };
   expect((await change(bill, settled)).attributes).toMatchObject({ status: 'PAID', paidDate: '2026-02-20' });
   await settling('0.00');
+});
+
+test('the status POSTED or PARTIALLY_PAID makes a rest due again that was settled, and the invoice can be voided', async () => {
+  await settling('2.00');
+  const undo = { status: 'POSTED', changeReason: 'Settled by mistake' };
+  const small = await posted('1.50');
+  await change(small, { settleRest: true, writeOffReason: 'Too small' });
+  expect(await change(small, { writeOffAmount: '0.00', changeReason: 'No' })).toMatchObject({
+    error: { detail: expect.stringContaining('set the status POSTED or PARTIALLY_PAID') },
+  });
+  expect(await change(small, { status: 'VOIDED', voidReason: 'Twice' })).toMatchObject({
+    error: { detail: expect.stringContaining('It can become VOIDED from POSTED.') },
+  });
+  const reopened = { status: 'POSTED', amountDue: '1.50', amountWrittenOff: '0.00', writeOffReason: null };
+  expect((await change(small, undo)).attributes).toMatchObject({ ...reopened, paidAt: null, paidDate: null });
+  expect(await entriesOf(small.id)).toEqual([
+    ['INVOICE', '1.50', null],
+    ['WRITE_OFF', '-1.50', 'Too small'],
+    ['RECOVERY', '1.50', 'Settled by mistake'],
+  ]);
+  expect(await change(small, { status: 'VOIDED', voidReason: 'Twice' })).toMatchObject({ error: null });
+
+  const bill = await posted();
+  const payment = await pay('99.00', [{ invoiceId: bill.id, amount: '99.00' }]);
+  await change(bill, { settleRest: true, writeOffReason: 'Bank charges' });
+  expect(await change(bill, undo)).toMatchObject({ error: { detail: expect.stringContaining('PARTIALLY_PAID') } });
+  expect(await change(bill, { status: 'PARTIALLY_PAID' })).toMatchObject({
+    error: { pointer: '/records/0/attributes/changeReason' },
+  });
+  expect((await change(bill, { ...undo, status: 'PARTIALLY_PAID' })).attributes).toMatchObject({
+    status: 'PARTIALLY_PAID',
+    amountDue: '1.00',
+    amountWrittenOff: '0.00',
+    paidDate: null,
+  });
+  await records.update([
+    {
+      type: 'Payment',
+      systemRef: payment.systemRef,
+      attributes: { allocations: [{ invoiceId: bill.id, amount: '99.00' }] },
+    },
+  ]);
+  await pay('1.00', [{ invoiceId: bill.id, amount: '1.00' }]);
+  expect(await change(bill, { ...undo, status: 'PARTIALLY_PAID' })).toMatchObject({
+    error: { code: 'INVALID_STATE', detail: expect.stringContaining('Unapply, refund or void its payments') },
+  });
+  await settling('0.00');
+  await agrees();
 });

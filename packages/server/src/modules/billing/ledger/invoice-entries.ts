@@ -21,13 +21,18 @@ export function enterRecovery(plan: Plan, change: PendingChange<'Invoice'>): voi
   const { id, input, values } = change;
   const reason = input.changeReason ?? values.voidReason;
   const recovered = zero.minus(writtenOff(change));
-  const settled = entriesOf(plan, 'RECEIVABLE', id).filter((entry) => entry.isRounding);
-  const rounding = smaller(recovered, zero.minus(sum(settled.map(({ amount }) => amount))));
+  const rounding = smaller(recovered, settledRest(plan, id));
   for (const [amount, isRounding] of [
     [rounding, true],
     [recovered.minus(rounding), false],
   ] as const)
     enterChange(plan, change, 'RECOVERY', amount, { undoes: 'WRITE_OFF', reason, isRounding });
+}
+
+/** The part of what is written off of an invoice that is a settled rest, and no loss. */
+export function settledRest(plan: Plan, invoiceId: string): Decimal {
+  const settled = entriesOf(plan, 'RECEIVABLE', invoiceId).filter((entry) => entry.isRounding);
+  return zero.minus(sum(settled.map(({ amount }) => amount)));
 }
 
 function smaller(one: Decimal, other: Decimal): Decimal {

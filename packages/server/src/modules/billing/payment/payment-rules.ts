@@ -78,7 +78,13 @@ addRules(payment, {
     changeReasonGiven,
     canBeReturned({ values }) {
       if (!withoutBank.includes(values.method)) return;
-      const detail = `A payment by ${values.method} is not returned by a bank. Void or refund it.`;
+      const undo =
+        values.method === 'CASH'
+          ? 'Refund it, or void it if it was entered by mistake.'
+          : values.source === 'CREDIT_NOTE'
+            ? 'Unapply it, and void the credit note.'
+            : 'Void it.';
+      const detail = `A payment by ${values.method} is not returned by a bank. ${undo}`;
       throw new Rejection('INVALID_STATE', detail, '/status');
     },
     canBeRefunded: ({ values }) => checkRefundable(values),
