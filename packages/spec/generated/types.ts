@@ -16818,7 +16818,7 @@ export interface components {
          * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
          *
          *     - `PENDING`: imported, not in the ledger yet.
-         *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
+         *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted; it can be voided if each of its lines is zero, too.
          *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
          *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
          *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
@@ -16836,6 +16836,7 @@ export interface components {
          *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
          *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
          *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
+         *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The amount and the tax of each line are 0. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
          *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
          *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
          *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
@@ -16886,7 +16887,7 @@ export interface components {
              * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
              *
              *     - `PENDING`: imported, not in the ledger yet.
-             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
+             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted; it can be voided if each of its lines is zero, too.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
              *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
              *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
@@ -16904,6 +16905,7 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The amount and the tax of each line are 0. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
@@ -17191,7 +17193,7 @@ export interface components {
              * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
              *
              *     - `PENDING`: imported, not in the ledger yet.
-             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
+             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted; it can be voided if each of its lines is zero, too.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
              *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
              *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
@@ -17209,6 +17211,7 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The amount and the tax of each line are 0. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
@@ -23354,7 +23357,8 @@ export interface components {
          *       draft is not imported, because its invoice is: that has its lines, work and number.
          *     - An imported ACH payment can be `COMPLETED`, and an imported invoice a credit note: its total is negative.
          *     - A row that has got further meanwhile keeps its state. The record is then `UNCHANGED` if all else is the same, and otherwise fails with `INVALID_STATE`; so
-         *       repeating an import changes nothing.
+         *       repeating an import changes nothing. Later refunds and write-offs are kept, and so are
+         *       the allocations that a refund, a return or a void reduced.
          *
          *     Values can be added in any release. `IMPORT` also requires the `IMPORT_W` role.
          * @example IMPORT
@@ -29023,7 +29027,7 @@ export interface components {
              * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
              *
              *     - `PENDING`: imported, not in the ledger yet.
-             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
+             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted; it can be voided if each of its lines is zero, too.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
              *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
              *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
@@ -29041,6 +29045,7 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The amount and the tax of each line are 0. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |

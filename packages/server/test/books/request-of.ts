@@ -298,7 +298,7 @@ const startsFrom: Readonly<Partial<Record<SingleKind, readonly string[]>>> = {
   redateDraft: ['DRAFT'],
   deleteDraft: ['DRAFT', 'REJECTED'],
   postInvoice: ['PENDING'],
-  voidInvoice: ['POSTED'],
+  voidInvoice: ['POSTED', 'PAID'],
   writeOffInvoice: ['POSTED'],
   settleInvoice: ['POSTED', 'PARTIALLY_PAID'],
   undoWipWriteOff: ['WRITTEN_OFF'],

@@ -129,6 +129,23 @@ describe('from time to a paid invoice', () => {
     ]);
   });
 
+  test('an invoice over nothing can be voided if each line is zero, and releases its work', async () => {
+    const [wipId, before] = [await workFor('2.00'), await balances()];
+    const billed = [{ lineType: 'TIME' as const, quantity: '2', unitAmount: '0.00', jobId, wipIds: [wipId] }];
+    const bill = await invoice(await post(await draftOf(billed)));
+    expect(bill).toMatchObject({ status: 'PAID', total: '0.00' });
+    expect(await balances()).not.toEqual(before);
+    const voiding = { status: 'VOIDED', voidReason: 'The work is billable' };
+    const [voided] = await records.update([{ type: 'Invoice', systemRef: bill.systemRef, attributes: voiding }]);
+    expect(voided).toMatchObject({ attributes: { status: 'VOIDED', paidAt: null, paidDate: null } });
+    expect(await balances()).toEqual(before);
+
+    const discount = { lineType: 'DISCOUNT', unitAmount: '-100.00' } as const;
+    const free = await invoice(await post(await draftOf([{}, discount])));
+    const [kept] = await records.update([{ type: 'Invoice', systemRef: free.systemRef, attributes: voiding }]);
+    expect(kept).toMatchObject({ error: { code: 'INVALID_STATE', detail: expect.stringContaining('not all 0.00') } });
+  });
+
   test('a voided invoice releases its work', async () => {
     const wipId = await workFor('1.00');
     const invoiceId = await post(await draftOf([{ lineType: 'TIME', unitAmount: '200.00', wipIds: [wipId] }]));

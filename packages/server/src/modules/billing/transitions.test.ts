@@ -127,8 +127,8 @@ const drafts: Subject = {
   },
 };
 
-const newInvoice = async (status: 'PENDING' | 'POSTED') => {
-  const line = { lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '10.00', taxable: false };
+const newInvoice = async (status: 'PENDING' | 'POSTED', unitAmount = '10.00') => {
+  const line = { lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount, taxable: false };
   const dates = { invoiceDate: '2026-01-31', dueDate: '2026-03-02' };
   const fields = { pmsRef: newRef(), clientId: owner.id, status, ...dates, lines: [line] };
   return records.make('Invoice', fields);
@@ -154,6 +154,7 @@ const invoices: Subject = {
   rowsFor: {
     'WRITTEN_OFF to PARTIALLY_PAID': () => move(invoices, paidInvoice('4.00'), 'WRITTEN_OFF'),
     'PAID to POSTED': () => move(invoices, newInvoice('POSTED').then(done), 'PAID'),
+    'PAID to VOIDED': async () => done(await newInvoice('POSTED', '0.00')),
     'PAID to PARTIALLY_PAID': () => move(invoices, paidInvoice('4.00'), 'PAID'),
   },
 };

@@ -141,6 +141,59 @@ test('upsertRecords imports jobs, invoices, credit notes and payments in the sta
   await agrees();
 });
 
+test('upsertRecords leaves a payment unchanged of which money was taken back since, and an invoice of which more was written off', async () => {
+  const { id: clientId } = await newClient();
+  const paid = { clientId, paymentDate: '2025-03-15', amount: '60.00', method: 'CHECK', source, status: 'COMPLETED' };
+  const change = async (type: string, systemRef: string, attributes: object) =>
+    expect(only(await records.update([{ type, systemRef, attributes }])).error).toBeNull();
+  const since: readonly (readonly object[])[] = [
+    [{ refundedAmount: '20.00' }],
+    [{ refundedAmount: '60.00' }],
+    [{ status: 'RETURNED', changeReason: 'Bounced' }],
+    [{ refundedAmount: '20.00' }, { status: 'RETURNED', changeReason: 'Bounced' }],
+    [{ status: 'VOIDED', changeReason: 'Twice' }],
+  ];
+  for (const [index, changes] of since.entries()) {
+    const open = await bill(`since-${index}`, clientId);
+    const [systemRef, allocations] = [`pay-since-${index}`, [{ invoiceId: open.id, amount: '60.00' }]];
+    await imported('Payment', systemRef, { ...paid, allocations });
+    for (const attributes of changes) await change('Payment', systemRef, attributes);
+    expect(await imported('Payment', systemRef, { ...paid, allocations })).toMatchObject({ status: 'UNCHANGED' });
+    const other = [{ invoiceId: open.id, amount: '59.00' }];
+    expect(await imported('Payment', systemRef, { ...paid, allocations: other })).toMatchObject({ status: 'FAILED' });
+  }
+  const part = { ...paid, status: 'PARTIALLY_REFUNDED', refundedAmount: '10.00' };
+  await imported('Payment', 'pay-part', part);
+  await change('Payment', 'pay-part', { refundedAmount: '25.00' });
+  expect(await imported('Payment', 'pay-part', part)).toMatchObject({ status: 'UNCHANGED' });
+  const pending = await bill('since-failed', clientId);
+  const failed = {
+    ...paid,
+    method: 'ACH',
+    status: 'PENDING',
+    allocations: [{ invoiceId: pending.id, amount: '60.00' }],
+  };
+  await imported('Payment', 'pay-failed', failed);
+  await change('Payment', 'pay-failed', { status: 'FAILED' });
+  expect(await imported('Payment', 'pay-failed', failed)).toMatchObject({ status: 'UNCHANGED' });
+  const lost = { writeOffAmount: '5.00', writeOffReason: 'Agreed' };
+  await bill('since-lost', clientId, lost);
+  await change('Invoice', 'since-lost', { writeOffAmount: '15.00', writeOffReason: 'More' });
+  expect(await bill('since-lost', clientId, lost)).toMatchObject({ attributes: { amountWrittenOff: '15.00' } });
+  await agrees();
+});
+
+test('upsertRecords imports a voided invoice over nothing', async () => {
+  const { id: clientId } = await newClient();
+  const nothing = { lines: [{ ...line, unitAmount: '0.00' }], status: 'VOIDED', voidReason: 'Twice' };
+  expect(await bill('nothing', clientId, nothing)).toMatchObject({
+    status: 'CREATED',
+    attributes: { status: 'VOIDED' },
+  });
+  expect(await bill('nothing', clientId, nothing)).toMatchObject({ status: 'UNCHANGED' });
+  await agrees();
+});
+
 const dates = { billThroughDate: '2026-01-31', proposedInvoiceDate: '2026-01-31', dueDate: '2026-12-31' };
 const wipOf = async (id: string) =>
   (await preparer.call<{ status: string; outstandingAmount: string }>('GET', `/gql/v1/wip/${id}`)).body;

@@ -2,7 +2,7 @@ import type { BooksRequest } from '../requests.ts';
 import { isUntouched } from './balances.ts';
 import { postInvoice } from './invoices.ts';
 import { firstOpenDay } from './ledger.ts';
-import { billedBy, keepsFees, priced, reliefOf, totalOf } from './lines.ts';
+import { areZero, billedBy, keepsFees, priced, reliefOf, totalOf } from './lines.ts';
 import { type Conditions, mustMove } from './machine.ts';
 import { currencyOf, type DraftRow, found, type Line, type ModelBooks, must } from './rows.ts';
 
@@ -40,7 +40,14 @@ export function moveDraft(books: ModelBooks, { ref, to }: Request<'moveDraft'>, 
   if (to !== 'APPROVED') return;
   const { clientId, invoiceDate, lines } = draft;
   const reliefs = lines.flatMap((line) => reliefOf(books, line));
-  const invoice = { clientId, invoiceDate, total: totalOf(lines), reliefs, billed: billedBy(books, lines, clientId) };
+  const invoice = {
+    clientId,
+    invoiceDate,
+    total: totalOf(lines),
+    isZero: areZero(lines),
+    reliefs,
+    billed: billedBy(books, lines, clientId),
+  };
   postInvoice(books, madeRef(), invoice, 'POSTED');
   draft.status = 'POSTED';
 }

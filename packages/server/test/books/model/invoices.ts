@@ -2,13 +2,13 @@ import { type Cents, total } from '../cents.ts';
 import type { BooksRequest } from '../requests.ts';
 import { dueOf } from './balances.ts';
 import { dayOfChange, enter, entriesOf, firstOpenDay, lastOf, latest } from './ledger.ts';
-import { billedBy, priced, totalOf } from './lines.ts';
+import { areZero, billedBy, priced, totalOf } from './lines.ts';
 import { type Conditions, mustMove } from './machine.ts';
 import { creditOf, currencyOf, found, type InvoiceRow, type ModelBooks, must } from './rows.ts';
 import { relieveWork, returnWork } from './work.ts';
 
 type Request<Kind extends BooksRequest['kind']> = BooksRequest & { readonly kind: Kind };
-type NewInvoice = Pick<InvoiceRow, 'clientId' | 'invoiceDate' | 'total' | 'reliefs' | 'billed'>;
+type NewInvoice = Pick<InvoiceRow, 'clientId' | 'invoiceDate' | 'total' | 'isZero' | 'reliefs' | 'billed'>;
 
 export function importInvoice(books: ModelBooks, request: Request<'import'>): void {
   const { ref, clientId, currency, invoiceDate, status, lines } = request;
@@ -16,7 +16,8 @@ export function importInvoice(books: ModelBooks, request: Request<'import'>): vo
   must(currency === null || currency === currencyOf(books, clientId));
   const all = priced(books, lines, undefined, clientId);
   must(totalOf(all) >= 0n);
-  const invoice = { clientId, invoiceDate, total: totalOf(all), reliefs: [], billed: billedBy(books, all, clientId) };
+  const amounts = { total: totalOf(all), isZero: areZero(all), reliefs: [], billed: billedBy(books, all, clientId) };
+  const invoice = { clientId, invoiceDate, ...amounts };
   postInvoice(books, ref, invoice, status);
 }
 
@@ -106,6 +107,7 @@ export function invoiceConditions({ firm, rows }: ModelBooks, ref: string): Cond
   const row = found(rows.invoices, ref);
   const covered = row.paid + row.credited;
   return {
+    linesAreZero: row.isZero,
     nothingAllocated: covered + row.pending === 0n,
     nothingPending: row.pending === 0n,
     notCreditNote: row.total >= 0n,

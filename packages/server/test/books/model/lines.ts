@@ -39,6 +39,10 @@ export function priced(
   });
 }
 
+export function areZero(lines: readonly Line[]): boolean {
+  return lines.every(({ amount, tax }) => amount === 0n && tax === 0n);
+}
+
 export function totalOf(lines: readonly Line[]): Cents {
   const decimal = lines.map(({ lineType, amount, tax }) => ({
     lineType,

@@ -97,6 +97,8 @@ export interface InvoiceRow {
   readonly clientId: string;
   readonly invoiceDate: string;
   readonly total: Cents;
+  /** Whether the amount and the tax of each line are zero. */
+  readonly isZero: boolean;
   readonly reliefs: readonly Relief[];
   readonly billed: readonly Billed[];
   status: string;
