@@ -13,9 +13,22 @@ const { values } = readOptions({
     profile: { type: 'string', default: 'mid' },
     rounds: { type: 'string', default: '5' },
     limit: { type: 'string', default: '100' },
+    order: { type: 'string', default: 'amount' },
   },
 });
 
+/** What a request whose groups begin with a column adds for its order, by the name of the order. */
+const orders: Readonly<Record<string, (column: string) => Partial<AggregateRequest>>> = {
+  amount: () => ({ orderBy: [{ measure: 'open', direction: 'desc' }] }),
+  id: () => ({}),
+  'last id': (column) => ({ orderBy: [{ column, direction: 'desc' }] }),
+  name: (id) => {
+    const column = `${id.replace(/Id$/, '')}.name`;
+    return id.endsWith('Id') ? { with: [column], orderBy: [{ column, direction: 'asc' }] } : {};
+  },
+};
+
+const order = orders[values.order] ?? unknownOrder();
 await using data = await openDemoData(values);
 const { store, tenantId, vault } = data;
 const scope = { tenantId, vault, holds: () => true };
@@ -39,6 +52,10 @@ for (const [label, day] of Object.entries(await pastDays()))
 console.log('\nProcessor time of the database, and time of the clock, in milliseconds');
 console.table(times);
 
+function unknownOrder(): never {
+  throw new Error(`The order is one of ${Object.keys(orders).join(', ')}.`);
+}
+
 /** Days at both ends of the ledger and between. */
 async function pastDays(): Promise<Readonly<Record<string, string>>> {
   const ends = await store.read(tenantId, (session) =>
@@ -57,7 +74,7 @@ async function pastDays(): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(Object.entries(days).map(([label, day]) => [label, day.toString()]));
 }
 
-/** Requests of the 100 groups with the highest amounts. */
+/** Requests of 100 groups in the order of `--order`. */
 function figuresAsOf(day: string): Readonly<Record<string, AggregateRequest>> {
   const [client, job] = [{ column: 'clientId' }, { column: 'jobId' }];
   const currency = { column: 'currency' };
@@ -65,13 +82,14 @@ function figuresAsOf(day: string): Readonly<Record<string, AggregateRequest>> {
   const age = { column: 'workDate', daysBefore: day, boundaries: [0, 31, 61, 91] };
   const entries = { entries: { function: 'COUNT' } } as const;
   const oldest = { oldest: { function: 'MIN', column: 'workDate' } } as const;
+  const first = { first: { function: 'MIN', column: 'businessDate' } } as const;
   const of =
     (account: string) =>
     (groupBy: NonNullable<AggregateRequest['groupBy']>, more: object = {}): AggregateRequest => ({
       where: { account: { _eq: account }, businessDate: { _lte: day } },
       groupBy,
       measures: { open: { function: 'SUM', column: 'amount' }, ...more },
-      orderBy: [{ measure: 'open', direction: 'desc' }],
+      ...order(groupBy[0]?.column ?? ''),
     });
   const [receivables, credit, work] = [of('RECEIVABLE'), of('CREDIT'), of('WIP')];
   return {
@@ -81,6 +99,7 @@ function figuresAsOf(day: string): Readonly<Record<string, AggregateRequest>> {
     'receivables by currency and age, with the number of entries': receivables([currency, pastDue], entries),
     'credit by client': credit([client]),
     'credit by client, with the number of entries': credit([client], entries),
+    'credit by client, with its first day': credit([client], first),
     'unbilled work by client': work([client]),
     'unbilled work by client, with the number of entries': work([client], entries),
     'unbilled work by client, with its oldest day': work([client], oldest),

@@ -3,10 +3,14 @@ import fc from 'fast-check';
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/database.ts';
+import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, contract, type Schema } from '../contract/contract.ts';
 import { propertiesOf, resolved } from '../contract/fields.ts';
+import { ledgerEntry } from '../modules/billing/ledger/ledger-entry.ts';
 import { type Decimal, parseDecimal, sum, zero } from '../platform/decimal.ts';
+import type { Query } from '../platform/store/session.ts';
+import { aggregateReader } from './aggregate.ts';
 import type { AggregateRequest, GroupBy, Measure } from './aggregate-request.ts';
 
 /**
@@ -17,8 +21,15 @@ const numRuns = Number(process.env.AGGREGATE_RUNS ?? '2');
 const seed = Number(process.env.AGGREGATE_SEED ?? '20261123');
 
 const database = await testDatabase();
-const { service, tenant, call } = await testService({ database });
+const caller = await testService({ database });
+const { service, tenant, call } = caller;
 await loadProfile({ service, tenant }, 'sample');
+// Money of nobody is in groups without a client.
+for (const [paymentDate, amount] of [
+  ['2025-06-15', '40.00'],
+  ['2026-02-10', '25.00'],
+])
+  await recordsOf(caller).make('Payment', { clientId: null, paymentDate, amount, method: 'CHECK', source: 'MANUAL' });
 const today = Temporal.Now.plainDateISO(tenant.timeZone).toString();
 
 type Row = Readonly<Record<string, unknown>>;
@@ -407,6 +418,8 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
       { account: { _eq: 'RECEIVABLE' } },
       { account: { _eq: 'RECEIVABLE' }, dueDate: { _lt: today } },
       { account: { _eq: 'CREDIT' } },
+      { account: { _eq: 'CREDIT' }, client: { name: { _gte: 'H' } } },
+      { account: { _eq: 'RECEIVABLE' }, clientId: { _is_null: false }, currency: { _neq: 'XXX' } },
     );
     const more = fc.constantFrom(
       {},
@@ -417,15 +430,18 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
     );
     const having = fc.constantFrom({}, { having: { open: { _neq: '0' } } }, { having: { open: { _lte: '-0.01' } } });
     const bound = fc.constantFrom('_lte', '_lt');
-    const order = fc.constantFrom('desc', 'asc');
+    const order = fc.option(fc.tuple(fc.option(fc.nat(2)), direction), { nil: undefined });
     let found = 0;
     await fc.assert(
       fc.asyncProperty(
         fc.tuple(days, bound, groupBy, others),
         fc.tuple(having, order, fc.constantFrom(3, 1_000), more),
-        async ([day, operator, groups, other], [excluded, direction, pageSize, more]) => {
+        async ([day, operator, groups, other], [excluded, by, pageSize, more]) => {
           const where = { ...other, businessDate: { [operator]: day } };
-          const orderBy = [{ measure: 'open', direction }];
+          const [index, direction] = by ?? [];
+          const column = groups[index ?? groups.length]?.column;
+          const orderBy =
+            by === undefined ? [] : [{ ...(column === undefined ? { measure: 'open' } : { column }), direction }];
           const request = { groupBy: groups, measures: { ...measures, ...more }, orderBy, pageSize, ...excluded };
           const read = await pagesOf({ ...request, where });
           // All entries match. The sums have no amounts of single entries, so these are read.
@@ -439,6 +455,34 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
     );
     expect(found).toBeGreaterThan(100);
   });
+
+  interface PlanNode {
+    readonly 'Relation Name'?: string;
+    readonly 'Actual Loops': number;
+    readonly 'Actual Rows': number;
+    readonly 'Rows Removed by Filter'?: number;
+    readonly Plans?: readonly PlanNode[];
+  }
+  const withNodesBelow = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? []).flatMap(withNodesBelow)];
+
+  /** How many entries and sums of entries a statement reads. */
+  const readBy = async (query: Query<unknown>): Promise<number> => {
+    const explain: Query<{ 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }> = {
+      compile: (compiler) => {
+        const { parameters, query: node, queryId, sql: text } = query.compile(compiler);
+        return { parameters, query: node, queryId, sql: `explain (analyze, format json) ${text}` };
+      },
+      isPlannedForValues: true,
+    };
+    const [row] = await service.store.read(tenant.id, (session) => session.all(explain));
+    const nodes = row === undefined ? [] : withNodesBelow(row['QUERY PLAN'][0].Plan);
+    return nodes
+      .filter((node) => node['Relation Name']?.startsWith('ledger_'))
+      .reduce(
+        (rows, node) => rows + node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)),
+        0,
+      );
+  };
 
   test('are read from indexes that have little else, and balances as they were known from another', async () => {
     const indexesOf = async (query: RawBuilder<unknown>) => {
@@ -463,10 +507,53 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
       select job_id, sum(entries), min(work_date) from ledger_work where tenant_id = ${tenant.id}
         and job_id = any(array(select id from job limit 3)) and business_date <= '2026-01-31' group by 1`;
     expect(await indexesOf(ofJobs)).toContain('ledger_work_job_index');
+    const ofClients = sql`
+      select client_id, min(business_date) from ledger_entry where tenant_id = ${tenant.id} and account = 'CREDIT'
+        and client_id = any(array(select id from client limit 3)) and business_date <= '2026-01-31' group by 1`;
+    expect(await indexesOf(ofClients)).toContain('ledger_entry_client_document_index');
     const known = sql`
       select client_id, currency, due_date, sum(amount), count(*) from ledger_entry where tenant_id = ${tenant.id} and account = 'RECEIVABLE'
         and business_date <= '2026-01-31' and recorded_at <= now() group by 1, 2, 3`;
     expect(await indexesOf(known)).toEqual(['ledger_entry_document_index']);
+  });
+
+  test('are added up for the clients or jobs of the page alone, in the order of these', async () => {
+    const statements: Query<unknown>[] = [];
+    const aggregate = (request: AggregateRequest) =>
+      service.store.read(tenant.id, (session) => {
+        const all = <Row>(query: Query<Row>) => {
+          statements.push(query);
+          return session.all(query);
+        };
+        const scope = { tenantId: tenant.id, holds: () => true, vault: service.vault, name: 'aggregateLedgerEntries' };
+        return aggregateReader(scope, ledgerEntry, request)({ ...session, all });
+      });
+    const where = { businessDate: { _lte: today } };
+    const [work, credit] = [{ account: { _eq: 'WIP' } }, { account: { _eq: 'CREDIT' } }];
+    const [client, job] = [{ column: 'clientId' }, { column: 'jobId' }];
+    const age = { column: 'workDate', daysBefore: today, boundaries: [0, 31] };
+    const sums: AggregateRequest['measures'] = { open: { function: 'SUM', column: 'amount' } };
+    const first: AggregateRequest['measures'] = { ...sums, first: { function: 'MIN', column: 'businessDate' } };
+    const requests: readonly AggregateRequest[] = [
+      { where: { ...where, ...work }, groupBy: [client, age], measures: sums },
+      { where: { ...where, ...work }, groupBy: [client], measures: sums, orderBy: [{ ...client, direction: 'desc' }] },
+      {
+        where: { ...where, ...work },
+        groupBy: [job],
+        measures: sums,
+        with: ['job.name'],
+        orderBy: [{ column: 'job.name', direction: 'asc' }],
+      },
+      { where: { ...where, ...credit }, groupBy: [client], measures: first },
+    ];
+    for (const request of requests) {
+      statements.length = 0;
+      const { nextCursor } = await aggregate({ ...request, pageSize: 2 });
+      await aggregate({ ...request, pageSize: 2, cursor: nextCursor ?? '' });
+      await aggregate({ ...request, pageSize: 1_000 });
+      const read = await Promise.all(statements.map(readBy));
+      expect(Math.max(...read.slice(0, 2)), JSON.stringify(request)).toBeLessThan((read.at(-1) ?? 0) / 2);
+    }
   });
 
   test('are read from what is open, where groups of zero are not required', async () => {

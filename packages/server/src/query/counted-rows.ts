@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import type { Balances, EarliestField, SumTable } from '../entity/model.ts';
+import type { BalanceFunction, Balances, EarliestField, SumTable } from '../entity/model.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
 import { type Clause, type Comparison, clauseOf, type Where } from './clause.ts';
 import { firstDayFrom } from './figures.ts';
@@ -25,12 +25,22 @@ export interface CountedRows {
   readonly areFew?: boolean;
 }
 
-/** Returns the rows of an entity, or the first of their sums that a request can be answered from. */
-export function countedRows(entity: AnyEntity, row: string, tenantId: number, request: Request): CountedRows {
+/**
+ * Returns the rows of an entity, or the first of their sums that a request can be answered from.
+ *
+ * @param owner a field without whose value rows are left out.
+ */
+export function countedRows(
+  entity: AnyEntity,
+  row: string,
+  tenantId: number,
+  request: Request,
+  owner?: string,
+): CountedRows {
   const clause = clauseOf(entity, request.where ?? {});
   for (const sums of entity.sums) {
     if (!areGrouped(sums, entity, request)) continue;
-    const rows = sums.per === 'DAY' ? daysOf(sums, clause) : monthsOf(sums, clause, entity, tenantId, request);
+    const rows = sums.per === 'DAY' ? daysOf(sums, clause) : monthsOf(sums, clause, entity, tenantId, request, owner);
     if (rows === undefined) continue;
     const count = sql`coalesce(sum(${sql.ref(`${row}.entries`)}), 0)`;
     return {
@@ -121,6 +131,23 @@ export function balanceRows(
   };
 }
 
+/**
+ * Returns the fields by whose values the rows of a request as of a day are found by an index, if its conditions leave most rows of most of these
+ * values.
+ */
+export function idsOfRows(
+  entity: AnyEntity,
+  where: Where,
+): Pick<BalanceFunction, 'ids' | 'hasRowsWithoutId'> | undefined {
+  const { balances } = entity;
+  if (balances === undefined) return undefined;
+  const [last, others] = lastDay(balances, partsOf(clauseOf(entity, where)));
+  const found = balances.functions[requiredValue(others, balances.of) ?? ''];
+  if (last === undefined || found === undefined) return undefined;
+  const kept = new Set(found.by.filter((field) => !found.ids.includes(field)));
+  return others.every((part) => isOfKept(part, kept, false)) ? found : undefined;
+}
+
 /** The conditions that must all hold. */
 function partsOf(clause: Clause): readonly Clause[] {
   return clause.kind === 'all' ? clause.parts : [clause];
@@ -170,6 +197,7 @@ function monthsOf(
   entity: AnyEntity,
   tenantId: number,
   { groupBy = [] }: Request,
+  owner: string | undefined,
 ): RawBuilder<unknown> | undefined {
   const kept = new Set(by);
   const days: Comparison[] = [];
@@ -207,7 +235,8 @@ function monthsOf(
   const whole = sql`${first === undefined ? sql`true` : sql`${day} >= ${first}`} and ${end === undefined ? sql`true` : sql`${day} < ${end}`}`;
   const least = earliest === undefined ? undefined : sql.ref(earliest.column);
   const parts = [part(sql.table(sumTable), sql.ref('entries'), whole, least)];
-  if (requires !== undefined) parts.push(part(rows, one, sql`${sql.ref(columnOf(requires))} is null and ${whole}`));
+  if (requires !== undefined && requires !== owner)
+    parts.push(part(rows, one, sql`${sql.ref(columnOf(requires))} is null and ${whole}`));
   if (first !== undefined) parts.push(part(rows, one, sql`${day} < ${first}`));
   if (end !== undefined)
     parts.push(part(rows, one, sql`${day} >= ${first === undefined ? end : latest([first, end])}`));

@@ -102,7 +102,8 @@ function after(column: RawBuilder<unknown>, key: OrderKey, value: unknown): RawB
   return key.nullable && !key.nullsFirst ? sql`(${beyond} or ${column} is null)` : beyond;
 }
 
-function notBefore(column: RawBuilder<unknown>, key: OrderKey, value: unknown): RawBuilder<unknown> {
+/** Condition that a value in a key does not come before another one. It is implied by those of `afterClauses`. */
+export function notBefore(column: RawBuilder<unknown>, key: OrderKey, value: unknown): RawBuilder<unknown> {
   if (value === null) return key.nullsFirst ? sql`true` : sql`${column} is null`;
   const from = key.descending ? sql`${column} <= ${value}` : sql`${column} >= ${value}`;
   return key.nullable && !key.nullsFirst ? sql`(${from} or ${column} is null)` : from;

@@ -1962,6 +1962,7 @@ END),
   constraint ledger_entry_work_date_order CHECK (business_date >= work_date)
 );
 CREATE INDEX ledger_entry_business_date_index ON ledger_entry USING btree (tenant_id, business_date, id);
+CREATE INDEX ledger_entry_client_document_index ON ledger_entry USING btree (tenant_id, client_id, business_date) INCLUDE (account, currency, due_date, amount) WHERE account <> 'WIP'::text;
 CREATE INDEX ledger_entry_client_index ON ledger_entry USING btree (tenant_id, client_id, business_date, id) INCLUDE (account, currency, due_date, amount);
 CREATE INDEX ledger_entry_document_index ON ledger_entry USING btree (tenant_id, account, business_date) INCLUDE (client_id, currency, due_date, amount, document_date, recorded_at) WHERE account <> 'WIP'::text;
 CREATE INDEX ledger_entry_invoice_id_index ON ledger_entry USING btree (tenant_id, invoice_id, account) INCLUDE (amount) WHERE invoice_id IS NOT NULL;
