@@ -22,14 +22,19 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Errors of these keywords only repeat the errors of the branches. */
-const echoes = new Set(['anyOf', 'oneOf', 'if']);
+const echoes = new Set(['anyOf', 'oneOf', 'if', 'propertyNames']);
 
 /**
  * Returns the errors that tell a caller something, each with its sentence. A value that has none of several allowed types has
  * one error, and a malformed text that is also too short, too.
  */
 export function distinct(errors: readonly ErrorObject[]): { readonly error: ErrorObject; readonly detail: string }[] {
-  const telling = errors.filter(({ keyword }) => !echoes.has(keyword));
+  const choices = errors.filter((error) => choiceOf(error) !== undefined);
+  const telling = errors.filter(
+    (error) =>
+      choices.includes(error) ||
+      !(echoes.has(error.keyword) || choices.some((choice) => error.schemaPath.startsWith(`${choice.schemaPath}/`))),
+  );
   // A value that matches several branches of which only one may match has no errors in them.
   if (telling.length === 0) return errors.map((error) => ({ error, detail: detailOf(error) }));
   const byPath = Map.groupBy(telling, ({ instancePath }) => instancePath);
@@ -51,6 +56,16 @@ export function distinct(errors: readonly ErrorObject[]): { readonly error: Erro
   });
 }
 
+/** The properties of which an object must have exactly one, if that is all that a `oneOf` says. */
+function choiceOf({ keyword, schema, data }: ErrorObject): readonly string[] | undefined {
+  // Values of other types have all branches.
+  if (keyword !== 'oneOf' || !Array.isArray(schema)) return undefined;
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
+  const branches: readonly Schema[] = schema;
+  const names = branches.flatMap(({ required = [], ...others }) => (Object.keys(others).length > 0 ? [] : required));
+  return names.length === branches.length ? names : undefined;
+}
+
 function isOfType({ keyword }: ErrorObject): boolean {
   return keyword === 'type';
 }
@@ -68,6 +83,9 @@ export function detailOf(error: ErrorObject): string {
   const { keyword, params, message = 'is invalid', parentSchema = {} } = error;
   const schema = parentSchema as Schema;
   const limit = Number(params.limit);
+  const { propertyName, ...ofName } = error;
+  if (propertyName !== undefined)
+    return detailOf(ofName).replace(/^The (value|text)/, `The name ${JSON.stringify(propertyName)}`);
   switch (keyword) {
     case 'required':
       return 'The value is missing.';
@@ -105,8 +123,11 @@ export function detailOf(error: ErrorObject): string {
       return `The object must have at least ${leastProperties(limit, schema)}.`;
     case 'maxProperties':
       return `The object must have at most ${counted(limit, 'property', 'properties')}.`;
-    case 'oneOf':
+    case 'oneOf': {
+      const choice = choiceOf(error);
+      if (choice !== undefined) return `Send exactly one of ${choice.join(' and ')}.`;
       return `The value must match exactly one of several forms. ${schema.description ?? ''}`.trim();
+    }
     case 'not':
       return `The value is not allowed. ${schema.description ?? ''}`.trim();
     default:

@@ -35,14 +35,28 @@ test('several values in one item of a list', () => {
   ]);
 });
 
+test('an object that must have one of several properties has one error, whether it has none or several of them', () => {
+  const both = { clientId: '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101', clientRef: 'C-1' };
+  const engagement = { fiscalYear: 2026, partnerId: both.clientId };
+  for (const client of [both, {}])
+    expect(detailsOf('EngagementCreateRequest', { ...engagement, ...client })).toEqual([
+      ' Send exactly one of clientId and clientRef.',
+    ]);
+  expect(detailsOf('EngagementCreateRequest', [])).toEqual([' The value must be an object.']);
+});
+
 test('a value that matches several forms of which it may have one is invalid', () => {
-  const validate = ajv.compile({
-    oneOf: [{ required: ['clientId'] }, { required: ['clientRef'] }],
-    description: 'A client.',
-  });
-  validate({ clientId: '1', clientRef: 'H' });
+  const validate = ajv.compile({ oneOf: [{ minimum: 1 }, { maximum: 5 }], description: 'A client.' });
+  validate(3);
   expect(distinct(validate.errors ?? []).map(({ detail }) => detail)).toEqual([
     'The value must match exactly one of several forms. A client.',
+  ]);
+});
+
+test('a name of a property that is not allowed is named', () => {
+  const measures = { measures: { 'A b': { function: 'COUNT' } } };
+  expect(detailsOf('InvoiceAggregateRequest', measures)).toEqual([
+    '/measures The name "A b" must have the form ^[a-z][A-Za-z0-9]{0,30}$.',
   ]);
 });
 

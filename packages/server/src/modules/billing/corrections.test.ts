@@ -113,6 +113,14 @@ describe('updateRecords › Payment', () => {
     });
     expect(await invoice(wrong.id)).toMatchObject({ status: 'POSTED', amountDue: '100.00' });
     expect(await invoice(right.id)).toMatchObject({ status: 'PAID' });
+    const more = [right, wrong].map((row) => ({ invoiceId: row.id, amount: '10.00' }));
+    const [settled, other] = [await pay('20.00', [], { clientId: id }), { amount: '30.00' }];
+    expect(await change('Payment', settled.systemRef, { allocations: more })).toMatchObject({
+      error: { detail: expect.stringContaining('is PAID. Allocate to an invoice that is POSTED or PARTIALLY_PAID.') },
+    });
+    expect(await change('Payment', settled.systemRef, other)).toMatchObject({
+      error: { detail: expect.stringContaining('create another') },
+    });
   });
 
   test('applies, refunds, voids and returns the rest of a PARTIALLY_REFUNDED payment', async () => {

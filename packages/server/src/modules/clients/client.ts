@@ -33,6 +33,11 @@ export const client: Entity<'Client'> = defineEntity('Client', {
     },
     conditions: { isSettled: ({ values }, plan) => checkSettled(values, plan, '/status') },
     constraints: {
+      client_fiscal_year_end_day_range: {
+        code: 'VALIDATION_ERROR',
+        field: 'fiscalYearEndDay',
+        detail: 'fiscalYearEndDay must be a day of fiscalYearEndMonth.',
+      },
       client_status_settled: {
         code: 'INVALID_STATE',
         field: 'status',

@@ -129,6 +129,11 @@ describe('onboardClient', () => {
     const { errors = [] } = response.body as unknown as { errors?: { pointer: string }[] };
     if (pointer !== undefined) expect(errors.map((error) => error.pointer)).toContain(pointer);
   });
+
+  test('says that a fiscal year does not end on 30 February', async () => {
+    const { body } = await onboard({ fiscalYearEndMonth: 2, fiscalYearEndDay: 30 });
+    expect(body).toMatchObject({ detail: 'fiscalYearEndDay must be a day of fiscalYearEndMonth.' });
+  });
 });
 
 describe('onboardClient › the contacts of a new client', () => {

@@ -9,7 +9,7 @@ import { addRules, type PendingChange } from '../../../entity/rules.ts';
 import { decimals } from '../../../platform/arithmetic.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { checkClientCurrency, client, reopenClient } from '../../clients/index.ts';
-import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../../reference/index.ts';
+import { changeReasonGiven, checkNotAfterToday, openStatuses, recordBookChange } from '../../reference/index.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
 import { type Entry, entriesOf } from '../ledger/enter.ts';
@@ -176,7 +176,12 @@ function completeChange(change: PaymentChange, plan: Plan): void {
   const fixed = changedFields(entity, previous, values).find(
     (name) => name in input && !writableLater.has(name) && (name !== 'clientId' || previous.clientId !== null),
   );
-  if (fixed !== undefined) throw new Rejection('INVALID_STATE', `${fixed} of a payment cannot change.`, `/${fixed}`);
+  if (fixed !== undefined)
+    throw new Rejection(
+      'INVALID_STATE',
+      `${fixed} of a payment cannot change. Void the payment if it was entered by mistake, and create another.`,
+      `/${fixed}`,
+    );
   if (!values.refundedAmount.eq(previous.refundedAmount)) refund(change, plan);
   else if (values.status !== previous.status) Object.assign(values, outcomeOf(previous, values.status, plan));
   else reallocate(change, plan);
@@ -356,7 +361,7 @@ function checkAllocation(plan: Plan, paid: PaymentRow, target: Row<'Invoice'>, a
   if (!isOpen(target))
     throw new Rejection(
       'INVALID_STATE',
-      `${target.invoiceNumber} is ${isCreditNote(target) ? 'a credit note' : target.status}.`,
+      `${target.invoiceNumber} is ${isCreditNote(target) ? 'a credit note' : target.status}. Allocate to an invoice that is ${openStatuses.join(' or ')}.`,
       `/allocations/${index}/invoiceId`,
     );
   const payable = dueOf(target).minus(target.amountPending);
