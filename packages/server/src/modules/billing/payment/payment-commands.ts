@@ -86,7 +86,7 @@ function coverInvoice(plan: Plan, id: string, cover: Cover): void {
     amountPending: row.amountPending.plus(cover.amountPending),
   };
   const isSettled = dueOf({ ...row, ...covered }).eq(zero);
-  const isWrittenOff = row.amountWrittenOff.gt(settledRest(plan, id));
+  const isWrittenOff = row.amountWrittenOff.gt(zero) && row.amountWrittenOff.gt(settledRest(plan, id));
   const isPart = covered.amountPaid.plus(covered.amountCredited).gt(zero);
   const status = isSettled ? (isWrittenOff ? 'WRITTEN_OFF' : 'PAID') : isPart ? 'PARTIALLY_PAID' : 'POSTED';
   const paidAt = status === 'PAID' ? (row.paidAt ?? plan.now) : null;
