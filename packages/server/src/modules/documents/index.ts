@@ -5,12 +5,14 @@ export {
   formatAmount,
   formatDay,
   formatInstant,
+  formatMoney,
   formatNumber,
   formatPercent,
   formatPeriod,
   localeOf,
   pageTexts,
   paperIn,
+  timeFormat,
 } from './format.ts';
 export { renderThread } from './render-thread.ts';
 export type { Writer } from './write-document.ts';

@@ -5,6 +5,8 @@ import { type Column, heightOf, type Pages, renderPages, type Style } from '../.
 import {
   addressLines,
   formatAmount,
+  formatDay,
+  formatNumber,
   formatPeriod,
   type Language,
   localeOf,
@@ -72,12 +74,9 @@ function setMovements(page: Pages, statement: StatementDocument): void {
   const texts = statementTexts[statement.language];
   const kinds: Readonly<Partial<Record<Movement['kind'], string>>> = texts.kinds;
   const locale = localeOf(statement.language, statement.clientAddress?.country, statement.firmCountry);
-  // Formats are expensive to create, and a statement can have thousands of rows.
-  const days = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
   const places = placesOf(currency);
-  const numbers = new Intl.NumberFormat(locale, { minimumFractionDigits: places, maximumFractionDigits: places });
-  const day = (date: string) => days.format(new Date(date));
-  const number = (amount: string) => numbers.format(amount as Intl.StringNumericLiteral);
+  const day = (date: string) => formatDay(date, locale, 'medium');
+  const number = (amount: string) => formatNumber(amount, places, places, locale);
   const cells = cellsOf(page);
   const setRow = (row: readonly string[], style: Style) => {
     page.reserve(heightOf(style) + 4);

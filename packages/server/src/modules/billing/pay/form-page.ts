@@ -1,8 +1,8 @@
 import type { PayMethod } from '../../../platform/payments/processor.ts';
 import { testAccounts, testCards, testRoutingNumber } from '../../../platform/payments/sandbox.ts';
 import { type Html, type HtmlContent, html } from '../../../wire/html.ts';
+import { formatDay, formatMoney } from '../../documents/index.ts';
 import type { Entered, FieldError, FieldName, FormShape } from './form.ts';
-import { formatDay, formatMoney } from './format.ts';
 import { layout } from './layout.ts';
 import type { LinkPage } from './link-page.ts';
 
@@ -67,7 +67,7 @@ function invoiceTable({ invoices, currency, amount }: LinkPage): HtmlContent {
 <thead><tr><th scope="col">Invoice</th><th scope="col">Due</th><th scope="col">Amount due</th></tr></thead>
 <tbody>${invoices.map(
     ({ number, dueDate, due }) =>
-      html`<tr><th scope="row">${number}</th><td class="when">${formatDay(dueDate)}</td><td>${formatMoney(due, currency)}</td></tr>`,
+      html`<tr><th scope="row">${number}</th><td class="when">${formatDay(dueDate, 'en-US', 'medium')}</td><td>${formatMoney(due, currency)}</td></tr>`,
   )}</tbody>
 ${
   amount !== null &&

@@ -1,6 +1,6 @@
 import { type HtmlContent, html } from '../../../wire/html.ts';
+import { formatDay, formatMoney } from '../../documents/index.ts';
 import type { PaymentAttempt } from './attempt.ts';
-import { formatDay, formatMoney } from './format.ts';
 import { layout, messagePage } from './layout.ts';
 import type { LinkPage, LinkPayment } from './link-page.ts';
 
@@ -22,7 +22,7 @@ export function receiptPage(
 <dt>Paid to</dt><dd>${orgName}</dd>
 <dt>For</dt><dd>${clientName}</dd>
 <dt>Payment number</dt><dd>${payment.number}</dd>
-<dt>Date</dt><dd>${formatDay(payment.date)}</dd>
+<dt>Date</dt><dd>${formatDay(payment.date, 'en-US', 'medium')}</dd>
 <dt>Paid by</dt><dd>${methodOf(payment)}</dd>
 ${payment.payerName !== null && html`<dt>Payer</dt><dd>${payment.payerName}${payment.payerEmail !== null && html`, ${payment.payerEmail}`}</dd>`}
 </dl>
