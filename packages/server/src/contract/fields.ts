@@ -102,16 +102,15 @@ export function resolved(schema: Schema): Schema {
 
 /** Returns a property with the keywords of its references, from the schemas for responses and requests. */
 export function fieldOf(name: string, read: Schema | undefined, write: Schema | undefined): Field {
-  const schema = described(read ?? write ?? {});
-  const types = [schema.type ?? []].flat();
-  const nullable = types.includes('null') || (schema.anyOf ?? []).some((branch) => resolved(branch).type === 'null');
-  const written = write === undefined ? undefined : described(write);
+  const schema = withoutNull(read ?? write ?? {});
+  const nullable = isOf(read ?? write ?? {}, 'null');
+  const written = write === undefined ? undefined : withoutNull(write);
   const onCreate = (written ?? schema)['x-on-create'];
   const readOnly = written === undefined;
   return {
     name,
     column: columnOf(name),
-    kind: kindOf(schema, types),
+    kind: kindOf(schema),
     nullable,
     readOnly,
     writeOnly: read === undefined,
@@ -132,18 +131,26 @@ function fixedPlaces({ 'x-scale': scale, pattern }: Schema): number | undefined 
   return scale === undefined || pattern === undefined || new RegExp(pattern).test('0') ? undefined : scale;
 }
 
-/** Resolves the reference of a schema; of alternatives, uses the one that is not null. */
-function described(schema: Schema): Schema {
-  const outer = resolved(schema);
-  const main = (outer.anyOf ?? []).map(resolved).find((branch) => branch.type !== 'null');
-  return main === undefined ? outer : { ...main, ...outer };
+/** Resolves the reference of a schema; of alternatives, uses the first one that is not null. */
+export function withoutNull(schema: Schema): Schema {
+  const { anyOf, oneOf, ...outer } = resolved(schema);
+  const main = (anyOf ?? oneOf ?? []).map(resolved).find(({ type }) => type !== 'null');
+  return { ...main, ...outer };
 }
 
-function kindOf(schema: Schema, types: readonly string[]): FieldKind {
-  if (types.includes('array')) return 'list';
-  if (types.includes('integer')) return 'integer';
-  if (types.includes('boolean')) return 'boolean';
-  if (types.includes('string')) {
+/** Whether a value can be of one of these types of JSON, also by an alternative. */
+export function isOf(schema: Schema, ...types: readonly string[]): boolean {
+  const whole = resolved(schema);
+  return [whole, ...(whole.anyOf ?? []).map(resolved)].some(({ type = [] }) =>
+    [type].flat().some((one) => types.includes(one)),
+  );
+}
+
+function kindOf(schema: Schema): FieldKind {
+  if (isOf(schema, 'array')) return 'list';
+  if (isOf(schema, 'integer')) return 'integer';
+  if (isOf(schema, 'boolean')) return 'boolean';
+  if (isOf(schema, 'string')) {
     if (schema.format === 'uuid') return 'uuid';
     if (schema.format === 'decimal') return 'decimal';
     if (schema.format === 'date') return 'date';

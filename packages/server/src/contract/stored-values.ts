@@ -3,7 +3,7 @@
  * contract of today: a field that was added is filled in, and what a removed field held is left out.
  */
 import { contract, type Operation, type Schema, schemaOf } from './contract.ts';
-import { resolved } from './fields.ts';
+import { isOf, resolved } from './fields.ts';
 import { declarationsOf, referred } from './parameters.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -106,12 +106,11 @@ function memberOf({ discriminator, anyOf = [], oneOf = anyOf }: Schema, value: J
 
 /** What a row has in a field that did not exist when it was stored: its default, that of new rows, or null. */
 function initialOf(schema: Schema): unknown {
-  const types = [schema, ...(schema.anyOf ?? [])].flatMap((one) => resolved(one).type ?? []);
   const initial = schema.default ?? schema['x-on-create']?.value;
   if (initial !== undefined) return initial;
-  if (types.includes('null')) return null;
-  if (types.includes('array')) return [];
-  return types.includes('object') ? asOfToday(schema, {}) : undefined;
+  if (isOf(schema, 'null')) return null;
+  if (isOf(schema, 'array')) return [];
+  return isOf(schema, 'object') ? asOfToday(schema, {}) : undefined;
 }
 
 /** The schemas of the rows in events, by type and operation. */

@@ -1,8 +1,9 @@
 /** What can be done, derived from the contract: transitions of state machines, changes of fields, new rows, and other operations on a row. */
 import { hasRole, mayCall } from '@financial-automation/spec/roles';
 import { allOperations, type Operation, type Schema } from '../../contract/contract.ts';
+import { isOf } from '../../contract/fields.ts';
 import type { Caller } from '../../platform/auth/caller.ts';
-import { type DataList, isOf, merged, schemasOf } from './catalog.ts';
+import { type DataList, merged, schemasOf } from './catalog.ts';
 import { type FormInput, inputsOf } from './forms.ts';
 import type { ShownRow } from './values.ts';
 import type { CallInput } from './visit.ts';

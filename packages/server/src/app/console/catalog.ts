@@ -7,6 +7,7 @@ import {
   type Schema,
   schemaOf,
 } from '../../contract/contract.ts';
+import { isOf } from '../../contract/fields.ts';
 import { declarationsOf, referred } from '../../contract/parameters.ts';
 import { typesInWords } from './words.ts';
 
@@ -74,11 +75,6 @@ function typeNamed(schema: Schema | undefined): string | undefined {
 
 const baseFields = new Set('id systemRef sysRefs active createdAt updatedAt version currency hasMore'.split(' '));
 const maxColumns = 7;
-
-/** Whether a value can be of one of these types of JSON. */
-export function isOf({ type = 'string' }: Schema, ...types: readonly string[]): boolean {
-  return [type].flat().some((one) => types.includes(one));
-}
 
 /** Amounts, quantities and counts, which are aligned by their last digit. */
 export function isNumber(schema: Schema = {}): boolean {

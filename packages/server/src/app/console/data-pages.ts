@@ -1,11 +1,12 @@
 import { mayCall } from '@financial-automation/spec/roles';
 import { operationOf, type Schema } from '../../contract/contract.ts';
 import { CsvFile } from '../../contract/csv.ts';
+import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import type { BytesResult, PageResult } from '../../wire/result.ts';
 import { type Action, bulkActions, writingOf } from './actions.ts';
-import { customList, type DataList, dataLists, isOf } from './catalog.ts';
+import { customList, type DataList, dataLists } from './catalog.ts';
 import {
   containing,
   enteredOrder,

@@ -1,9 +1,10 @@
 /** Inputs of forms, derived from the schemas of what operations write, and the values that people enter in them. */
 import { mayCall } from '@financial-automation/spec/roles';
 import type { Schema } from '../../contract/contract.ts';
+import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { dataLists, isEventType, isNumber, isOf, merged, plain } from './catalog.ts';
+import { dataLists, isEventType, isNumber, merged, plain } from './catalog.ts';
 import { idsNamed, readList, typedValue } from './filter.ts';
 import { options, type SelectOption } from './layout.ts';
 import { isId, type Names } from './names.ts';
@@ -61,8 +62,7 @@ export function inputsOf({ properties = {} }: Schema, row?: ShownRow): FormInput
 }
 
 function isRequired(schema: Schema): boolean {
-  const canBeNull = [schema, ...(schema.anyOf ?? []).map(merged)].some((one) => isOf(one, 'null'));
-  return !canBeNull && schema['x-on-create'] === undefined;
+  return !isOf(schema, 'null') && schema['x-on-create'] === undefined;
 }
 
 /** The text of an input for what a row has at its path. */
