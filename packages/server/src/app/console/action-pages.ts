@@ -32,8 +32,8 @@ function buttonOf({ operation, label }: Action): string {
 }
 
 /** The start of a form about a row in the version that the page shows. */
-export function formStart({ frame }: ConsoleVisit, url: string, { version = 0 }: ShownRow, kind = ''): HtmlContent {
-  return html`<form${kind !== '' && html` class="${kind}"`} method="post" action="${frame.base}${url}">${keyField(frame)}<input type="hidden" name="version" value="${String(version)}">`;
+export function formStart(visit: ConsoleVisit, url: string, { version = 0 }: ShownRow, kind = ''): HtmlContent {
+  return html`<form${kind !== '' && html` class="${kind}"`} method="post" action="${visit.base}${url}">${keyField(visit)}<input type="hidden" name="version" value="${String(version)}">`;
 }
 
 /** The form that changes a row, or creates one with what the address presets. @throws Rejection `FORBIDDEN` */
@@ -59,12 +59,12 @@ export async function formPage(visit: ConsoleVisit, type: string, id?: string): 
   return {
     title: titleOf(list, action, row),
     lead: backTo(visit, from),
-    body: html`${formStart(visit, `${from}/${action.name}`, row ?? {}, 'card')}<input type="hidden" name="newRef" value="console-${newId()}">${fixed}${first}${more.length > 0 && html`<details><summary>More fields</summary>${await inputsFor(visit, more, row, { names })}</details>`}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.frame.base}${from}">Cancel</a></div></form>`,
+    body: html`${formStart(visit, `${from}/${action.name}`, row ?? {}, 'card')}<input type="hidden" name="newRef" value="console-${newId()}">${fixed}${first}${more.length > 0 && html`<details><summary>More fields</summary>${await inputsFor(visit, more, row, { names })}</details>`}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.base}${from}">Cancel</a></div></form>`,
   };
 }
 
-function backTo({ frame }: ConsoleVisit, url: string): HtmlContent {
-  return html`<a href="${frame.base}${url}">Back without changes</a>`;
+function backTo({ base }: ConsoleVisit, url: string): HtmlContent {
+  return html`<a href="${base}${url}">Back without changes</a>`;
 }
 
 function cannotWrite({ title }: DataList): Rejection {
@@ -147,7 +147,6 @@ export async function perform(
   action: Action,
   request: ActionRequest,
 ): Promise<ConsolePage | string> {
-  const { frame } = visit;
   const { operation, label } = action;
   const { input, ifMatch, names, from } = request;
   const canRehearse = takes(operation, 'Dry-Run');
@@ -168,8 +167,8 @@ export async function perform(
   if (first !== undefined && failures.size >= names.length) throw new Rejection('INVALID_STATE', first);
   if (isRehearsal) return rehearsalPage(visit, action, request, changes, failures);
   if (canRehearse) return request.next(body);
-  const shown = fields({ frame, names: new Map() }, body, responseProperties(operation));
-  const lead = html`<a href="${frame.base}${from}">Back</a>`;
+  const shown = fields({ visit, names: new Map() }, body, responseProperties(operation));
+  const lead = html`<a href="${visit.base}${from}">Back</a>`;
   return { title: label, lead, body: card('Done', shown) };
 }
 
@@ -180,12 +179,12 @@ function rehearsalPage(
   changes: readonly Change[],
   failures: ReadonlyMap<number, string>,
 ): ConsolePage {
-  const { frame, fields: entered, exchange } = visit;
-  const url = `${frame.base}${from}`;
+  const { base, fields: entered, exchange } = visit;
+  const url = `${base}${from}`;
   const kept = [...[...entered].filter(([name]) => name !== 'formKey'), ['confirmed', 'yes'] as const];
   const hidden = kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
   const failed = [...failures].map(([index, detail]) => [names[index] ?? '', sentenceInWords(detail)]);
-  const target = `${frame.base}${(exchange.path ?? '').replace(/^.*?\/console/, '')}`;
+  const target = `${base}${(exchange.path ?? '').replace(/^.*?\/console/, '')}`;
   const rows = names.length > 1 && ` in ${names.length - failures.size} of ${names.length} rows`;
   return {
     title,
@@ -194,7 +193,7 @@ function rehearsalPage(
     body: html`${failed.length > 0 && card('What would not change', table('Failures', ['Row', 'Why'], failed))}${card(
       'What would change',
       html`${changeTable(visit, changes)}
-<form method="post" action="${target}">${keyField(frame)}${hidden}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button><a class="button plain" href="${url}">Cancel</a></div></form>`,
+<form method="post" action="${target}">${keyField(visit)}${hidden}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button><a class="button plain" href="${url}">Cancel</a></div></form>`,
     )}`,
   };
 }

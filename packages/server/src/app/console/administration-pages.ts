@@ -38,7 +38,7 @@ function stateOf({ revokedAt, expiresAt }: ListedKey): 'Revoked' | 'Expired' | '
 }
 
 export async function keysPage(visit: ConsoleVisit): Promise<ConsolePage> {
-  const { frame, tenant, service, query } = visit;
+  const { base, tenant, caller, service, query } = visit;
   const keys = await service.store.read(tenant.id, (session) => listKeys(session, tenant.id));
   const isAll = query.get('ended') === 'on';
   const shown = isAll ? keys : keys.filter((key) => stateOf(key) === 'Active');
@@ -46,20 +46,20 @@ export async function keysPage(visit: ConsoleVisit): Promise<ConsolePage> {
     key.user,
     badge(stateOf(key), stateOf(key) === 'Active' ? 'good' : ''),
     stateOf(key) === 'Active'
-      ? html`<details><summary>Revoke</summary><form method="post" action="${frame.base}/keys/${key.id}/revoke">${keyField(frame)}<button class="danger">Revoke this key for good</button></form></details>`
+      ? html`<details><summary>Revoke</summary><form method="post" action="${base}/keys/${key.id}/revoke">${keyField(visit)}<button class="danger">Revoke this key for good</button></form></details>`
       : none(),
     html`<ul class="plain">${permissions.map(({ codes, text }) => {
       const held = codes.filter((code) => key.roles.includes(code));
       return held.length > 0 && html`<li>${text} <code>${held.join(', ')}</code></li>`;
     })}</ul>`,
     key.description ?? none(),
-    when(frame, key.lastUsedAt),
-    when(frame, key.expiresAt),
+    when(tenant, key.lastUsedAt),
+    when(tenant, key.expiresAt),
     html`<code>${key.id}</code>`,
   ]);
   const heads = ['API user', 'State', 'Change', 'Roles', 'Description', 'Last used', 'Expires', 'Key ID'];
   const choices = permissions.map(({ codes, text }) => {
-    const own = codes.filter((role) => hasRole(frame.roles, [role]));
+    const own = codes.filter((role) => hasRole(caller.roles, [role]));
     const boxes = own.map(
       (role) =>
         html`<label class="choice"><input type="checkbox" name="role" value="${role}"><code>${role}</code></label>`,
@@ -69,8 +69,8 @@ export async function keysPage(visit: ConsoleVisit): Promise<ConsolePage> {
   return {
     title: 'API keys',
     lead: 'The text of a key is shown once, when it is created, and not stored. The tokens of a revoked key end within seconds.',
-    body: html`<section class="card">${table('API keys', heads, rows)}${!isAll && keys.length > shown.length && html`<p><a href="${frame.base}/keys?ended=on">Show revoked and expired ones (${keys.length - shown.length})</a></p>`}</section>
-<form class="card" method="post" action="${frame.base}/keys">${keyField(frame)}<h2>Create a key</h2>${await inputsFor(visit, keyInputs, { validForDays: '365' })}
+    body: html`<section class="card">${table('API keys', heads, rows)}${!isAll && keys.length > shown.length && html`<p><a href="${base}/keys?ended=on">Show revoked and expired ones (${keys.length - shown.length})</a></p>`}</section>
+<form class="card" method="post" action="${base}/keys">${keyField(visit)}<h2>Create a key</h2>${await inputsFor(visit, keyInputs, { validForDays: '365' })}
 <h3>What it may do</h3><div class="form">${choices}</div><div class="row"><button>Create the key</button></div></form>`,
   };
 }
@@ -92,7 +92,7 @@ const keyInputs = [
 
 /** Creates a key with roles of which the caller has each, and shows it once. @throws Rejection `VALIDATION_ERROR`, `FORBIDDEN` */
 export async function createdKeyPage({
-  frame,
+  base,
   fields: entered,
   service,
   tenant,
@@ -112,10 +112,10 @@ export async function createdKeyPage({
   const origin = { apiUserId: caller.apiUserId, actor: caller.apiUserName, requestId: exchange.id };
   const newKey = { user, roles: chosen, staff, days, description };
   const { key, expiresAt } = await createKey(service, tenant, newKey, origin);
-  const until = when(frame, expiresAt);
+  const until = when(tenant, expiresAt);
   return {
     title: `Key of ${user}`,
-    lead: html`<a href="${frame.base}/keys">All keys</a>`,
+    lead: html`<a href="${base}/keys">All keys</a>`,
     notice: alert('good', html`The key is created, and valid until ${until}. Copy it now: it is not shown again.`),
     body: card('API key', html`<pre id="key">${key}</pre>`),
   };
@@ -137,7 +137,8 @@ export async function revoke({ service, tenant, caller, exchange }: ConsoleVisit
   return '/keys?done=yes';
 }
 
-export function settingsPage({ frame, tenant }: ConsoleVisit): ConsolePage {
+export function settingsPage(visit: ConsoleVisit): ConsolePage {
+  const { base, tenant } = visit;
   const { settings, currency, timeZone } = tenant;
   const values: Readonly<Record<string, unknown>> = { currency, timeZone, ...settings };
   const rows = [...settingSchemas].map(([setting, { type, enum: choices, description }]) => {
@@ -148,7 +149,7 @@ export function settingsPage({ frame, tenant }: ConsoleVisit): ConsolePage {
       offered === undefined
         ? html`<input${attributes} value="${value}" required autocomplete="off">`
         : html`<select${attributes}>${options(offered, value)}</select>`;
-    const form = html`<details><summary>Change</summary><form method="post" action="${frame.base}/settings/${setting}">${keyField(frame)}${input}<div class="row"><button>Save</button></div></form></details>`;
+    const form = html`<details><summary>Change</summary><form method="post" action="${base}/settings/${setting}">${keyField(visit)}${input}<div class="row"><button>Save</button></div></form></details>`;
     const change = settingsOfOperator.has(setting) ? 'by the operator' : form;
     return [fieldInWords(setting), value, change, `${sentenceInWords(description)}.`];
   });
@@ -194,7 +195,7 @@ const requestInputs = [
 ];
 
 export async function requestsPage(visit: ConsoleVisit): Promise<ConsolePage> {
-  const { frame, query, service, tenant } = visit;
+  const { base, query, service, tenant } = visit;
   const id = query.get('requestId')?.trim() || undefined;
   const onlyFailed = query.get('onlyFailed') === 'yes';
   const offset = Math.min(Math.max(0, Math.trunc(Number(query.get('first'))) || 0), maxOffset);
@@ -202,16 +203,16 @@ export async function requestsPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const rows = found
     .slice(0, pageSize)
     .map((request) => [
-      when(frame, request.receivedAt),
+      when(tenant, request.receivedAt),
       status(request),
-      html`<a href="${frame.base}/requests/${request.id}">${request.operation}</a>`,
+      html`<a href="${base}/requests/${request.id}">${request.operation}</a>`,
       request.problem?.code ?? none(),
       request.user,
       `${count(request.milliseconds)} ms`,
     ]);
   const heads = ['Time', 'Status', 'Operation', 'Problem', 'API user', { text: 'Took', isNumber: true }];
   const shown = { requestId: id, onlyFailed };
-  const older = urlWith(`${frame.base}/requests`, {
+  const older = urlWith(`${base}/requests`, {
     requestId: id,
     onlyFailed: onlyFailed ? 'yes' : 'no',
     first: offset + pageSize,
@@ -228,13 +229,14 @@ function status({ status: code }: RecentRequest) {
   return badge(String(code), code >= 400 ? 'bad' : 'good');
 }
 
-export async function requestPage({ frame, service, tenant }: ConsoleVisit, id: string): Promise<ConsolePage> {
+export async function requestPage(visit: ConsoleVisit, id: string): Promise<ConsolePage> {
+  const { base, service, tenant } = visit;
   const [request] = await service.recentRequests.of(tenant.id, { id, limit: 1 });
   if (request === undefined)
     throw new Rejection('NOT_FOUND', 'This request is not among those of the last day. The log has all of them.');
   const { problem, receivedAt, method, path, user, milliseconds } = request;
   const errors = problem?.errors.map(({ pointer, detail }) => [html`<code>${pointer}</code>`, detail]) ?? [];
-  const view = { frame, names: new Map<string, string>() };
+  const view = { visit, names: new Map<string, string>() };
   const about = {
     requestId: request.id,
     time: receivedAt,
@@ -244,7 +246,7 @@ export async function requestPage({ frame, service, tenant }: ConsoleVisit, id: 
   };
   return {
     title: request.operation,
-    lead: html`<a href="${frame.base}/requests">All requests</a>`,
+    lead: html`<a href="${base}/requests">All requests</a>`,
     body: html`${card(['Request ', status(request)], fields(view, about, new Map([['requestId', { format: 'uuid' }]])))}
 ${problem !== null && card('Problem', [html`<p><strong>${problem.code}</strong>: ${problem.detail}</p>`, errors.length > 0 && table('Errors', ['Pointer', 'Detail'], errors)])}`,
   };

@@ -69,8 +69,8 @@ function sums(changes: readonly VisibleChange[]): HtmlContent[][] {
 }
 
 /** The single values of a row that differ: of a new row, what people compare. */
-function changedFields({ frame }: ConsoleVisit, { list, old, now, isNew }: VisibleChange): HtmlContent[][] {
-  const view = { frame, names: new Map<string, string>() };
+function changedFields(visit: ConsoleVisit, { list, old, now, isNew }: VisibleChange): HtmlContent[][] {
+  const view = { visit, names: new Map<string, string>() };
   const isSingle = (value: unknown) => typeof value !== 'object' || value === null;
   const names = isNew ? columnsOf(list.properties) : [...list.properties.keys()];
   return names.flatMap((name) => {

@@ -51,8 +51,8 @@ const known = /^(name|legalName|displayName|email|fileName|batchRef)$|Number$|^(
 
 /** All lists: those of the contract, and those of the tenant's own types. */
 export async function dataPage(visit: ConsoleVisit): Promise<ConsolePage> {
-  const { base } = visit.frame;
-  const { roles } = visit.caller;
+  const { base, caller } = visit;
+  const { roles } = caller;
   const cursor = visit.query.get('page');
   const query = { pageSize: '100', ...(cursor !== null && { cursor }) };
   const ownTypes = operationOf('listCustomRecordTypes');
@@ -99,7 +99,7 @@ export async function readRow(visit: ConsoleVisit, list: DataList, id: string): 
 /** One list, with its filter. What the operation rejects is shown above the filter. */
 export async function listPage(visit: ConsoleVisit, type: string): Promise<ConsolePage> {
   const list = await listNamed(visit, type);
-  const { frame, query } = visit;
+  const { base, query } = visit;
   const order = enteredOrder(list, query);
   const page = query.get('page') ?? undefined;
   const isFiltered = list.filters.length > 0;
@@ -117,13 +117,13 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<Conso
   }
   const rows = isFiltered || query.has('inactive') ? all : all.filter(({ active }) => active !== false);
   const hidden = all.length - rows.length;
-  const url = (state: ListState) => listUrl(frame.base, list, { where, order, ...state });
+  const url = (state: ListState) => listUrl(base, list, { where, order, ...state });
   const file = url({}).replace(`/data/${type}`, `/data/${type}.csv`);
   return {
     title: list.title,
     lead:
       writingOf(list, undefined, visit.caller) !== undefined &&
-      html`<a href="${frame.base}/data/${type}/new">New ${typeInWords(type).toLowerCase()}</a>`,
+      html`<a href="${base}/data/${type}/new">New ${typeInWords(type).toLowerCase()}</a>`,
     notice: rejection && rejected(rejection),
     body: html`${filterForm(visit, list, where)}${await shownConditions(visit, list, where, (others) => url({ where: others }))}
 <section class="card">${
@@ -131,7 +131,7 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<Conso
         ? html`<p>${rejection === undefined ? 'No rows.' : 'The list was not read.'}</p>`
         : html`${await selectable(visit, list, rows, { where, order })}<p><a href="${file}">All rows as a file for spreadsheets (CSV)</a></p>`
     }
-${hidden > 0 && html`<p><a href="${frame.base}/data/${type}?inactive=on">Show inactive ones (${hidden})</a></p>`}
+${hidden > 0 && html`<p><a href="${base}/data/${type}?inactive=on">Show inactive ones (${hidden})</a></p>`}
 ${pageLinks(page && url({}), next && url({ page: next }))}</section>`,
   };
 }
@@ -143,15 +143,15 @@ function selection(list: DataList, { status, version, systemRef, ...row }: Shown
 
 /** The table of a list; with a form for what can be done with several rows at once. */
 async function selectable(visit: ConsoleVisit, list: DataList, rows: readonly ShownRow[], state: ListState) {
-  const { frame, query, caller } = visit;
+  const { base, query, caller } = visit;
   const actions = bulkActions(list, rows, caller);
   if (actions.length === 0) return rowTable(visit, list, rows, { state });
   const shown = await rowTable(visit, list, rows, { state, isSelected: query.get('selected') === 'all' });
   const all = new URLSearchParams([...[...query].filter(([name]) => name !== 'selected'), ['selected', 'all']]);
-  const url = `${frame.base}/data/${list.type}`;
+  const url = `${base}/data/${list.type}`;
   const button = ({ name, label }: Action) =>
     html`<button class="plain" formaction="${url}/selected/${name}">${label}</button>`;
-  return html`<form method="post" action="${url}/selected">${keyField(frame)}${shown}<div class="row"><a class="button plain" href="${url}?${all.toString()}">Select all</a> <span>With the selected:</span>${actions.map(button)}</div></form>`;
+  return html`<form method="post" action="${url}/selected">${keyField(visit)}${shown}<div class="row"><a class="button plain" href="${url}?${all.toString()}">Select all</a> <span>With the selected:</span>${actions.map(button)}</div></form>`;
 }
 
 interface ListState {
@@ -170,18 +170,17 @@ export async function rowTable(
   rows: readonly ShownRow[],
   { state, isSelected, without }: { state?: ListState; isSelected?: boolean; without?: string } = {},
 ): Promise<HtmlContent> {
-  const { frame } = visit;
   // Of some rows of a list, a column that is empty says nothing.
   const isEmpty = (column: string) => state === undefined && rows.every((row) => (row[column] ?? '') === '');
   const columns = list.columns.filter((column, index) => column !== without && (index === 0 || !isEmpty(column)));
-  const view = { frame, names: await namesIn(visit, rows, list.properties) };
+  const view = { visit, names: await namesIn(visit, rows, list.properties) };
   const heads = columns.map((column): Head => {
     const head = headOf(list.properties, column);
     if (state === undefined || !list.sortable.has(column)) return head;
     const [ascending, descending] = [column, `-${column}`];
     const { [ascending]: sorted, [descending]: reversed } = { [state.order ?? '']: true };
     const order = !reversed && (sorted || head.isNumber) ? descending : ascending;
-    const sortUrl = listUrl(frame.base, list, { ...state, order });
+    const sortUrl = listUrl(visit.base, list, { ...state, order });
     return { ...head, sortUrl, sorted: sorted ? 'ascending' : reversed ? 'descending' : undefined };
   });
   const cellsOf = (row: ShownRow) => {
@@ -203,12 +202,12 @@ export function listUrl(base: string, { type }: DataList, { where = {}, order, p
 }
 
 /** A form that adds a condition. The fields that people compare come first. */
-function filterForm({ frame, query }: ConsoleVisit, list: DataList, where: RowConditions): HtmlContent {
+function filterForm({ base, query }: ConsoleVisit, list: DataList, where: RowConditions): HtmlContent {
   const names = list.filters.map(({ name }) => name).filter((name) => !isTechnical(list.columns, name));
   if (names.length === 0) return false;
   const first = [list.label ?? '', ...list.columns].filter((name) => names.includes(name));
   const fields = [...new Set([...first, ...names.sort()])].map((name) => [name, fieldInWords(name)] as const);
-  return html`<form class="card filter" method="get" action="${frame.base}/data/${list.type}">${!isEmpty(where) && html`<input type="hidden" name="where" value="${JSON.stringify(where)}">`}
+  return html`<form class="card filter" method="get" action="${base}/data/${list.type}">${!isEmpty(where) && html`<input type="hidden" name="where" value="${JSON.stringify(where)}">`}
 <div><label for="filter">Show rows where</label><select id="filter" name="filter">${options(fields, query.get('filter'))}</select></div>
 <div><label for="op">Compared</label><select id="op" name="op">${options(
     Object.entries(comparisons).map(([name, [words]]) => [name, words]),

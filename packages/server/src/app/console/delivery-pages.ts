@@ -15,9 +15,9 @@ function attemptsOf(visit: ConsoleVisit, id: string, pageSize: number) {
   return call(visit, 'listDeliveries', { path: { id }, query: { pageSize, ...(cursor !== null && { cursor }) } });
 }
 
-function cells({ frame }: ConsoleVisit, attempt: Attempt, event: HtmlContent) {
+function cells({ tenant }: ConsoleVisit, attempt: Attempt, event: HtmlContent) {
   return [
-    when(frame, attempt.attemptedAt),
+    when(tenant, attempt.attemptedAt),
     badge(valueInWords(attempt.outcome), attempt.outcome === 'SUCCESS' ? 'good' : 'bad'),
     event,
     attempt.httpStatusCode === null ? none() : String(attempt.httpStatusCode),
@@ -31,7 +31,7 @@ const heads = ['Time', 'Outcome', 'Event', 'Status', 'Response', { text: 'Took',
 /** The latest attempts to deliver events to a subscription. */
 export async function deliveriesCard(visit: ConsoleVisit, id: string): Promise<HtmlContent> {
   const { data, nextCursor } = await attemptsOf(visit, id, 25);
-  const url = `${visit.frame.base}/data/EventSubscription/${id}`;
+  const url = `${visit.base}/data/EventSubscription/${id}`;
   const rows = data.map((attempt) => {
     const { operation, entityType, eventId } = attempt;
     const event = `${valueInWords(operation)} of ${typeInWords(entityType).toLowerCase()}`;
@@ -45,21 +45,20 @@ export async function deliveriesCard(visit: ConsoleVisit, id: string): Promise<H
 
 /** What was sent with an event, and what the receiver responded to each attempt. */
 export async function sentEventPage(visit: ConsoleVisit, id: string, eventId: string): Promise<ConsolePage> {
-  const { frame } = visit;
-  const url = `${frame.base}/data/EventSubscription/${id}`;
+  const url = `${visit.base}/data/EventSubscription/${id}`;
   const { data } = await attemptsOf(visit, id, 100);
   const attempts = data.filter((attempt) => attempt.eventId === eventId);
   const [latest] = attempts;
   if (latest === undefined) throw new Rejection('NOT_FOUND', 'The event is not among the latest deliveries.');
   const sent = await eventBody(contextIn(visit, operationOf('listEvents')), eventId);
-  const link = html`<a href="${frame.base}/data/${latest.entityType}/${latest.entityId}">${typeInWords(latest.entityType)}</a>`;
+  const link = html`<a href="${visit.base}/data/${latest.entityType}/${latest.entityId}">${typeInWords(latest.entityType)}</a>`;
   const rows = attempts.map((attempt) => cells(visit, attempt, link));
   const request = html`<p class="soft"><code>POST ${latest.deliveryUrl}</code>, <code>webhook-id: ${eventId}</code></p>`;
   const content =
     sent === undefined
       ? html`<p>The event is no longer kept, or your API user does not have the roles to read it.</p>`
       : html`<pre>${JSON.stringify(JSON.parse(sent), null, 2)}</pre>`;
-  const again = html`<form class="row" method="post" action="${url}/deliveries/${latest.id}/retry">${keyField(frame)}<button>Deliver again</button></form>`;
+  const again = html`<form class="row" method="post" action="${url}/deliveries/${latest.id}/retry">${keyField(visit)}<button>Deliver again</button></form>`;
   return {
     title: `${valueInWords(latest.operation)} of ${typeInWords(latest.entityType).toLowerCase()}`,
     lead: html`<a href="${url}">All deliveries of the subscription</a>`,

@@ -146,7 +146,7 @@ export async function shownConditions(
   const all = comparisonsIn(list, where);
   const operands = Object.fromEntries(all.map((one, index) => [String(index), one.operands]));
   const schemas = new Map(all.map(({ schema }, index) => [String(index), schema]));
-  const view = { frame: visit.frame, names: await namesIn(visit, [operands], schemas) };
+  const view = { visit, names: await namesIn(visit, [operands], schemas) };
   const items = [...Map.groupBy(all, ({ name }) => name)].map(([name, conditions]) => {
     const { [name]: _removed, ...others } = where;
     const shown = conditions.map(({ words, operands, schema }, index) => {

@@ -67,7 +67,7 @@ function isRequired(schema: Schema): boolean {
 
 /** The text of an input for what a row has at its path. */
 function currentText(
-  { frame }: ConsoleVisit,
+  { tenant }: ConsoleVisit,
   { path, schema }: FormInput,
   row: ShownRow | undefined,
   names: Names,
@@ -76,7 +76,7 @@ function currentText(
   if (value === null || value === undefined) return '';
   if (schema.format === 'date-time')
     return Temporal.Instant.from(String(value))
-      .toZonedDateTimeISO(frame.timeZone)
+      .toZonedDateTimeISO(tenant.timeZone)
       .toPlainDateTime()
       .toString({ smallestUnit: 'minute' });
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -145,7 +145,7 @@ export async function queryForm(
   inputs: readonly FormInput[],
   button = 'Show',
 ) {
-  return html`<form class="card scope" method="get" action="${visit.frame.base}${url}">${await inputsFor(visit, inputs, values)}<div class="row"><button>${button}</button></div></form>`;
+  return html`<form class="card scope" method="get" action="${visit.base}${url}">${await inputsFor(visit, inputs, values)}<div class="row"><button>${button}</button></div></form>`;
 }
 
 /** What a field can be, if it is not much; undefined if it is entered as text. */
@@ -203,7 +203,7 @@ function assembledFrom(name: string, values: readonly (readonly [path: string, v
 
 async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promise<unknown> {
   if (schema.format === 'date-time' && /^[\d-]+T[\d:]+$/.test(text))
-    return Temporal.PlainDateTime.from(text).toZonedDateTime(visit.frame.timeZone).toInstant().toString();
+    return Temporal.PlainDateTime.from(text).toZonedDateTime(visit.tenant.timeZone).toInstant().toString();
   const list = dataLists.get(schema['x-references'] ?? '');
   if (list === undefined || isId(text)) return typedValue(schema, text);
   const named = await idsNamed(visit, list, text);

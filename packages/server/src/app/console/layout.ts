@@ -6,20 +6,8 @@ import { Rejection } from '../../contract/rejection.ts';
 import { type Html, type HtmlContent, html } from '../../wire/html.ts';
 import { privatePage } from '../../wire/page-style.ts';
 import { style } from './style.ts';
+import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords, sentenceInWords } from './words.ts';
-
-/** Who is signed in, and where the console is. */
-export interface Frame {
-  /** Path of the console in the browser. */
-  readonly base: string;
-  readonly tenant: string;
-  readonly user: string;
-  readonly roles: Roles;
-  readonly isSandbox: boolean;
-  readonly formKey: string;
-  /** The time zone of the firm. */
-  readonly timeZone: string;
-}
 
 export interface ConsolePage {
   readonly title: string;
@@ -66,16 +54,23 @@ export function checkPart(at: string, roles: Roles): void {
 }
 
 /** A page for someone who is signed in, at its path below the console. */
-export function framed(frame: Frame, at: string, { title, lead, notice, search = '', body }: ConsolePage): string {
-  const { base, tenant, user, roles, isSandbox } = frame;
-  const shown = parts.filter(([path, , isOpenTo]) => isOpenTo?.(roles) !== false && (path !== '/clock' || isSandbox));
+export function framed(
+  visit: ConsoleVisit,
+  at: string,
+  { title, lead, notice, search = '', body }: ConsolePage,
+): string {
+  const { base, caller, tenant } = visit;
+  const { name: firm, isSandbox } = tenant;
+  const shown = parts.filter(
+    ([path, , isOpenTo]) => isOpenTo?.(caller.roles) !== false && (path !== '/clock' || isSandbox),
+  );
   const [part] = partAt(at) ?? [];
   return page(
     title,
     html`<header class="top"><p class="brand">Console</p>
-<p class="tenant"><code>${tenant}</code>${isSandbox && ' (sandbox)'}, signed in as ${user}</p>
+<p class="tenant"><code>${firm}</code>${isSandbox && ' (sandbox)'}, signed in as ${caller.apiUserName}</p>
 <form class="search" role="search" method="get" action="${base}/search"><input type="search" name="q" value="${search}" aria-label="Search names and numbers" placeholder="Name, number or reference" autocomplete="off"><button class="plain">Search</button></form>
-<form method="post" action="${base}/sign-out">${keyField(frame)}<button class="plain">Sign out</button></form></header>
+<form method="post" action="${base}/sign-out">${keyField(visit)}<button class="plain">Sign out</button></form></header>
 <div class="shell"><nav aria-label="Console"><ul>${shown.map(
       ([path, name]) =>
         html`<li><a href="${base}${path}"${path === part && html` aria-current="page"`}>${name}</a></li>`,
@@ -94,7 +89,7 @@ function page(title: string, body: HtmlContent): string {
   return privatePage(style, `${title} · Console`, body);
 }
 
-export function keyField({ formKey }: Pick<Frame, 'formKey'>): Html {
+export function keyField({ formKey }: ConsoleVisit): Html {
   return html`<input type="hidden" name="formKey" value="${formKey}">`;
 }
 

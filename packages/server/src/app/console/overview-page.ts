@@ -93,7 +93,7 @@ async function needsPerson(visit: ConsoleVisit): Promise<HtmlContent> {
     ({ active, consecutiveFailures }) => active && Number(consecutiveFailures) > 0,
   ).length;
   if (failing > 0)
-    items.push(waitingItem(`${visit.frame.base}/data/EventSubscription`, failing, 'Receivers of events that fail'));
+    items.push(waitingItem(`${visit.base}/data/EventSubscription`, failing, 'Receivers of events that fail'));
   return card('What needs a person', items.length === 0 ? html`<p>Nothing.</p>` : linkList(items));
 }
 
@@ -107,7 +107,7 @@ export async function countsOf(visit: ConsoleVisit, counted: readonly WaitingRow
     const counting = callOperation(visit, aggregate ?? list.operation, { body: { ...body, where } });
     const { total, data } = await ifAllowed(counting);
     const found = Number(total ?? Object(rowsIn({ data })[0]?.values).rows ?? 0);
-    return found > 0 ? [waitingItem(listUrl(visit.frame.base, list, { where }), found, text)] : [];
+    return found > 0 ? [waitingItem(listUrl(visit.base, list, { where }), found, text)] : [];
   });
   return (await Promise.all(items)).flat();
 }
@@ -125,8 +125,8 @@ function ifAllowed(result: Promise<Record<string, unknown>>): Promise<Record<str
 }
 
 /** What the service has given up, of the last 30 days: documents without a file, and other work. */
-async function failedJobs({ service: { store }, tenant, frame }: ConsoleVisit): Promise<HtmlContent> {
-  if (!isAdministrator(frame.roles)) return false;
+async function failedJobs({ service: { store }, tenant, caller, base }: ConsoleVisit): Promise<HtmlContent> {
+  if (!isAdministrator(caller.roles)) return false;
   const jobs = await store.read(tenant.id, (session) =>
     session.all<{ name: string; data: { invoiceId?: string }; at: string; failure: string | null }>(sql`
       select name, data, ended_at as at, failure from background_job
@@ -134,8 +134,8 @@ async function failedJobs({ service: { store }, tenant, frame }: ConsoleVisit): 
       order by ended_at desc limit 20`),
   );
   const rows = jobs.map(({ name, data: { invoiceId }, at, failure }) => [
-    when(frame, at),
-    invoiceId === undefined ? name : html`${name}: <a href="${frame.base}/data/Invoice/${invoiceId}">invoice</a>`,
+    when(tenant, at),
+    invoiceId === undefined ? name : html`${name}: <a href="${base}/data/Invoice/${invoiceId}">invoice</a>`,
     failure ?? '',
   ]);
   const title = 'Work that failed for good';
@@ -177,7 +177,7 @@ async function drawn(visit: ConsoleVisit, figure: OverviewFigure, scope: Scope, 
   );
   const linked = (point: Point | undefined): HtmlContent => {
     if (point === undefined) return '–';
-    const url = listUrl(visit.frame.base, list, { where: whereOf(figure, scope, point.key) });
+    const url = listUrl(visit.base, list, { where: whereOf(figure, scope, point.key) });
     return html`<a href="${url}">${text(point.value)}</a>`;
   };
   const titles = hasYearBefore ? ['This year', 'A year before'] : [title];

@@ -60,7 +60,6 @@ export async function changeFirm(visit: ConsoleVisit, name: string, id: string) 
 
 /** What an operation reads about a row, such as the statement of a client: a page, or a file if its format is one. */
 export async function readPage(visit: ConsoleVisit, type: string, id: string, name: string, part?: string) {
-  const { frame } = visit;
   const list = dataLists.get(type);
   const read =
     list && readsOf(list).find((one) => one.name === name && (one.parameter === undefined) === (part === undefined));
@@ -76,7 +75,7 @@ export async function readPage(visit: ConsoleVisit, type: string, id: string, na
   const row: ShownRow = Object(body);
   const used = Object.fromEntries(entered.map(([key, value]) => [key, value ?? row[key]]));
   const path = `/data/${type}/${id}/${name}`;
-  const url = (changed: object) => urlWith(`${frame.base}${path}`, { ...used, cursor: undefined, ...changed });
+  const url = (changed: object) => urlWith(`${visit.base}${path}`, { ...used, cursor: undefined, ...changed });
   const next = nextPage(row);
   const formats = parameters.find((one) => one.name === 'format')?.schema.enum?.slice(1) ?? [];
   const inputs = parameters.flatMap(({ name: path, schema }) =>
@@ -87,7 +86,7 @@ export async function readPage(visit: ConsoleVisit, type: string, id: string, na
   );
   return {
     title: actionInWords(operation.id),
-    lead: html`<a href="${frame.base}/data/${type}/${id}">Back to the ${typeInWords(type).toLowerCase()}</a>`,
+    lead: html`<a href="${visit.base}/data/${type}/${id}">Back to the ${typeInWords(type).toLowerCase()}</a>`,
     body: html`${await queryForm(visit, path, used, inputs)}${await responseDetails(visit, operation, row)}
 <div class="row">${links}</div>${pageLinks(query.cursor && url({}), next && url({ cursor: next }))}`,
   };
@@ -105,7 +104,7 @@ async function enteredIn(visit: ConsoleVisit, { name, required, schema }: QueryP
 
 async function responseDetails(visit: ConsoleVisit, operation: Operation, body: ShownRow): Promise<HtmlContent> {
   const properties = responseProperties(operation);
-  const view = { frame: visit.frame, names: await namesIn(visit, [body], properties) };
+  const view = { visit, names: await namesIn(visit, [body], properties) };
   return [balances(body, properties), fieldCards(view, 'Details', body, properties)];
 }
 
@@ -130,7 +129,7 @@ export async function documentsCard(visit: ConsoleVisit, list: DataList, id: str
     throw error;
   });
   const { formats = [] }: { formats?: { format: string; missing: { detail: string }[] }[] } = body;
-  const url = `${visit.frame.base}/data/${list.type}/${encodeURIComponent(id)}/documents`;
+  const url = `${visit.base}/data/${list.type}/${encodeURIComponent(id)}/documents`;
   const rows = formats.map(({ format, missing }) => {
     const name = valueInWords(format);
     const sentences = missing.map(({ detail }) => html`<li>${sentenceInWords(detail)}</li>`);

@@ -84,11 +84,11 @@ export class ConsoleResults {
   }
 
   /** A page for someone who is signed in, or the problem that there is instead, with the errors of the form. */
-  shownAt(path: string, { frame, query }: ConsoleVisit, page: ConsolePage): PageResult {
+  shownAt(path: string, visit: ConsoleVisit, page: ConsolePage): PageResult {
     const { hasDocument = false, status } = page;
-    const done = query.get('done');
+    const done = visit.query.get('done');
     const notice = page.notice ?? (done !== null && alert('good', 'Done.'));
-    const result = shown(framed(frame, path, { ...page, notice }), status);
+    const result = shown(framed(visit, path, { ...page, notice }), status);
     return hasDocument ? withHeaders(result, { 'Content-Security-Policy': framingPolicy }) : result;
   }
 

@@ -24,7 +24,7 @@ import {
 import { closePage } from './close-page.ts';
 import { dataPage, listFile, listPage, searchPage } from './data-pages.ts';
 import { retry, sentEventPage } from './delivery-pages.ts';
-import { type ConsolePage, checkPart, type Frame } from './layout.ts';
+import { type ConsolePage, checkPart } from './layout.ts';
 import { overviewPage } from './overview-page.ts';
 import { changeFirm, fileContent, firmPage, readPage } from './read-page.ts';
 import { ConsoleResults } from './results.ts';
@@ -115,13 +115,20 @@ async function handle(
   const query = new URLSearchParams(
     Object.entries(exchange.query).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
   );
-  const { name, isSandbox, timeZone } = tenant;
   const formKey = sessions.cookies.formKey(session);
-  const { apiUserName: user, roles } = caller;
-  const frame: Frame = { base: results.base, tenant: name, user, roles, isSandbox, formKey, timeZone };
-  const visit: ConsoleVisit = { service, exchange, tenant, caller, admitted, frame, query, fields };
+  const visit: ConsoleVisit = {
+    service,
+    exchange,
+    tenant,
+    caller,
+    admitted,
+    base: results.base,
+    formKey,
+    query,
+    fields,
+  };
   try {
-    checkPart(path, roles);
+    checkPart(path, caller.roles);
     for (const [pattern, answer] of isForm ? forms : pages) {
       const [match, ...parameters] = pattern.exec(path) ?? [];
       const result = match === undefined ? undefined : await answer(visit, ...parameters);

@@ -31,17 +31,17 @@ const downloadRoles = rolesToSend(operationOf('getFile'), 'includeDownloadUrl', 
 export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<ConsolePage> {
   const list = await listNamed(visit, type);
   const row = await readRow(visit, list, id);
-  const { frame, caller } = visit;
+  const { base, caller } = visit;
   const { properties } = list;
   const forms = await actionForms(visit, urlOf(list, row), actionsOn(list, row, caller), row);
-  const view = { frame, names: await namesIn(visit, [row], properties) };
+  const view = { visit, names: await namesIn(visit, [row], properties) };
   const one = typeInWords(type);
   const pdf = row[documentField];
   const hasDocument = typeof pdf === 'string' && hasRole(caller.roles, downloadRoles);
   return {
     title: `${dataLists.has(type) ? one : list.title}${titleOf(list, row, view.names)}`,
-    lead: html`<a href="${frame.base}/data/${type}">${list.title}</a>`,
-    body: html`${balances(row, properties)}${links(visit, list, row)}${forms.length > 0 && card('What you can do now', html`<div class="row">${forms}</div>`)}<div${hasDocument && html` class="beside"`}><div>${fieldCards(view, [one, row.active === false && [' ', badge('inactive')]], row, properties)}</div>${hasDocument && html`<iframe src="${frame.base}/files/${pdf}" title="Document" loading="lazy"></iframe>`}</div>
+    lead: html`<a href="${base}/data/${type}">${list.title}</a>`,
+    body: html`${balances(row, properties)}${links(visit, list, row)}${forms.length > 0 && card('What you can do now', html`<div class="row">${forms}</div>`)}<div${hasDocument && html` class="beside"`}><div>${fieldCards(view, [one, row.active === false && [' ', badge('inactive')]], row, properties)}</div>${hasDocument && html`<iframe src="${base}/files/${pdf}" title="Document" loading="lazy"></iframe>`}</div>
 ${await documentsCard(visit, list, id)}${type === 'EventSubscription' && (await deliveriesCard(visit, id))}${await relatedLists(visit, type, id)}
 <section class="card"><details><summary>Events</summary>${await eventsTable(visit, type, id)}</details></section>`,
     hasDocument,
@@ -49,7 +49,7 @@ ${await documentsCard(visit, list, id)}${type === 'EventSubscription' && (await 
 }
 
 /** Where a row is changed and others that refer to it are created; its documents, and of a client its statement. */
-function links({ frame, caller }: ConsoleVisit, list: DataList, row: ShownRow): HtmlContent {
+function links({ base, caller }: ConsoleVisit, list: DataList, row: ShownRow): HtmlContent {
   const { type, properties } = list;
   const id = String(row.id);
   const canDownload = hasRole(caller.roles, downloadRoles);
@@ -72,13 +72,13 @@ function links({ frame, caller }: ConsoleVisit, list: DataList, row: ShownRow): 
     const presets = new URLSearchParams({ [field]: id, ...(isCredit && { clientId: String(row.clientId) }) });
     found.push([`/data/${other.type}/new?${presets.toString()}`, newInWords(other.type, field)]);
   }
-  const link = ([url, text]: [string, string]) => html`<a class="button plain" href="${frame.base}${url}">${text}</a>`;
+  const link = ([url, text]: [string, string]) => html`<a class="button plain" href="${base}${url}">${text}</a>`;
   return found.length > 0 && html`<div class="row links-row">${found.map(link)}</div>`;
 }
 
 /** The latest rows that refer to a row: of lists with a state, which people work with, and the entries of a document. The others as links. */
 async function relatedLists(visit: ConsoleVisit, type: string, id: string): Promise<HtmlContent> {
-  const { base } = visit.frame;
+  const { base } = visit;
   const hasState = ({ list }: { readonly list: DataList }) =>
     list.properties.has('status') && list.type !== 'BilledLine';
   const isShown = (reference: { readonly list: DataList }) =>
@@ -109,7 +109,7 @@ async function eventsTable(visit: ConsoleVisit, type: string, id: string): Promi
   if (events === undefined) return html`<p>Your API user does not have the roles to read all events of this type.</p>`;
   if (events.length === 0) return html`<p>No events are kept for this row.</p>`;
   const rows = events.map((event) => [
-    when(visit.frame, event.occurredAt),
+    when(visit.tenant, event.occurredAt),
     valueInWords(event.operation),
     event.changedFields === null ? 'all fields' : event.changedFields.map(fieldInWords).join(', '),
     html`<code>${event.id}</code>`,

@@ -2,8 +2,9 @@ import type { Schema } from '../../contract/contract.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { columnsOf, type DataList, dataLists, isEventType, isNumber, merged, plain, propertiesOf } from './catalog.ts';
 import { badge, day, decimal, money, none, when } from './formats.ts';
-import { card, type Frame, type Head, table } from './layout.ts';
+import { card, type Head, table } from './layout.ts';
 import { isId, type Names } from './names.ts';
+import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords, textInWords, typeInWords, valueInWords } from './words.ts';
 
 /** Embedded lists end here; their own lists have all rows. */
@@ -13,7 +14,7 @@ export type ShownRow = Readonly<Record<string, unknown>>;
 
 /** A page with the names of the rows that it refers to. */
 export interface View {
-  readonly frame: Frame;
+  readonly visit: ConsoleVisit;
   readonly names: Names;
 }
 
@@ -41,14 +42,14 @@ export function shownValue(view: View, value: unknown, unmerged?: Schema, curren
   const text = String(value);
   const target = schema?.['x-references'];
   if (target !== undefined && dataLists.has(target))
-    return html`<a href="${view.frame.base}/data/${target}/${encodeURIComponent(text)}">${view.names.get(text) ?? typeInWords(target)}</a>`;
+    return html`<a href="${view.visit.base}/data/${target}/${encodeURIComponent(text)}">${view.names.get(text) ?? typeInWords(target)}</a>`;
   if (schema?.['x-state-machine'] !== undefined) return badge(valueInWords(text));
   if (schema?.enum !== undefined) return valueInWords(text);
   if (isEventType(schema)) return typeInWords(text);
   if (isMoney(schema)) return money(text, currency);
   if (schema?.format === 'decimal') return decimal(text);
   if (schema?.format === 'date') return day(text);
-  if (schema?.format === 'date-time' || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return when(view.frame, text);
+  if (schema?.format === 'date-time' || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return when(view.visit.tenant, text);
   if (schema?.format === 'uri' && /^https?:\/\//.test(text)) return html`<a href="${text}">${text}</a>`;
   return schema?.format === 'uuid' || isId(text) ? html`<code>${text}</code>` : textInWords(text);
 }
@@ -157,7 +158,7 @@ export function rowCells(view: View, list: DataList, row: ShownRow, columns: rea
   const text = isPlain && schema?.format === undefined && !isId(String(label)) ? String(label) : undefined;
   const named = view.names.get(String(label)) ?? typeInWords(list.type);
   const shown = text ?? (schema?.format === 'date' ? day(String(label)) : named);
-  const link = html`<a href="${view.frame.base}/data/${list.type}/${encodeURIComponent(String(row.id))}">${shown}</a>`;
+  const link = html`<a href="${view.visit.base}/data/${list.type}/${encodeURIComponent(String(row.id))}">${shown}</a>`;
   return [link, ...others.map((name) => shownValue(view, row[name], list.properties.get(name), currencyOf(row)))];
 }
 

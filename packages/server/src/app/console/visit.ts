@@ -10,7 +10,6 @@ import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import { runOperation } from '../run-operation.ts';
 import { contextOf, openContext } from '../sign-in.ts';
-import type { Frame } from './layout.ts';
 
 /** The request of someone who is signed in. */
 export interface ConsoleVisit {
@@ -19,7 +18,10 @@ export interface ConsoleVisit {
   readonly tenant: Tenant;
   readonly caller: Caller;
   readonly admitted: Admitted;
-  readonly frame: Frame;
+  /** Path of the console in the browser. */
+  readonly base: string;
+  /** What each form of the session sends. */
+  readonly formKey: string;
   readonly query: URLSearchParams;
   /** Fields of the submitted form; empty unless one was submitted. */
   readonly fields: URLSearchParams;
