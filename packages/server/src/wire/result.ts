@@ -48,6 +48,15 @@ export function problemResult(problem: Rejection, requestId: string): JsonResult
   return { kind: 'json', status, headers, body: problemDocument(problem, requestId) };
 }
 
+export function pageResult(status: number, text: string, headers?: Head['headers']): PageResult {
+  return { kind: 'page', status, text, headers };
+}
+
+/** Leads a browser to another page, which it reads by `GET`. */
+export function redirect(url: string, headers?: Head['headers']): PageResult {
+  return pageResult(303, '', { ...headers, Location: url });
+}
+
 export function fileResult(
   file: CsvFile | ResponseFile,
   status: number,

@@ -18,7 +18,6 @@ export interface ConsolePage {
   readonly body: HtmlContent;
   /** Whether it shows a document of the service beside its own content. */
   readonly hasDocument?: boolean;
-  readonly status?: number;
 }
 
 type Roles = ReadonlySet<string>;

@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import { operationOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type Decimal, formatDecimal, zero } from '../../platform/decimal.ts';
+import { type Bar, columnChart, rowChart } from '../../wire/charts.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { listOf } from './catalog.ts';
-import { type Bar, columnChart, rowChart } from './charts.ts';
 import { listUrl } from './data-pages.ts';
 import {
   figures,

@@ -7,10 +7,10 @@ import type { Exchange } from '../../wire/exchange.ts';
 import { readFields } from '../../wire/form.ts';
 import { isOwnOrigin } from '../../wire/own-origin.ts';
 import { privatePageHeaders } from '../../wire/page-style.ts';
-import type { BytesResult, PageResult } from '../../wire/result.ts';
+import { type BytesResult, type PageResult, redirect } from '../../wire/result.ts';
 import type { Route } from '../../wire/route.ts';
 import { toRejection } from '../failure.ts';
-import { foreignForm, Sessions } from '../sessions/index.ts';
+import { foreignForm, Sessions, SignInPages } from '../sessions/index.ts';
 import { actOnRow, actOnRows, formPage } from './action-pages.ts';
 import {
   changeSetting,
@@ -24,10 +24,10 @@ import {
 import { closePage } from './close-page.ts';
 import { dataPage, listFile, listPage, searchPage } from './data-pages.ts';
 import { retry, sentEventPage } from './delivery-pages.ts';
-import { type ConsolePage, checkPart } from './layout.ts';
+import { type ConsolePage, checkPart, plainPage } from './layout.ts';
 import { overviewPage } from './overview-page.ts';
 import { changeFirm, fileContent, firmPage, readPage } from './read-page.ts';
-import { ConsoleResults } from './results.ts';
+import { failedAt, failedBeside, shownAt } from './results.ts';
 import { rowPage } from './row-page.ts';
 import { style } from './style.ts';
 import type { ConsoleVisit } from './visit.ts';
@@ -72,7 +72,8 @@ const forms: Patterns = [
 /** Pages on which the people of a firm see how it stands and do their work, with the rights that the API gives to the same roles. */
 export function consoleRoutes(service: Service): readonly Route[] {
   const sessions = new Sessions(service);
-  const results = new ConsoleResults(service.config.publicUrl, sessions);
+  const base = `${new URL(service.config.publicUrl).pathname.replace(/\/$/, '')}/console`;
+  const signInPages = new SignInPages(sessions, base, plainPage);
   return [
     {
       name: 'console',
@@ -81,17 +82,23 @@ export function consoleRoutes(service: Service): readonly Route[] {
       methods: ['GET', 'HEAD', 'POST'],
       headers: privatePageHeaders(style.policy),
       isSameOrigin: true,
-      handle: (exchange) => handle(service, sessions, results, exchange),
-      rejected: (problem, exchange) => results.failed(problem, exchange.id),
+      handle: (exchange) => handle({ service, sessions, base, signInPages }, exchange),
+      rejected: (problem, exchange) => failedBeside(base, problem, exchange.id),
     },
   ];
 }
 
+interface ConsoleParts {
+  readonly service: Service;
+  readonly sessions: Sessions;
+  /** Path of the console in the browser. */
+  readonly base: string;
+  readonly signInPages: SignInPages;
+}
+
 /** The steps of a request for a page, or of a form, in order. */
 async function handle(
-  service: Service,
-  sessions: Sessions,
-  results: ConsoleResults,
+  { service, sessions, base, signInPages }: ConsoleParts,
   exchange: Exchange,
 ): Promise<PageResult | BytesResult> {
   const { admission, config } = service;
@@ -100,17 +107,17 @@ async function handle(
     .replace(/\/$/, '');
   const isForm = exchange.method === 'POST';
   if (isForm && !isOwnOrigin(exchange, config.publicUrl)) throw foreignForm();
-  const signedIn = await results.signedIn(path, exchange);
+  const signedIn = await signInPages.at(path, exchange);
   if (signedIn !== undefined) return signedIn;
   const known = await sessions.of(exchange);
-  if (known === undefined) return isForm ? results.redirect('') : results.signInPage(401);
+  if (known === undefined) return isForm ? redirect(base) : signInPages.form(401);
   const { session, tenant, caller } = known;
   exchange.tenant = tenant.name;
   checkAccess(tenant, exchange);
   await admission.rateLimit.take(operationOf('listEventSubscriptions'), `${tenant.id}/${caller.apiUserId}`);
   const fields = (isForm ? await readFields(exchange) : undefined) ?? new URLSearchParams();
   if (isForm) sessions.cookies.checkForm(session, fields);
-  if (isForm && path === '/sign-out') return results.signedOut(await sessions.end(exchange, tenant, session));
+  if (isForm && path === '/sign-out') return signInPages.signedOut(await sessions.end(exchange, tenant, session));
   const admitted = await admission.admit(exchange, tenant.name, caller.apiUserId);
   const query = new URLSearchParams(
     Object.entries(exchange.query).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
@@ -122,7 +129,7 @@ async function handle(
     tenant,
     caller,
     admitted,
-    base: results.base,
+    base,
     formKey,
     query,
     fields,
@@ -132,12 +139,12 @@ async function handle(
     for (const [pattern, answer] of isForm ? forms : pages) {
       const [match, ...parameters] = pattern.exec(path) ?? [];
       const result = match === undefined ? undefined : await answer(visit, ...parameters);
-      if (typeof result === 'string') return results.redirect(result);
-      if (result !== undefined) return 'kind' in result ? result : results.shownAt(path, visit, result);
+      if (typeof result === 'string') return redirect(`${base}${result}`);
+      if (result !== undefined) return 'kind' in result ? result : shownAt(path, visit, result);
     }
     throw new Rejection('NOT_FOUND', 'The console has no such page.');
   } catch (error) {
-    return results.failedAt(path, visit, toRejection(error, exchange.log));
+    return failedAt(path, visit, toRejection(error, exchange.log));
   }
 }
 

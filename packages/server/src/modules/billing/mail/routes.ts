@@ -4,13 +4,13 @@ import { transact } from '../../../entity/transact.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
 import type { Exchange } from '../../../wire/exchange.ts';
 import { html } from '../../../wire/html.ts';
-import type { PageResult } from '../../../wire/result.ts';
+import { type PageResult, pageResult } from '../../../wire/result.ts';
 import type { Route } from '../../../wire/route.ts';
 import { client } from '../../clients/index.ts';
 import { messagePage } from '../pay/layout.ts';
 import { addressKey, type PayLimits } from '../pay/limits.ts';
-import { shownPage, wrongMethod } from '../pay/page-results.ts';
-import { unknownPage } from '../pay/result-pages.ts';
+
+import { unknownPage, wrongMethod } from '../pay/result-pages.ts';
 import { readBounceReport } from './bounce-report.ts';
 import { mail, recordBounce } from './mail.ts';
 import { readMailToken } from './mail-token.ts';
@@ -64,7 +64,7 @@ async function handleUnsubscribe(service: Service, limits: PayLimits, exchange: 
   const target = await findTarget(service, exchange.path?.split('/')[2] ?? '');
   if (target === undefined) {
     await limits.take('unknown', address).catch(() => undefined);
-    return shownPage(404, unknownPage());
+    return pageResult(404, unknownPage());
   }
   const { tenant, mailId } = target;
   exchange.tenant = tenant.name;
@@ -76,7 +76,7 @@ async function handleUnsubscribe(service: Service, limits: PayLimits, exchange: 
       from mail m join client c on c.tenant_id = m.tenant_id and c.id = m.client_id
       join org o on o.tenant_id = m.tenant_id and o.id = m.org_id where m.tenant_id = ${tenant.id} and m.id = ${mailId}`),
   );
-  if (about === undefined) return shownPage(404, unknownPage());
+  if (about === undefined) return pageResult(404, unknownPage());
   const { clientId, clientName, orgName, isOff } = about;
   if (exchange.method === 'POST' && !isOff)
     await transact(service.store, originOf(service, tenant, exchange.id), (unit) =>
@@ -89,7 +89,7 @@ async function handleUnsubscribe(service: Service, limits: PayLimits, exchange: 
       ? html`<p>${orgName} sends no more reminders of overdue invoices to ${clientName}. Invoices stay due.</p>`
       : html`<p>${orgName} sends reminders of overdue invoices to ${clientName}.</p>
 <form method="post"><button type="submit">Stop reminders</button></form>`;
-  return shownPage(200, messagePage({ title: `${heading} – ${orgName}`, orgName, heading, text }));
+  return pageResult(200, messagePage({ title: `${heading} – ${orgName}`, orgName, heading, text }));
 }
 
 /** Records recipients that a mail did not reach after its mail server had accepted it. */
@@ -110,10 +110,10 @@ async function handleReport(service: Service, limits: PayLimits, exchange: Excha
         if (row !== undefined) recordBounce(plan, row, report.failed, report.reason);
       }),
     );
-    return shownPage(200, '');
+    return pageResult(200, '');
   }
   // Reports on other mails of the same mailbox are usual, and a mail server must not send them again.
   await limits.take('notification', address);
   exchange.log.warn('Rejected a report that is on no mail of this service.');
-  return shownPage(400, '');
+  return pageResult(400, '');
 }

@@ -6,13 +6,12 @@ import {
   UnverifiedNotification,
 } from '../../../platform/payments/processor.ts';
 import type { Exchange } from '../../../wire/exchange.ts';
-import type { PageResult } from '../../../wire/result.ts';
+import { type PageResult, pageResult } from '../../../wire/result.ts';
 import { findAttempt } from './attempt.ts';
 import { addressKey, type PayLimits } from './limits.ts';
-import { shownPage, wrongMethod } from './page-results.ts';
 import { pageWrites } from './pay-link.ts';
 import { followUp } from './reconcile.ts';
-import { unknownPage } from './result-pages.ts';
+import { unknownPage, wrongMethod } from './result-pages.ts';
 
 const tenantName = new RegExp(schemaOf('TenantName').pattern ?? '', 'u');
 
@@ -21,12 +20,12 @@ const maxNotificationBytes = 1024 * 1024;
 
 /** Handles a notification of a processor. The state itself is queried at the processor. */
 export async function handleNotification(service: Service, limits: PayLimits, exchange: Exchange): Promise<PageResult> {
-  if (service.processor?.readNotification === undefined) return shownPage(404, unknownPage());
+  if (service.processor?.readNotification === undefined) return pageResult(404, unknownPage());
   if (exchange.method !== 'POST') return wrongMethod(['POST']);
   const about = await readNotification(service, limits, exchange);
-  if (about === 'rejected') return shownPage(400, '');
+  if (about === 'rejected') return pageResult(400, '');
   if (about !== undefined) await followUpOn(service, exchange, about);
-  return shownPage(200, '');
+  return pageResult(200, '');
 }
 
 /** The attempt that a notification concerns; undefined if it concerns none. */

@@ -1,4 +1,5 @@
 import { type HtmlContent, html } from '../../../wire/html.ts';
+import { type PageResult, pageResult } from '../../../wire/result.ts';
 import { formatDay, formatMoney } from '../../documents/index.ts';
 import type { PaymentAttempt } from './attempt.ts';
 import { layout, messagePage } from './layout.ts';
@@ -233,4 +234,8 @@ export function foreignFormPage(path: string): string {
     text: html`<p>We could not confirm that the form was sent from this page. Allow cookies for this site, and open the payment page again. Nothing was charged.</p>
 <a class="button" href="${path}">Open the payment page</a>`,
   });
+}
+
+export function wrongMethod(allowed: readonly string[]): PageResult {
+  return pageResult(405, failurePage(405, undefined, ''), { Allow: allowed.join(', ') });
 }

@@ -5,16 +5,15 @@ import type { Exchange } from '../../../wire/exchange.ts';
 import { readFields } from '../../../wire/form.ts';
 import { isOwnOrigin } from '../../../wire/own-origin.ts';
 import { privatePageHeaders } from '../../../wire/page-style.ts';
-import type { PageResult } from '../../../wire/result.ts';
+import { type PageResult, pageResult } from '../../../wire/result.ts';
 import type { Route } from '../../../wire/route.ts';
 import { mailRoutes } from '../mail/routes.ts';
 import { type Browser, browserOf, isFormKey } from './browser.ts';
 import { addressKey, createPayLimits, type PayLimits } from './limits.ts';
 import { findLink, readLinkPage } from './link-page.ts';
 import { handleNotification } from './notification.ts';
-import { shownPage, wrongMethod } from './page-results.ts';
 import { pageWrites } from './pay-link.ts';
-import { failurePage, foreignFormPage, unknownPage } from './result-pages.ts';
+import { failurePage, foreignFormPage, unknownPage, wrongMethod } from './result-pages.ts';
 import { style } from './style.ts';
 import { handleStep, payLinkOf } from './submissions.ts';
 import { type LinkStep, type LinkVisit, showLink, showStep } from './visit.ts';
@@ -61,7 +60,7 @@ async function handleVisit(service: Service, limits: PayLimits, exchange: Exchan
   const target = await findTarget(service, token);
   if (target === undefined) {
     await limits.take('unknown', address).catch(() => undefined);
-    return shownPage(404, unknownPage());
+    return pageResult(404, unknownPage());
   }
   exchange.tenant = target.tenant.name;
   const allowed = methodsOf[step];
@@ -72,11 +71,11 @@ async function handleVisit(service: Service, limits: PayLimits, exchange: Exchan
     return withCookie(await (step === 'page' ? showLink(visit) : showStep(visit, step)), visit.browser);
   }
   const fields = await readFields(exchange);
-  if (fields === undefined) return shownPage(415, failurePage(415, undefined, ''));
+  if (fields === undefined) return pageResult(415, failurePage(415, undefined, ''));
   await limits.take('submission', address);
   await limits.take('payment', linkKey(target));
   const visit = await openVisit(service, exchange, target);
-  if (!isOwnForm(exchange, visit, fields)) return shownPage(403, foreignFormPage(visit.path));
+  if (!isOwnForm(exchange, visit, fields)) return pageResult(403, foreignFormPage(visit.path));
   return step === 'page' ? payLinkOf(visit, fields) : handleStep(visit, step, fields);
 }
 
@@ -119,5 +118,5 @@ function stepNamed(text: string): LinkStep | 'page' {
 }
 
 function failed({ status, headers }: Rejection, exchange: Exchange): PageResult {
-  return { ...shownPage(status, failurePage(status, headers['Retry-After'], exchange.id)), headers };
+  return pageResult(status, failurePage(status, headers['Retry-After'], exchange.id), headers);
 }

@@ -1,7 +1,6 @@
-import type { PageResult } from '../../../wire/result.ts';
+import { type PageResult, redirect } from '../../../wire/result.ts';
 import { findAttempt } from './attempt.ts';
 import { readForm } from './form.ts';
-import { redirect } from './page-results.ts';
 import { cancelAttempt, payLink } from './pay-link.ts';
 import { followUp } from './reconcile.ts';
 import { type LinkStep, type LinkVisit, openAttempt, ownAttempt, pageOf, payable, reread, shapeOf } from './visit.ts';

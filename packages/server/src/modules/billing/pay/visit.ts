@@ -1,11 +1,10 @@
 import type { Service } from '../../../entity/service.ts';
-import type { PageResult } from '../../../wire/result.ts';
+import { type PageResult, pageResult, redirect } from '../../../wire/result.ts';
 import type { PaymentAttempt } from './attempt.ts';
 import { type Browser, formKey } from './browser.ts';
 import type { Entered, FieldError, FormShape } from './form.ts';
 import { formPage } from './form-page.ts';
 import { type LinkPage, readLinkPage } from './link-page.ts';
-import { redirect, shownPage } from './page-results.ts';
 import { lookAgain } from './pay-link.ts';
 import type { FollowUp } from './reconcile.ts';
 import {
@@ -64,14 +63,14 @@ export function pageOf(visit: LinkVisit): PageResult {
         isTest,
         own: own === undefined ? undefined : { attempt: own, formKey: key },
       });
-      return { ...shownPage(200, page), headers: { 'Content-Security-Policy': watchPolicy } };
+      return pageResult(200, page, { 'Content-Security-Policy': watchPolicy });
     }
     case 'USED':
       return own !== undefined && link.payment !== undefined
-        ? shownPage(200, receiptPage(link, link.payment, isTest))
-        : shownPage(410, usedPage(link));
+        ? pageResult(200, receiptPage(link, link.payment, isTest))
+        : pageResult(410, usedPage(link));
     default:
-      return shownPage(410, endedPage(link, link.status, own));
+      return pageResult(410, endedPage(link, link.status, own));
   }
 }
 
@@ -84,7 +83,7 @@ export function payable(
 ): PageResult {
   const { service, link, browser } = visit;
   const shape = shapeOf(visit);
-  if (shape === undefined) return shownPage(503, unavailablePage(link));
+  if (shape === undefined) return pageResult(503, unavailablePage(link));
   const own = ownAttempt(visit);
   const before: Entered = {
     amount: own === undefined ? '' : own.amount,
@@ -94,7 +93,7 @@ export function payable(
   };
   const shownLink = { ...link, attempt: own };
   const key = formKey(service.vault, link.id, browser);
-  return shownPage(
+  return pageResult(
     status,
     formPage({ link: shownLink, shape, entered: entered ?? before, errors, formKey: key, isTest: isTestOf(visit) }),
   );
@@ -117,9 +116,9 @@ export function showStep(visit: LinkVisit, step: LinkStep): PageResult {
   const { service, link, path, browser } = visit;
   const own = openAttempt(visit);
   if (own?.actionUrl === undefined || own.actionUrl === null) return redirect(path);
-  if (step === 'continue') return shownPage(200, continuePage(link, own.actionUrl, isTestOf(visit)));
+  if (step === 'continue') return pageResult(200, continuePage(link, own.actionUrl, isTestOf(visit)));
   if (service.processor?.answerChallenge === undefined) return redirect(path);
-  return shownPage(200, challengePage(link, own, formKey(service.vault, link.id, browser)));
+  return pageResult(200, challengePage(link, own, formKey(service.vault, link.id, browser)));
 }
 
 /** The attempt that determines the state of the link, if this browser started it. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { html } from '../../wire/html.ts';
 import { columnChart, rowChart } from './charts.ts';
+import { html } from './html.ts';
 
 const names = [
   '<script>alert(1)</script>',

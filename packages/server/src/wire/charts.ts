@@ -1,6 +1,6 @@
 import type { Data, PlotOptions } from '@observablehq/plot';
 import { LRUCache } from 'lru-cache';
-import { Html, type HtmlContent, html } from '../../wire/html.ts';
+import { Html, type HtmlContent, html } from './html.ts';
 
 /** A bar: exact figures are in the table behind the chart, so a floating-point number is enough to draw it. */
 export interface Bar {
