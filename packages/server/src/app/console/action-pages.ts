@@ -12,7 +12,7 @@ import { enteredValues, type FormInput, inputsFor } from './forms.ts';
 import { alert, type ConsolePage, card, keyField, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
-import { type CallInput, type ConsoleVisit, callIn, contextIn } from './visit.ts';
+import { type CallInput, type ConsoleVisit, callOperation, contextIn } from './visit.ts';
 import { fieldInWords, sentenceInWords, typeInWords } from './words.ts';
 
 /** The forms of what can be done now. A form with fields opens; one without is a button. */
@@ -161,7 +161,7 @@ export async function perform(
       changes.push(...(await recordedSince(unit.transaction, visit, start)));
       return result;
     });
-  const body = await callIn(visit, isRehearsal ? { ...context, write: recording } : context, input);
+  const body = await callOperation(visit, operation, input, isRehearsal ? { ...context, write: recording } : context);
   const failures = failuresIn(body);
   const [first] = failures.values();
   if (first !== undefined && failures.size >= names.length) throw new Rejection('INVALID_STATE', first);

@@ -1,16 +1,12 @@
-import { checkAccess } from '../../admission/access.ts';
-import { operationOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Service } from '../../entity/service.ts';
 import { faultOf } from '../../wire/body.ts';
 import type { Exchange } from '../../wire/exchange.ts';
-import { readFields } from '../../wire/form.ts';
-import { isOwnOrigin } from '../../wire/own-origin.ts';
 import { privatePageHeaders } from '../../wire/page-style.ts';
 import { type BytesResult, type PageResult, redirect } from '../../wire/result.ts';
 import type { Route } from '../../wire/route.ts';
 import { toRejection } from '../failure.ts';
-import { foreignForm, Sessions, SignInPages } from '../sessions/index.ts';
+import { SignInPages } from '../sessions/index.ts';
 import { actOnRow, actOnRows, formPage } from './action-pages.ts';
 import {
   changeSetting,
@@ -71,9 +67,8 @@ const forms: Patterns = [
 
 /** Pages on which the people of a firm see how it stands and do their work, with the rights that the API gives to the same roles. */
 export function consoleRoutes(service: Service): readonly Route[] {
-  const sessions = new Sessions(service);
   const base = `${new URL(service.config.publicUrl).pathname.replace(/\/$/, '')}/console`;
-  const signInPages = new SignInPages(sessions, base, plainPage);
+  const signInPages = new SignInPages(service, base, plainPage);
   return [
     {
       name: 'console',
@@ -82,61 +77,33 @@ export function consoleRoutes(service: Service): readonly Route[] {
       methods: ['GET', 'HEAD', 'POST'],
       headers: privatePageHeaders(style.policy),
       isSameOrigin: true,
-      handle: (exchange) => handle({ service, sessions, base, signInPages }, exchange),
+      handle: (exchange) => handle(service, base, signInPages, exchange),
       rejected: (problem, exchange) => failedBeside(base, problem, exchange.id),
     },
   ];
 }
 
-interface ConsoleParts {
-  readonly service: Service;
-  readonly sessions: Sessions;
-  /** Path of the console in the browser. */
-  readonly base: string;
-  readonly signInPages: SignInPages;
-}
-
 /** The steps of a request for a page, or of a form, in order. */
 async function handle(
-  { service, sessions, base, signInPages }: ConsoleParts,
+  service: Service,
+  base: string,
+  signInPages: SignInPages,
   exchange: Exchange,
 ): Promise<PageResult | BytesResult> {
-  const { admission, config } = service;
   const path = decoded(exchange.path ?? '')
     .replace(/^\/console\/?/, '/')
     .replace(/\/$/, '');
-  const isForm = exchange.method === 'POST';
-  if (isForm && !isOwnOrigin(exchange, config.publicUrl)) throw foreignForm();
-  const signedIn = await signInPages.at(path, exchange);
-  if (signedIn !== undefined) return signedIn;
-  const known = await sessions.of(exchange);
-  if (known === undefined) return isForm ? redirect(base) : signInPages.form(401);
-  const { session, tenant, caller } = known;
-  exchange.tenant = tenant.name;
-  checkAccess(tenant, exchange);
-  await admission.rateLimit.take(operationOf('listEventSubscriptions'), `${tenant.id}/${caller.apiUserId}`);
-  const fields = (isForm ? await readFields(exchange) : undefined) ?? new URLSearchParams();
-  if (isForm) sessions.cookies.checkForm(session, fields);
-  if (isForm && path === '/sign-out') return signInPages.signedOut(await sessions.end(exchange, tenant, session));
-  const admitted = await admission.admit(exchange, tenant.name, caller.apiUserId);
+  const entered = await signInPages.enter(path, exchange);
+  if ('kind' in entered) return entered;
+  const { tenant, caller } = entered;
+  const admitted = await service.admission.admit(exchange, tenant.name, caller.apiUserId);
   const query = new URLSearchParams(
     Object.entries(exchange.query).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
   );
-  const formKey = sessions.cookies.formKey(session);
-  const visit: ConsoleVisit = {
-    service,
-    exchange,
-    tenant,
-    caller,
-    admitted,
-    base,
-    formKey,
-    query,
-    fields,
-  };
+  const visit: ConsoleVisit = { ...entered, service, exchange, admitted, base, query };
   try {
     checkPart(path, caller.roles);
-    for (const [pattern, answer] of isForm ? forms : pages) {
+    for (const [pattern, answer] of exchange.method === 'POST' ? forms : pages) {
       const [match, ...parameters] = pattern.exec(path) ?? [];
       const result = match === undefined ? undefined : await answer(visit, ...parameters);
       if (typeof result === 'string') return redirect(`${base}${result}`);

@@ -6,25 +6,19 @@ import type { OperationId, Result } from '../../contract/handler.ts';
 import type { ResponseFile } from '../../contract/response-file.ts';
 import type { Context } from '../../entity/context.ts';
 import type { Service } from '../../entity/service.ts';
-import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import { runOperation } from '../run-operation.ts';
+import type { SignedInUser } from '../sessions/index.ts';
 import { contextOf, openContext } from '../sign-in.ts';
 
 /** The request of someone who is signed in. */
-export interface ConsoleVisit {
+export interface ConsoleVisit extends SignedInUser {
   readonly service: Service;
   readonly exchange: Exchange;
-  readonly tenant: Tenant;
-  readonly caller: Caller;
   readonly admitted: Admitted;
   /** Path of the console in the browser. */
   readonly base: string;
-  /** What each form of the session sends. */
-  readonly formKey: string;
   readonly query: URLSearchParams;
-  /** Fields of the submitted form; empty unless one was submitted. */
-  readonly fields: URLSearchParams;
 }
 
 /** The parts of a call; parameters as they are in an address. */
@@ -44,21 +38,14 @@ export function contextIn(
 }
 
 /** Calls an operation as the API would, and returns the body of its response. @throws Rejection */
-export function callOperation(
+export async function callOperation(
   visit: ConsoleVisit,
   operation: Operation,
-  input?: CallInput,
-): Promise<Record<string, unknown>> {
-  return callIn(visit, contextIn(visit, operation), input);
-}
-
-/** The same in a context of its own. @throws Rejection */
-export async function callIn(
-  { tenant, admitted }: ConsoleVisit,
-  context: Context,
   { path = {}, query = {}, body }: CallInput = {},
+  context = contextIn(visit, operation),
 ): Promise<Record<string, unknown>> {
-  const { bodyLimit } = context.operation;
+  const { tenant, admitted } = visit;
+  const { bodyLimit } = operation;
   const bytes = bodyLimit === null || body === undefined ? undefined : Buffer.from(JSON.stringify(body));
   // Headers that the contract requires.
   const headers = { tenant: tenant.name, ...(bytes !== undefined && { 'content-type': 'application/json' }) };

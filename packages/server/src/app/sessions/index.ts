@@ -1,4 +1,2 @@
 /** Sessions of people in a browser: how they begin, by an API key or at an identity provider, who they are of, and how they end. */
-export { foreignForm } from './cookies.ts';
-export { Sessions } from './sessions.ts';
-export { SignInPages } from './sign-in-pages.ts';
+export { type SignedInUser, SignInPages } from './sign-in-pages.ts';

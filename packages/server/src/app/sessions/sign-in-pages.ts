@@ -1,11 +1,29 @@
+import { checkAccess } from '../../admission/access.ts';
+import { operationOf } from '../../contract/contract.ts';
+import type { Service } from '../../entity/service.ts';
+import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { Exchange } from '../../wire/exchange.ts';
+import { readFields } from '../../wire/form.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
+import { isOwnOrigin } from '../../wire/own-origin.ts';
 import { type PageResult, pageResult, redirect } from '../../wire/result.ts';
 import { toRejection } from '../failure.ts';
-import type { Sessions } from './sessions.ts';
+import { foreignForm } from './cookies.ts';
+import { Sessions } from './sessions.ts';
+
+/** Someone who is signed in, and the form that was sent. */
+export interface SignedInUser {
+  readonly tenant: Tenant;
+  readonly caller: Caller;
+  /** What each form of the session sends. */
+  readonly formKey: string;
+  /** Empty unless a form was sent. */
+  readonly fields: URLSearchParams;
+}
 
 /** The pages on which people sign in and out, below those that they are for. */
 export class SignInPages {
+  readonly #service: Service;
   readonly #sessions: Sessions;
   readonly #base: string;
   readonly #pageOf: (title: string, body: HtmlContent) => string;
@@ -14,14 +32,39 @@ export class SignInPages {
    * @param base path of the pages in the browser
    * @param pageOf renders a page for someone who is not signed in
    */
-  constructor(sessions: Sessions, base: string, pageOf: (title: string, body: HtmlContent) => string) {
-    this.#sessions = sessions;
+  constructor(service: Service, base: string, pageOf: (title: string, body: HtmlContent) => string) {
+    this.#service = service;
+    this.#sessions = new Sessions(service);
     this.#base = base;
     this.#pageOf = pageOf;
   }
 
+  /** Returns who is signed in, or the page that signs someone in or out. @throws Rejection also for a form of another site */
+  async enter(path: string, exchange: Exchange): Promise<SignedInUser | PageResult> {
+    const { config, admission } = this.#service;
+    const isForm = exchange.method === 'POST';
+    if (isForm && !isOwnOrigin(exchange, config.publicUrl)) throw foreignForm();
+    const page = await this.#signIn(path, exchange);
+    if (page !== undefined) return page;
+    const known = await this.#sessions.of(exchange);
+    if (known === undefined) return isForm ? redirect(this.#base) : this.#form(401);
+    const { session, tenant, caller } = known;
+    const { cookies } = this.#sessions;
+    exchange.tenant = tenant.name;
+    checkAccess(tenant, exchange);
+    await admission.rateLimit.take(operationOf('listEventSubscriptions'), `${tenant.id}/${caller.apiUserId}`);
+    const fields = (isForm ? await readFields(exchange) : undefined) ?? new URLSearchParams();
+    if (isForm) cookies.checkForm(session, fields);
+    if (!isForm || path !== '/sign-out') return { tenant, caller, formKey: cookies.formKey(session), fields };
+    const url = await this.#sessions.end(exchange, tenant, session);
+    const cookie = cookies.header('session');
+    // No form may lead to another site, not even by a redirect.
+    if (url !== undefined) return this.#leadTo('Signed out', url, cookie);
+    return redirect(this.#base, { 'Set-Cookie': cookie });
+  }
+
   /** Signs someone in, by a form or at the identity provider; undefined at other paths. What is rejected can be tried again. */
-  async at(path: string, exchange: Exchange): Promise<PageResult | undefined> {
+  async #signIn(path: string, exchange: Exchange): Promise<PageResult | undefined> {
     try {
       if (path === '/sign-in' && exchange.method === 'POST')
         return redirect(this.#base, { 'Set-Cookie': await this.#sessions.signIn(exchange) });
@@ -36,13 +79,13 @@ export class SignInPages {
       return this.#leadTo('Signed in', this.#base, found);
     } catch (error) {
       const { status, message, headers } = toRejection(error, exchange.log);
-      const page = this.form(status, message);
+      const page = this.#form(status, message);
       return { ...page, headers: { ...page.headers, ...headers } };
     }
   }
 
   /** The form to sign in. @param error why nobody is signed in */
-  form(status: number, error?: string): PageResult {
+  #form(status: number, error?: string): PageResult {
     const { issuer } = this.#sessions;
     const { formKey, cookie } = this.#sessions.newForm();
     const provider =
@@ -54,13 +97,6 @@ export class SignInPages {
 <div class="row"><button>Sign in</button></div></form>
 <p class="soft">You stay signed in for an hour. The key itself is not stored.</p>`;
     return pageResult(status, this.#pageOf('Sign in', body), { 'Set-Cookie': cookie });
-  }
-
-  /** @param url where the session ends at the identity provider */
-  signedOut(url: string | undefined): PageResult {
-    const cookie = this.#sessions.cookies.header('session');
-    // No form may lead to another site, not even by a redirect.
-    return url === undefined ? redirect(this.#base, { 'Set-Cookie': cookie }) : this.#leadTo('Signed out', url, cookie);
   }
 
   /** Asks a person of several tenants which one it wants. */
