@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { Rejection } from '../contract/rejection.ts';
 import { DatabaseError } from '../platform/store/errors.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/session.ts';
@@ -8,7 +9,7 @@ import { type OperatorSettings, parseSetting, readTenantSettings } from './tenan
 export interface SettingChange {
   readonly tenant: string;
   readonly setting: string;
-  /** As written on the command line. */
+  /** As it is entered. */
   readonly value: string;
   /** The administrator who changes it; undefined for the operator. */
   readonly by?: { readonly apiUserId: string; readonly actor: string; readonly requestId: string };
@@ -18,7 +19,7 @@ export interface SettingChange {
  * Changes one setting in the database of its tenant. Afterwards, the directory must forget the tenant.
  *
  * @param check throws if the tenant must not have such settings
- * @throws Error with a sentence if the tenant or the setting does not exist, or the value is invalid.
+ * @throws Rejection `VALIDATION_ERROR` if the setting does not exist or the value is invalid; Error if the tenant does not exist.
  */
 export async function changeTenantSetting(
   store: Store,
@@ -31,7 +32,8 @@ export async function changeTenantSetting(
       // The database has its own list of time zones.
       await transaction.all(sql`select now() at time zone ${timeZone}`).catch((error) => {
         if (!(error instanceof DatabaseError) || error.sqlState !== '22023') throw error;
-        throw new Error(`The database does not support the time zone ${timeZone}. Set another one.`);
+        const detail = `The database does not support the time zone ${timeZone}. Set another one.`;
+        throw new Rejection('VALIDATION_ERROR', detail);
       });
     }
     const before = await settingsOfTenant(transaction, tenant);

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { Ajv, type JSONSchemaType } from 'ajv';
 import { schemaOf } from '../contract/contract.ts';
+import { Rejection } from '../contract/rejection.ts';
 import type { TenantSettings } from '../platform/auth/caller.ts';
 
 /**
@@ -117,20 +118,21 @@ export function readTenantSettings(stored: unknown): TenantSettings {
 }
 
 /**
- * Parses the value of a setting from the command line.
+ * Parses the value of a setting as it is entered.
  *
- * @throws Error with a sentence that lists the settings, or the values of this one.
+ * @throws Rejection `VALIDATION_ERROR` with the settings, or the values of this one
  */
 export function parseSetting(name: string, text: string): Partial<OperatorSettings> {
   const schema = settingSchemas.get(name);
   if (schema === undefined) {
-    throw new Error(
+    throw new Rejection(
+      'VALIDATION_ERROR',
       `"${name}" is not a setting of tenants. The settings are: ${[...settingSchemas.keys()].join(', ')}.`,
     );
   }
   const setting = { [name]: fromText(schema, text) };
   if (validate(setting)) return setting;
-  throw new Error(`"${text}" is not a valid ${name}, which is ${schema.description}.`);
+  throw new Rejection('VALIDATION_ERROR', `"${text}" is not a valid ${name}, which is ${schema.description}.`);
 }
 
 const switchWords: ReadonlyMap<string, boolean> = new Map([

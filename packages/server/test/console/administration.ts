@@ -22,7 +22,7 @@ export function administrationTests({
     expect([...text.matchAll(/action="\/console\/settings\/(\w+)"/g)].map(([, name]) => name)).toEqual(
       [...settingSchemas.keys()].filter((name) => !settingsOfOperator.has(name)),
     );
-    const set = (name: string, value: string) => admin.submit('/settings', `/settings/${name}`, { value });
+    const set = (name: string, value: string) => admin.submit('/settings', `/settings/${name}`, { [name]: value });
     expect(await set('selfApproval', 'on')).toMatchObject({ status: 303 });
     expect((await service.directory.tenant(tenant.name))?.settings.selfApproval).toBe(true);
     expect((await admin.get('/settings?done=yes')).text).toMatch(/Self approval<\/th><td[^>]*>on</);

@@ -68,7 +68,7 @@ export function signInTests({ newKey, visitor, stranger, audit }: ConsoleFirm): 
     const forms = [
       ['/keys', { apiUser: 'own', validForDays: '1', role: 'CLNT_R' }],
       [`/keys/${(await newKey('victim')).id}/revoke`, {}],
-      ['/settings/selfApproval', { value: 'on' }],
+      ['/settings/selfApproval', { selfApproval: 'on' }],
       ['/secret/rotateWebhookSecret', { overlapMinutes: '1' }],
       ['/data/Client/new', { name: 'Unwritten Ltd', confirmed: 'yes' }],
     ] as const;

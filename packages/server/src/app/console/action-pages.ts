@@ -5,7 +5,7 @@ import { newId } from '../../platform/store/new-id.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { type Action, actionsOn, bulkActions, failuresIn, requestOf, writingOf } from './actions.ts';
-import { type DataList, responseProperties } from './catalog.ts';
+import { type DataList, propertiesOf, schemasOf } from './catalog.ts';
 import { type Change, changeTable, recordedSince } from './changes.ts';
 import { listNamed, readRow } from './data-pages.ts';
 import { enteredValues, type FormInput, inputsFor } from './forms.ts';
@@ -167,7 +167,7 @@ export async function perform(
   if (first !== undefined && failures.size >= names.length) throw new Rejection('INVALID_STATE', first);
   if (isRehearsal) return rehearsalPage(visit, action, request, changes, failures);
   if (canRehearse) return request.next(body);
-  const shown = fields({ visit, names: new Map() }, body, responseProperties(operation));
+  const shown = fields({ visit, names: new Map() }, body, propertiesOf(schemasOf(operation).response));
   const lead = html`<a href="${visit.base}${from}">Back</a>`;
   return { title: label, lead, body: card('Done', shown) };
 }

@@ -3,7 +3,7 @@ import { hasRole } from '@financial-automation/spec/roles';
 import { checkAccess } from '../../admission/access.ts';
 import { changeTenantSetting } from '../../admission/change-setting.ts';
 import { createKey } from '../../admission/create-key.ts';
-import { parseSetting, settingSchemas, settingsOfOperator } from '../../admission/tenant-settings.ts';
+import { settingSchemas, settingsOfOperator } from '../../admission/tenant-settings.ts';
 import { schemaOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { listKeys, revokeKey } from '../../platform/auth/api-key-store.ts';
@@ -13,7 +13,7 @@ import { faultOf } from '../../wire/body.ts';
 import { html } from '../../wire/html.ts';
 import { badge, count, none, when } from './formats.ts';
 import { inputsFor, queryForm } from './forms.ts';
-import { alert, type ConsolePage, card, keyField, options, pageLinks, table, urlWith } from './layout.ts';
+import { alert, type ConsolePage, card, keyField, pageLinks, table, urlWith } from './layout.ts';
 import { fields } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords, sentence, sentenceInWords } from './words.ts';
@@ -91,14 +91,8 @@ const keyInputs = [
 ];
 
 /** Creates a key with roles of which the caller has each, and shows it once. @throws Rejection `VALIDATION_ERROR`, `FORBIDDEN` */
-export async function createdKeyPage({
-  base,
-  fields: entered,
-  service,
-  tenant,
-  caller,
-  exchange,
-}: ConsoleVisit): Promise<ConsolePage> {
+export async function createdKeyPage(visit: ConsoleVisit): Promise<ConsolePage> {
+  const { base, fields: entered, service, tenant, caller, exchange } = visit;
   const [user, description, staff] = ['apiUser', 'description', 'staffRef'].map((name) => textIn(entered, name));
   const days = Number(entered.get('validForDays'));
   const chosen = entered.getAll('role');
@@ -137,18 +131,14 @@ export async function revoke({ service, tenant, caller, exchange }: ConsoleVisit
   return '/keys?done=yes';
 }
 
-export function settingsPage(visit: ConsoleVisit): ConsolePage {
+export async function settingsPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const { base, tenant } = visit;
   const { settings, currency, timeZone } = tenant;
   const values: Readonly<Record<string, unknown>> = { currency, timeZone, ...settings };
-  const rows = [...settingSchemas].map(([setting, { type, enum: choices, description }]) => {
+  const rows = [...settingSchemas].map(async ([setting, { type, enum: choices, description }]) => {
     const value = settingText(values[setting]);
-    const offered = type === 'boolean' ? ['on', 'off'] : choices;
-    const attributes = html` id="${setting}" name="value" aria-label="${fieldInWords(setting)}"`;
-    const input =
-      offered === undefined
-        ? html`<input${attributes} value="${value}" required autocomplete="off">`
-        : html`<select${attributes}>${options(offered, value)}</select>`;
+    const schema = type === 'boolean' ? { enum: ['on', 'off'] } : { ...(choices && { enum: choices }) };
+    const input = await inputsFor(visit, [{ path: setting, schema, isRequired: true }], { [setting]: value });
     const form = html`<details><summary>Change</summary><form method="post" action="${base}/settings/${setting}">${keyField(visit)}${input}<div class="row"><button>Save</button></div></form></details>`;
     const change = settingsOfOperator.has(setting) ? 'by the operator' : form;
     return [fieldInWords(setting), value, change, `${sentenceInWords(description)}.`];
@@ -156,7 +146,7 @@ export function settingsPage(visit: ConsoleVisit): ConsolePage {
   return {
     title: 'Settings',
     lead: 'A change takes effect within seconds. Lists, series of numbers, accounts and templates of mails are among the data.',
-    body: html`<section class="card">${table('Settings', ['Setting', 'Value', 'Change', 'What it is'], rows)}</section>`,
+    body: html`<section class="card">${table('Settings', ['Setting', 'Value', 'Change', 'What it is'], await Promise.all(rows))}</section>`,
   };
 }
 
@@ -172,12 +162,7 @@ export async function changeSetting(visit: ConsoleVisit, setting: string): Promi
   const { service, exchange, tenant, caller, fields: entered } = visit;
   if (!settingSchemas.has(setting) || settingsOfOperator.has(setting))
     throw new Rejection('NOT_FOUND', 'There is no such setting that you can change.');
-  const value = entered.get('value')?.trim() ?? '';
-  try {
-    parseSetting(setting, value);
-  } catch (error) {
-    throw new Rejection('VALIDATION_ERROR', error instanceof Error ? error.message : String(error));
-  }
+  const value = entered.get(setting)?.trim() ?? '';
   const store = (await service.directory.storeOf(tenant.name)) ?? service.store;
   const by = { apiUserId: caller.apiUserId, actor: caller.apiUserName, requestId: exchange.id };
   await changeTenantSetting(store, { tenant: tenant.name, setting, value, by }, (settings) =>
@@ -212,11 +197,8 @@ export async function requestsPage(visit: ConsoleVisit): Promise<ConsolePage> {
     ]);
   const heads = ['Time', 'Status', 'Operation', 'Problem', 'API user', { text: 'Took', isNumber: true }];
   const shown = { requestId: id, onlyFailed };
-  const older = urlWith(`${base}/requests`, {
-    requestId: id,
-    onlyFailed: onlyFailed ? 'yes' : 'no',
-    first: offset + pageSize,
-  });
+  const filter = { requestId: id, onlyFailed: onlyFailed ? 'yes' : 'no' };
+  const older = urlWith(`${base}/requests`, { ...filter, first: offset + pageSize });
   return {
     title: 'Requests',
     lead: 'Requests of your firm in the last day, and a sample of them while there are many per second. What was sent is not kept.',

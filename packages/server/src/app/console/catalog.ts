@@ -151,11 +151,6 @@ function filtersOf({ body, query }: ReturnType<typeof schemasOf>): FilterField[]
   });
 }
 
-/** The properties of what an operation returns. */
-export function responseProperties(operation: Operation): Map<string, Schema> {
-  return propertiesOf(schemasOf(operation).response);
-}
-
 export function propertiesOf(schema: Schema = {}): Map<string, Schema> {
   return new Map(Object.entries(merged(schema).properties ?? {}).map(([name, property]) => [name, merged(property)]));
 }

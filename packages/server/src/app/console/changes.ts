@@ -7,10 +7,10 @@ import type { AnyStoredRow } from '../../entity/row.ts';
 import { formatDecimal, parseDecimal, sum } from '../../platform/decimal.ts';
 import type { Transaction } from '../../platform/store/store.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { columnsOf, dataLists } from './catalog.ts';
+import { dataLists } from './catalog.ts';
 import { decimal, none } from './formats.ts';
 import { table } from './layout.ts';
-import { currencyOf, nameOf, type ShownRow, shownValue } from './values.ts';
+import { currencyOf, isTechnical, nameOf, type ShownRow, shownValue } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords } from './words.ts';
 
@@ -30,7 +30,6 @@ export function recordedSince(transaction: Transaction, { tenant, exchange }: Co
 
 /** With more changed rows, their sums are shown instead of each. */
 const maxShown = 8;
-const bookkeeping = new Set(['version', 'updatedAt', 'createdAt', 'active', 'systemRef', 'sysRefs', 'id']);
 
 export function changeTable(visit: ConsoleVisit, changes: readonly Change[]): HtmlContent {
   const shown = changes.flatMap((change) => visibleChange(visit, change));
@@ -72,10 +71,10 @@ function sums(changes: readonly VisibleChange[]): HtmlContent[][] {
 function changedFields(visit: ConsoleVisit, { list, old, now, isNew }: VisibleChange): HtmlContent[][] {
   const view = { visit, names: new Map<string, string>() };
   const isSingle = (value: unknown) => typeof value !== 'object' || value === null;
-  const names = isNew ? columnsOf(list.properties) : [...list.properties.keys()];
+  const names = isNew ? list.columns : [...list.properties.keys()];
   return names.flatMap((name) => {
     const [from, value, schema] = [old[name], now[name], list.properties.get(name)];
-    if (bookkeeping.has(name) || from === value || !isSingle(from) || !isSingle(value)) return [];
+    if (isTechnical(list.columns, name) || from === value || !isSingle(from) || !isSingle(value)) return [];
     if (isNew && (value === null || schema?.['x-references'] !== undefined)) return [];
     const shown = (one: unknown) => (one === undefined ? none() : shownValue(view, one, schema, currencyOf(now)));
     return [[`${isNew ? 'New ' : ''}${nameOf(list, now)}`, fieldInWords(name), shown(from), shown(value)]];

@@ -1,9 +1,10 @@
+import { validate as isId } from 'uuid';
 import type { Schema } from '../../contract/contract.ts';
 import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { type DataList, dataLists, type FilterField, isEventType, merged } from './catalog.ts';
-import { isId, namesIn } from './names.ts';
+import { namesIn } from './names.ts';
 import { flatRow, shownValue } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
 import { comparisons, eventTypes, type FilterWord, fieldInWords, operatorInWords, valueInWords } from './words.ts';

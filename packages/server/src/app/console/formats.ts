@@ -1,13 +1,9 @@
 import { formatDay, formatNumber, timeFormat } from '../../modules/documents/index.ts';
+import type { Tenant } from '../../platform/auth/caller.ts';
 import { type Html, type HtmlContent, html } from '../../wire/html.ts';
 
-/** What formats depend on: the time zone of the firm. */
-export interface Locale {
-  readonly timeZone: string;
-}
-
 /** An instant (RFC 3339), on the clock of the firm. */
-export function when({ timeZone }: Locale, instant: string | null): Html {
+export function when({ timeZone }: Pick<Tenant, 'timeZone'>, instant: string | null): Html {
   if (instant === null) return html`<span class="soft">never</span>`;
   const time = Date.parse(instant);
   const format = timeFormat('en', { dateStyle: 'medium', timeStyle: 'short', timeZone });

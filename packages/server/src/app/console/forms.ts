@@ -1,5 +1,7 @@
 /** Inputs of forms, derived from the schemas of what operations write, and the values that people enter in them. */
+
 import { mayCall } from '@financial-automation/spec/roles';
+import { validate as isId } from 'uuid';
 import type { Schema } from '../../contract/contract.ts';
 import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
@@ -7,7 +9,7 @@ import { type HtmlContent, html } from '../../wire/html.ts';
 import { dataLists, isEventType, isNumber, merged, plain } from './catalog.ts';
 import { idsNamed, readList, typedValue } from './filter.ts';
 import { options, type SelectOption } from './layout.ts';
-import { isId, type Names } from './names.ts';
+import type { Names } from './names.ts';
 import type { ShownRow } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { eventTypes, fieldInWords, sentenceInWords, typeInWords, valueInWords } from './words.ts';
@@ -66,12 +68,7 @@ function isRequired(schema: Schema): boolean {
 }
 
 /** The text of an input for what a row has at its path. */
-function currentText(
-  { tenant }: ConsoleVisit,
-  { path, schema }: FormInput,
-  row: ShownRow | undefined,
-  names: Names,
-): string {
+function currentText({ tenant }: ConsoleVisit, { path, schema }: FormInput, row: ShownRow, names: Names): string {
   const value = valueAt(row, path);
   if (value === null || value === undefined) return '';
   if (schema.format === 'date-time')
@@ -171,7 +168,7 @@ export async function enteredValues(
   const entered = (path: string) => visit.fields.get(path)?.trim() ?? '';
   // A choice of rows has their IDs.
   const isKept = (input: FormInput) =>
-    [String(valueAt(row, input.path) ?? ''), currentText(visit, input, row, names).trim()].includes(
+    [String(valueAt(row, input.path) ?? ''), currentText(visit, input, row ?? {}, names).trim()].includes(
       entered(input.path),
     );
   const values: Record<string, unknown> = {};

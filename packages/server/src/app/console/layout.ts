@@ -64,8 +64,9 @@ export function framed(
     ([path, , isOpenTo]) => isOpenTo?.(caller.roles) !== false && (path !== '/clock' || isSandbox),
   );
   const [part] = partAt(at) ?? [];
-  return page(
-    title,
+  return privatePage(
+    style,
+    `${title} · Console`,
     html`<header class="top"><p class="brand">Console</p>
 <p class="tenant"><code>${firm}</code>${isSandbox && ' (sandbox)'}, signed in as ${caller.apiUserName}</p>
 <form class="search" role="search" method="get" action="${base}/search"><input type="search" name="q" value="${search}" aria-label="Search names and numbers" placeholder="Name, number or reference" autocomplete="off"><button class="plain">Search</button></form>
@@ -81,11 +82,8 @@ ${body}</main></div>`,
 
 /** A page for someone who is not signed in. */
 export function plainPage(title: string, body: HtmlContent): string {
-  return page(title, html`<main id="main" class="narrow"><div class="card"><h1>${title}</h1>${body}</div></main>`);
-}
-
-function page(title: string, body: HtmlContent): string {
-  return privatePage(style, `${title} · Console`, body);
+  const main = html`<main id="main" class="narrow"><div class="card"><h1>${title}</h1>${body}</div></main>`;
+  return privatePage(style, `${title} · Console`, main);
 }
 
 export function keyField({ formKey }: ConsoleVisit): Html {

@@ -1,5 +1,6 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { sql } from 'kysely';
+import { validate as isId } from 'uuid';
 import type { Schema } from '../../contract/contract.ts';
 import { conditionsToSee } from '../../entity/field-access.ts';
 import { entityOf } from '../../entity/registry.ts';
@@ -37,10 +38,6 @@ export async function namesIn(
     session.all<{ id: string; name: string | null }>(sql.join(queries, sql` union all `)),
   );
   return new Map(rows.flatMap(({ id, name }) => (name === null ? [] : [[id, name]])));
-}
-
-export function isId(text: string): boolean {
-  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
 }
 
 /** Collects the IDs in a value, by the type that they refer to. */

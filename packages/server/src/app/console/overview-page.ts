@@ -48,17 +48,10 @@ async function scopeOf(visit: ConsoleVisit): Promise<Scope> {
   const { tenant } = visit;
   const entered = (name: string) => visit.query.get(name)?.trim() || undefined;
   const asOf = entered('asOf') ?? (await todayOf(visit));
-  if (!isDay(asOf)) throw new Rejection('VALIDATION_ERROR', `“${asOf}” is not a day, such as 2026-09-30.`);
+  if (new Date(asOf).toJSON()?.slice(0, 10) !== asOf)
+    throw new Rejection('VALIDATION_ERROR', `“${asOf}” is not a day, such as 2026-09-30.`);
   const currency = entered('currency') ?? tenant.currency;
   return { asOf, currency, officeId: entered('officeId'), serviceLineId: entered('serviceLineId') };
-}
-
-function isDay(text: string): boolean {
-  try {
-    return Temporal.PlainDate.from(text).toString() === text;
-  } catch {
-    return false;
-  }
 }
 
 async function scopeForm(visit: ConsoleVisit, scope: Scope): Promise<HtmlContent> {
@@ -92,8 +85,8 @@ async function needsPerson(visit: ConsoleVisit): Promise<HtmlContent> {
   const failing = rowsIn(await ifAllowed(subscriptions)).filter(
     ({ active, consecutiveFailures }) => active && Number(consecutiveFailures) > 0,
   ).length;
-  if (failing > 0)
-    items.push(waitingItem(`${visit.base}/data/EventSubscription`, failing, 'Receivers of events that fail'));
+  const url = `${visit.base}/data/EventSubscription`;
+  if (failing > 0) items.push(waitingItem(url, failing, 'Receivers of events that fail'));
   return card('What needs a person', items.length === 0 ? html`<p>Nothing.</p>` : linkList(items));
 }
 
@@ -149,11 +142,15 @@ async function figureCard(visit: ConsoleVisit, figure: OverviewFigure, scope: Sc
   const { id, title, lead, type } = figure;
   const { aggregate, operation } = listOf(type);
   const body = requestOf(figure, scope);
-  const { data } = await ifAllowed(callOperation(visit, aggregate ?? operation, { body }));
-  const groups = rowsIn({ data }).map((row): Group => ({ key: Object(row.key), values: Object(row.values) }));
-  const nothing = data === undefined ? 'Your API user does not have the roles to read this.' : 'Nothing to show.';
-  const content =
-    groups.length === 0 ? html`<p>${nothing}</p>` : await drawn(visit, figure, scope, seriesOf(figure, groups, scope));
+  // A figure that is rejected, also because too much is going on, does not take the others with it.
+  const read = await callOperation(visit, aggregate ?? operation, { body }).catch((error: unknown) => {
+    if (error instanceof Rejection && [403, 429, 503].includes(error.status)) return error.message;
+    throw error;
+  });
+  const rows = typeof read === 'string' ? [] : rowsIn(read);
+  const groups = rows.map((row): Group => ({ key: Object(row.key), values: Object(row.values) }));
+  const nothing = html`<p>${typeof read === 'string' ? read : 'Nothing to show.'}</p>`;
+  const content = groups.length === 0 ? nothing : await drawn(visit, figure, scope, seriesOf(figure, groups, scope));
   return html`<section class="card" id="${id}"><h2>${title}</h2><p class="soft">${lead}</p>${content}</section>`;
 }
 

@@ -11,7 +11,7 @@ import { type HtmlContent, html } from '../../wire/html.ts';
 import type { BytesResult } from '../../wire/result.ts';
 import { actionForms, perform } from './action-pages.ts';
 import { commandOf, readsOf } from './actions.ts';
-import { type DataList, dataLists, type QueryParameter, responseProperties, schemasOf } from './catalog.ts';
+import { type DataList, dataLists, propertiesOf, type QueryParameter, schemasOf } from './catalog.ts';
 import { enteredValues, queryForm } from './forms.ts';
 import { card, pageLinks, table, urlWith } from './layout.ts';
 import { namesIn } from './names.ts';
@@ -103,7 +103,7 @@ async function enteredIn(visit: ConsoleVisit, { name, required, schema }: QueryP
 }
 
 async function responseDetails(visit: ConsoleVisit, operation: Operation, body: ShownRow): Promise<HtmlContent> {
-  const properties = responseProperties(operation);
+  const properties = propertiesOf(schemasOf(operation).response);
   const view = { visit, names: await namesIn(visit, [body], properties) };
   return [balances(body, properties), fieldCards(view, 'Details', body, properties)];
 }

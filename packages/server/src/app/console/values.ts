@@ -1,9 +1,10 @@
+import { validate as isId } from 'uuid';
 import type { Schema } from '../../contract/contract.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { columnsOf, type DataList, dataLists, isEventType, isNumber, merged, plain, propertiesOf } from './catalog.ts';
 import { badge, day, decimal, money, none, when } from './formats.ts';
 import { card, type Head, table } from './layout.ts';
-import { isId, type Names } from './names.ts';
+import type { Names } from './names.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords, textInWords, typeInWords, valueInWords } from './words.ts';
 

@@ -19,7 +19,6 @@ const types: Readonly<Record<string, readonly [one: string, several: string]>> =
   ContactClient: ['Contact of a client', 'Contacts of clients'],
   DraftInvoiceHistory: ['Revision of a draft', 'Revisions of drafts'],
   StaffJobAssignment: ['Job assignment', 'Job assignments'],
-  IndexedStaffJobAssignment: ['Job assignment', 'Job assignments'],
   StaffTaskAssignment: ['Task assignment', 'Task assignments'],
   EngagementDocument: ['Letter', 'Letters'],
   EventSubscription: ['Subscription', 'Subscriptions'],
