@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { Admitted } from '../../src/admission/admission.ts';
 import { dataLists, referencesTo } from '../../src/app/console/catalog.ts';
 import { schemaOf } from '../../src/contract/contract.ts';
+import { Rejection } from '../../src/contract/rejection.ts';
 import { filesOf } from '../modules/files.ts';
 import type { ConsoleFirm } from './firm.ts';
 
@@ -46,6 +48,20 @@ export function readingTests(firm: ConsoleFirm): void {
     expect((await admin.get(`?officeId=${id}`)).text).not.toContain('7,654,321.00');
     for (const query of ['?asOf=soon', '?officeId=x', '/data/Invoice?where=x', '/data/Invoice?where=[]'])
       expect([query, (await admin.get(query)).text.includes('role="alert"')]).toEqual([query, true]);
+  });
+
+  test('show the overview with the sentence of the rejection in place of a figure that is rejected', async () => {
+    const admin = await visitor();
+    const figures = (text: string) => text.match(/<svg /g)?.length ?? 0;
+    const before = await admin.get('');
+    const busy = new Rejection('SERVICE_UNAVAILABLE', 'Too much is going on.');
+    const heavy = vi.spyOn(Admitted.prototype, 'heavy').mockRejectedValueOnce(busy);
+    const { status, text } = await admin.get('').finally(() => heavy.mockRestore());
+    expect([status, figures(text), text.includes('<p>Too much is going on.</p>')]).toEqual([
+      200,
+      figures(before.text) - 1,
+      true,
+    ]);
   });
 
   test('filter lists by names and words, and save them as files for spreadsheets', async () => {
