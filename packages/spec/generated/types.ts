@@ -16836,15 +16836,15 @@ export interface components {
          *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
          *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
          *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-         *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The amount and the tax of each line are 0. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+         *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero, and so are the amount and the tax of each line. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
          *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
          *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
          *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
          *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
          *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
          *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-         *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. No payment or credit covers a part of the invoice. The `changeReason` is set. |
-         *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. Payments or credits cover a part of the invoice. The `changeReason` is set. |
+         *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. The `changeReason` is set. |
+         *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. The `changeReason` is set. |
          * @enum {string}
          */
         InvoiceStatus: "PENDING" | "POSTED" | "PARTIALLY_PAID" | "PAID" | "VOIDED" | "WRITTEN_OFF";
@@ -16905,15 +16905,15 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The amount and the tax of each line are 0. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero, and so are the amount and the tax of each line. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. No payment or credit covers a part of the invoice. The `changeReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. Payments or credits cover a part of the invoice. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. The `changeReason` is set. |
              *
              *     Default on creation: `POSTED`.
              */
@@ -17211,15 +17211,15 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The amount and the tax of each line are 0. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero, and so are the amount and the tax of each line. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. No payment or credit covers a part of the invoice. The `changeReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. Payments or credits cover a part of the invoice. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. The `changeReason` is set. |
              *
              *     Default on creation: `POSTED`.
              */
@@ -29045,15 +29045,15 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The amount and the tax of each line are 0. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero, and so are the amount and the tax of each line. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. No payment or credit covers a part of the invoice. The `changeReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | A rest of the invoice was settled, or an amount is written off. Payments or credits cover a part of the invoice. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. The `changeReason` is set. |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. The `changeReason` is set. |
              *
              *     Default on creation: `POSTED`.
              */

@@ -70,6 +70,11 @@ export function fileResult(
   return { kind: 'bytes', status, headers: all, length: content.length, content: Readable.from([content]) };
 }
 
+/** A file that is saved under a name. */
+export function savedFile(name: string, file: CsvFile | ResponseFile): PageResult | BytesResult {
+  return fileResult(file, 200, { 'Content-Disposition': `attachment; filename="${name}"` });
+}
+
 /**
  * Writes a result. Content is read as fast as the caller receives it; all else may wait to be sent.
  *

@@ -64,8 +64,18 @@ function variantOf(unmerged: Schema, type: string): Schema | undefined {
   return found.find((one) => one !== undefined);
 }
 
+const conditionOnAmounts = /^The (`\w+`(?: (?:and|or) `\w+`)*) (is more than|is|are) zero(?:\.|, and)/;
+
+/** Whether a row can meet a condition. Of those on amounts that only the service sets, this can be seen; a row without them can. */
+function canMeet(text: string, row: ShownRow): boolean {
+  const [, names = '', verb] = conditionOnAmounts.exec(text) ?? [];
+  const amounts = [...names.matchAll(/`(\w+)`/g)].flatMap(([, name = '']) => row[name] ?? []);
+  return amounts.length === 0 || amounts.some((amount) => /[1-9]/.test(String(amount))) === (verb === 'is more than');
+}
+
 /** The transitions from the state of a row, if the roles of the caller allow one of their operations. */
-export function transitionsOn(list: DataList, { status }: ShownRow, caller: Roles): Action[] {
+export function transitionsOn(list: DataList, row: ShownRow, caller: Roles): Action[] {
+  const { status } = row;
   const machine = list.properties.get('status')?.['x-state-machine'];
   if (machine === undefined || typeof status !== 'string' || !allows(caller, list.writeRoles)) return [];
   const found = new Map<string, Action>();
@@ -73,10 +83,10 @@ export function transitionsOn(list: DataList, { status }: ShownRow, caller: Role
     const named = operations ?? (events === undefined ? machine.operations : []);
     const isAllowed = ({ operation }: Writer) => named.includes(operation.id) && allows(caller, operation.roles);
     const writer = from.includes(status) && allows(caller, roles) ? writersOf(list.type).find(isAllowed) : undefined;
-    if (writer === undefined || found.has(to)) continue;
+    const texts = conditions.map((condition) => machine.conditions?.[condition] ?? '');
+    if (writer === undefined || found.has(to) || !texts.every((text) => canMeet(text, row))) continue;
     // What the conditions of the transition require to be set.
-    const required = conditions.flatMap((condition) => {
-      const text = machine.conditions?.[condition] ?? '';
+    const required = texts.flatMap((text) => {
       const [, path = ''] = /^The `(\w+)` (?:is set|is true|is more|is lowered|equals|covers)/.exec(text) ?? [];
       const schema = writer.attributes.properties?.[path];
       return schema === undefined ? [] : [{ path, schema: merged(schema), isRequired: true }];

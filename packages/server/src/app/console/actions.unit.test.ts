@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { entityOf } from '../../entity/registry.ts';
 import { transitionsOn } from './actions.ts';
-import { dataLists } from './catalog.ts';
+import { dataLists, listOf } from './catalog.ts';
+import type { ShownRow } from './values.ts';
 
 const everything = [...dataLists.values()].flatMap(({ properties, writeRoles }) => [
   ...writeRoles,
@@ -29,4 +30,19 @@ test('every transition that a caller can cause is an action, with the fields tha
   });
   expect(found.length).toBeGreaterThan(40);
   expect(found.filter(([, missing]) => missing !== '')).toEqual([]);
+});
+
+test('a transition that the amounts of a row rule out is no action', () => {
+  const namesFor = (row: ShownRow) => transitionsOn(listOf('Invoice'), row, caller).map(({ name }) => name);
+  const paid = {
+    status: 'PAID',
+    total: '90.00',
+    amountPaid: '90.00',
+    amountCredited: '0.00',
+    amountWrittenOff: '0.00',
+  };
+  expect(namesFor(paid)).toEqual([]);
+  expect(namesFor({ ...paid, amountWrittenOff: '10.00' })).toEqual(['PARTIALLY_PAID']);
+  expect(namesFor({ ...paid, amountPaid: '0.00', amountWrittenOff: '90.00' })).toEqual(['POSTED']);
+  expect(namesFor({ ...paid, total: '0.00', amountPaid: '0.00' })).toEqual(['VOIDED']);
 });

@@ -4,7 +4,7 @@ import { CsvFile } from '../../contract/csv.ts';
 import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import type { BytesResult, PageResult } from '../../wire/result.ts';
+import { type BytesResult, type PageResult, savedFile } from '../../wire/result.ts';
 import { type Action, bulkActions, writingOf } from './actions.ts';
 import { customList, type DataList, dataLists } from './catalog.ts';
 import {
@@ -30,7 +30,6 @@ import {
   urlWith,
 } from './layout.ts';
 import { namesIn } from './names.ts';
-import { savedFile } from './results.ts';
 import { headOf, isTechnical, rowCells, type ShownRow } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
 import { comparisons, fieldInWords, subjectInWords, typeInWords } from './words.ts';

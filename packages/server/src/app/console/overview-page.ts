@@ -126,16 +126,14 @@ async function failedJobs({ service: { store }, tenant, caller, base }: ConsoleV
       where tenant_id = ${tenant.id} and status = 'DEAD' and ended_at > now() - interval '30 days'
       order by ended_at desc limit 20`),
   );
+  if (jobs.length === 0) return false;
   const rows = jobs.map(({ name, data: { invoiceId }, at, failure }) => [
     when(tenant, at),
     invoiceId === undefined ? name : html`${name}: <a href="${base}/data/Invoice/${invoiceId}">invoice</a>`,
     failure ?? '',
   ]);
   const title = 'Work that failed for good';
-  return (
-    jobs.length > 0 &&
-    card(title, html`<p>The operator can retry it.</p>${table(title, ['Time', 'Work', 'Reason'], rows)}`)
-  );
+  return card(title, html`<p>The operator can retry it.</p>${table(title, ['Time', 'Work', 'Reason'], rows)}`);
 }
 
 async function figureCard(visit: ConsoleVisit, figure: OverviewFigure, scope: Scope): Promise<HtmlContent> {

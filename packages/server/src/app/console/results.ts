@@ -1,9 +1,7 @@
 /** The results of requests for the console. */
-import type { CsvFile } from '../../contract/csv.ts';
 import type { Rejection } from '../../contract/rejection.ts';
-import type { ResponseFile } from '../../contract/response-file.ts';
 import { html } from '../../wire/html.ts';
-import { type BytesResult, fileResult, type PageResult, pageResult } from '../../wire/result.ts';
+import { type PageResult, pageResult } from '../../wire/result.ts';
 import { alert, type ConsolePage, framed, plainPage, rejected } from './layout.ts';
 import { framingPolicy } from './style.ts';
 import type { ConsoleVisit } from './visit.ts';
@@ -30,9 +28,4 @@ export function failedAt(path: string, visit: ConsoleVisit, problem: Rejection):
   const [page = ''] = (isForm && /^\/data\/[^/]+\/[^/]+|^\/[a-z]+/.exec(path)) || [];
   const body = html`<p class="soft">Request <code>${exchange.id}</code></p><p><a href="${base}${page}">${isForm ? 'Back' : 'Go to the overview'}</a></p>`;
   return shownAt(path, visit, { title: failure, notice: rejected(problem), body }, problem.status, problem.headers);
-}
-
-/** A file that is saved under a name. */
-export function savedFile(name: string, file: CsvFile | ResponseFile): PageResult | BytesResult {
-  return fileResult(file, 200, { 'Content-Disposition': `attachment; filename="${name}"` });
 }

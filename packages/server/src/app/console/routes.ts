@@ -28,7 +28,8 @@ import { rowPage } from './row-page.ts';
 import { style } from './style.ts';
 import type { ConsoleVisit } from './visit.ts';
 
-type Answer = string | ConsolePage | PageResult | BytesResult | undefined;
+type Shown = PageResult | BytesResult;
+type Answer = string | ConsolePage | Shown | undefined;
 type Handle = (visit: ConsoleVisit, ...parameters: string[]) => Answer | Promise<Answer>;
 type Patterns = readonly (readonly [path: RegExp, handle: Handle])[];
 
@@ -84,16 +85,11 @@ export function consoleRoutes(service: Service): readonly Route[] {
 }
 
 /** The steps of a request for a page, or of a form, in order. */
-async function handle(
-  service: Service,
-  base: string,
-  signInPages: SignInPages,
-  exchange: Exchange,
-): Promise<PageResult | BytesResult> {
+async function handle(service: Service, base: string, door: SignInPages, exchange: Exchange): Promise<Shown> {
   const path = decoded(exchange.path ?? '')
     .replace(/^\/console\/?/, '/')
     .replace(/\/$/, '');
-  const entered = await signInPages.enter(path, exchange);
+  const entered = await door.enter(path, exchange);
   if ('kind' in entered) return entered;
   const { tenant, caller } = entered;
   const admitted = await service.admission.admit(exchange, tenant.name, caller.apiUserId);
