@@ -14685,7 +14685,7 @@ export interface components {
              * Format: date
              * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record,
              *     nor in a closed period (`booksClosedThrough` of the org). A
-             *     new record counts for its own date.
+             *     new record counts for its own date, and a new allocation for the later of the dates of its payment and its invoice.
              * @example 2026-09-30
              */
             changeDate?: string | null;
@@ -17038,7 +17038,7 @@ export interface components {
              * Format: date
              * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record,
              *     nor in a closed period (`booksClosedThrough` of the org). A
-             *     new record counts for its own date.
+             *     new record counts for its own date, and a new allocation for the later of the dates of its payment and its invoice.
              * @example 2026-09-30
              */
             changeDate?: string | null;
@@ -20582,7 +20582,7 @@ export interface components {
              * Format: date
              * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record,
              *     nor in a closed period (`booksClosedThrough` of the org). A
-             *     new record counts for its own date.
+             *     new record counts for its own date, and a new allocation for the later of the dates of its payment and its invoice.
              * @example 2026-09-30
              */
             changeDate?: string | null;

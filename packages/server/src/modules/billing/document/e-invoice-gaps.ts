@@ -110,7 +110,7 @@ function taxGaps({ face, lines }: EInvoiceDocument): readonly (readonly [boolean
         [
           vat === undefined,
           `/lines/${index}/taxes`,
-          'A line of an electronic invoice has one tax with a category, and only the category S has a rate above 0.',
+          'A line of an electronic invoice has one tax with a category: S with a rate above 0, or another one with the rate 0.',
         ] as const,
     ),
     [

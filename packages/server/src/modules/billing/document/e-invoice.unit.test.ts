@@ -78,9 +78,13 @@ test.each([
     '/lines/0/taxes',
   ],
   ['a rate of 0 without category', [{ ratePercent: '0', category: null }], '/lines/0/taxes'],
+  ['a rate of 0 of the category S', [{ ratePercent: '0', category: 'S' }], '/lines/0/taxes'],
   ['a rate of a category that has none', [{ ratePercent: '19', category: 'AE' }], '/lines/0/taxes'],
   ['an exemption without a reason', [{ ratePercent: '0', category: 'E' }], '/taxExemptReason'],
 ] as const)('gapsOf names a line with %s', (_what, taxes, pointer) => {
   const document = documentOf({ taxes: [] }, [{ ...line, taxes }]);
-  expect(gapsOf(document, 'ubl').map((gap) => gap.pointer)).toContain(pointer);
+  const gap = gapsOf(document, 'ubl').find((one) => one.pointer === pointer);
+  expect(gap?.detail).toMatch(
+    pointer === '/taxExemptReason' ? /no reason/ : /S with a rate above 0, or another one with/,
+  );
 });
