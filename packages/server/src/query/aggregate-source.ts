@@ -11,7 +11,7 @@ import { balanceRows, type CountedRows, countedRows, idsOfRows } from './counted
 import { type Figure, figureOf, keyOf } from './figures.ts';
 import { notBefore, type OrderKey, orderClause } from './order.ts';
 import type { PageScope } from './page.ts';
-import { joinsTo } from './related-columns.ts';
+import { columnNamed, joinsTo } from './related-columns.ts';
 import { conditionOf } from './where.ts';
 
 /** The columns of the statement: keys of groups, in the order of `groupBy`, and figures. */
@@ -59,6 +59,8 @@ interface Owners {
   readonly list: (groupsOf: (source: GroupSource) => RawBuilder<unknown>) => RawBuilder<unknown>;
   /** The aliases of these keys. */
   readonly keys: ReadonlySet<string>;
+  /** The keys of the order of all groups that belong to one; those of the request, if undefined. */
+  readonly order?: readonly OrderKey[];
   /** SQL of the rows that belong to one. */
   readonly rows: RawBuilder<unknown>;
   /** Whether each group belongs to one. The others are few. */
@@ -119,30 +121,35 @@ export function ownedSource(
   after: readonly unknown[] | undefined,
 ): GroupSource | undefined {
   const { where = {}, groupBy = [], having = {} } = full.request;
-  const [first] = keys;
-  const [start = ''] = [...columns.keys].find(([, { alias }]) => alias === first?.field) ?? [];
-  const owner = ownerOf(entity, start);
+  const [column = ''] = [...columns.keys].find(([, { alias }]) => alias === keys[0]?.field) ?? [];
+  const owner = ownerOf(entity, column);
   // Conditions on figures can leave few groups, which are far apart.
-  if (first === undefined || owner === undefined || Object.keys(having).length > 0) return undefined;
+  if (owner === undefined || Object.keys(having).length > 0) return undefined;
   const { name, by, target } = owner;
   const { [by]: id, [name]: ofOwner, ...others } = where;
   const { ids = [], hasRowsWithoutId = false } = idsOfRows(entity, others) ?? {};
   if (!ids.includes(by) || !groupBy.some(({ column }) => column === by)) return undefined;
   if (conditionsToSee(holds, target, name).length > 0) return undefined;
-  const values = new Map(
-    [...columns.keys]
-      .filter(([column]) => ownerOf(entity, column)?.name === name)
-      .map(([column, { alias, figure }]) => [alias, column === by ? target.value(name, 'id') : figure.sql]),
-  );
-  const owners = { value: (_row: string, alias: string) => values.get(alias) ?? sql`null` };
-  const end = keys.findIndex(({ field }) => !values.has(field));
-  const leading = end === -1 ? keys : keys.slice(0, end);
+  const values = new Map<string, { readonly value: RawBuilder<unknown>; readonly nullable: boolean }>();
+  for (const [column, { alias, figure }] of columns.keys) {
+    if (ownerOf(entity, column)?.name !== name) continue;
+    if (column === by) values.set(alias, { value: target.value(name, 'id'), nullable: false });
+    else values.set(alias, { value: figure.sql, nullable: columnNamed(entity, 'e', column).field.nullable });
+  }
+  const owners = { value: (_row: string, alias: string) => values.get(alias)?.value ?? sql`null` };
+  // An owner has its ID, and a value in each column that requires one: an index has no order of nulls.
+  const order = keys.map((key) => ({ ...key, nullable: values.get(key.field)?.nullable ?? key.nullable }));
+  const end = order.findIndex(({ field }) => !values.has(field));
+  const leading = end === -1 ? order : order.slice(0, end);
+  const [start] = leading;
   const list = () => {
     const shown = leading.map(({ field }) => sql`${owners.value(name, field)} as ${sql.id(field)}`);
     const conditions = [
       target.within(name, tenantId),
       conditionOf(target, name, tenantId, { ...(id !== undefined && { id }), ...(ofOwner as Where | undefined) }),
-      ...(after === undefined ? [] : [notBefore(owners.value(name, first.field), first, after[0])]),
+      ...(after === undefined || start === undefined
+        ? []
+        : [notBefore(owners.value(name, start.field), start, after[0])]),
     ];
     return sql`
       select ${target.value(name, 'id')} as id, ${sql.join(shown)} from ${sql.table(target.table)} ${sql.id(name)}
@@ -155,6 +162,7 @@ export function ownedSource(
       list,
       rows: countedRows(entity, 'e', tenantId, full.request, by).rows,
       keys: new Set(leading.map(({ field }) => field)),
+      order,
       haveAll: !hasRowsWithoutId,
     },
   };

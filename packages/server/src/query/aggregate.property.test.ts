@@ -458,6 +458,7 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
 
   interface PlanNode {
     readonly 'Relation Name'?: string;
+    readonly 'Index Cond'?: string;
     readonly 'Actual Loops': number;
     readonly 'Actual Rows': number;
     readonly 'Rows Removed by Filter'?: number;
@@ -465,8 +466,8 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
   }
   const withNodesBelow = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? []).flatMap(withNodesBelow)];
 
-  /** How many entries and sums of entries a statement reads. */
-  const readBy = async (query: Query<unknown>): Promise<number> => {
+  /** The nodes of the plan of a statement that has run, with indexes and their order wherever they can be used if `byIndex`. */
+  const nodesOf = async (query: Query<unknown>, byIndex = false): Promise<readonly PlanNode[]> => {
     const explain: Query<{ 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }> = {
       compile: (compiler) => {
         const { parameters, query: node, queryId, sql: text } = query.compile(compiler);
@@ -474,15 +475,22 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
       },
       isPlannedForValues: true,
     };
-    const [row] = await service.store.read(tenant.id, (session) => session.all(explain));
-    const nodes = row === undefined ? [] : withNodesBelow(row['QUERY PLAN'][0].Plan);
-    return nodes
+    const [row] = await service.store.write(tenant.id, async (transaction) => {
+      for (const way of byIndex ? ['seqscan', 'bitmapscan', 'sort'] : [])
+        await transaction.all(sql`select set_config(${`enable_${way}`}, 'off', true)`);
+      return transaction.all(explain);
+    });
+    return row === undefined ? [] : withNodesBelow(row['QUERY PLAN'][0].Plan);
+  };
+
+  /** How many entries and sums of entries a statement reads. */
+  const readBy = async (query: Query<unknown>): Promise<number> =>
+    (await nodesOf(query))
       .filter((node) => node['Relation Name']?.startsWith('ledger_'))
       .reduce(
         (rows, node) => rows + node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)),
         0,
       );
-  };
 
   test('are read from indexes that have little else, and balances as they were known from another', async () => {
     const indexesOf = async (query: RawBuilder<unknown>) => {
@@ -554,6 +562,17 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
       const read = await Promise.all(statements.map(readBy));
       expect(Math.max(...read.slice(0, 2)), JSON.stringify(request)).toBeLessThan((read.at(-1) ?? 0) / 2);
     }
+    // The second page from the last ID: an index begins where it begins, and has its order.
+    statements.length = 0;
+    const fromLast = { ...requests[1], measures: sums, pageSize: 2 };
+    const { nextCursor } = await aggregate(fromLast);
+    await aggregate({ ...fromLast, cursor: nextCursor ?? '' });
+    const [, second] = statements;
+    const owners = (second === undefined ? [] : await nodesOf(second, true)).filter(
+      (node) => node['Relation Name'] === 'client',
+    );
+    expect(owners).toEqual([expect.objectContaining({ 'Index Cond': expect.stringMatching(/\bid <= /) })]);
+    expect(owners[0]?.['Actual Rows']).toBeLessThan(6);
   });
 
   test('are read from what is open, where groups of zero are not required', async () => {

@@ -56,7 +56,8 @@ export function aggregateReader(
   const position = cursor === undefined ? undefined : readCursor(vault, query, cursor, 'body');
   const after =
     position === undefined ? [] : [sql`(${sql.join(afterClauses(groups, 'g', keys, position.values), sql` or `)})`];
-  const order = keys.length === 0 ? sql`` : sql` order by ${orderClause(groups, 'g', keys)}`;
+  const sortedBy = (by: readonly OrderKey[]) =>
+    by.length === 0 ? sql`` : sql` order by ${orderClause(groups, 'g', by)}`;
   const outputsOf = ({ request, count, measures: shown }: GroupSource) => {
     const { keys, figures } = groupColumnsOf(entity, request, count);
     const outputs = [...figures].filter(([name]) => shown?.has(name) ?? true);
@@ -80,15 +81,19 @@ export function aggregateReader(
     const among = (rows: RawBuilder<unknown>, ...more: RawBuilder<unknown>[]) => sql`
       select ${sql.join(outputs.map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}
       from ${rows}${joined({ tenantId, holds }, entity, groupBy)} where ${sql.join([...conditions, ...more], sql` and `)}${grouped}`;
-    const page = (all: RawBuilder<unknown>) =>
-      sql`select *, true as ${sql.id(fits)} from (${all}) g${filtered}${order} limit ${pageSize + 1}`;
+    const page = (all: RawBuilder<unknown>, by: readonly OrderKey[] = keys) =>
+      sql`select *, true as ${sql.id(fits)} from (${all}) g${filtered}${sortedBy(by)} limit ${pageSize + 1}`;
     if (owners === undefined) return page(among(source.rows));
     const owner = entity.value('e', owners.by);
     const shown = outputs.map(({ alias }) => sql.ref(`${owners.keys.has(alias) ? 'owner' : 'own'}.${alias}`));
-    const owned = page(sql`
-      select ${sql.join(shown)} from (${owners.list(groupsOf)}) owner cross join lateral (${among(owners.rows, sql`${owner} = owner.id`)}) own`);
+    const owned = page(
+      sql`
+        select ${sql.join(shown)}
+        from (${owners.list(groupsOf)}) owner cross join lateral (${among(owners.rows, sql`${owner} = owner.id`)}) own`,
+      owners.order,
+    );
     if (owners.haveAll) return owned;
-    return sql`select * from ((${owned}) union all (${page(among(source.rows, sql`${owner} is null`))})) g${order} limit ${pageSize + 1}`;
+    return sql`select * from ((${owned}) union all (${page(among(source.rows, sql`${owner} is null`))})) g${sortedBy(keys)} limit ${pageSize + 1}`;
   };
   const statementOf = (source: GroupSource) => {
     const aliases = outputsOf(source).map(({ alias }) => alias);
