@@ -54,6 +54,12 @@ describe('flatten', () => {
     });
   });
 
+  test('ends at a schema whose allOf contains itself', () => {
+    const young = { type: 'array', items: { allOf: [ref('Boat'), { type: 'object', properties: { mast: text } }] } };
+    const { complaints } = flattened({ Boat: { type: 'object', properties: { young } } });
+    expect(complaints).toEqual([expect.stringContaining('It contains itself.')]);
+  });
+
   test('follows parts of parts, and merges where a schema is inline', () => {
     const { schemas } = flattened({
       Base: { type: 'object', properties: { id: text } },

@@ -40,6 +40,8 @@ export function flatten(document: JsonObject, declared: readonly string[], compl
     if (!isObject(schema)) throw new Error(`There is no ${reference}.`);
     return schema;
   };
+  /** The references of the schemas around the current one that are merged. */
+  const around: { readonly place: readonly string[]; readonly references: readonly unknown[] }[] = [];
   for (const [key, value] of Object.entries(document)) {
     document[key] = mapped(value, [key], ({ $defs: _, ...schema }, place) => {
       if (isReference(schema) && schema.pattern !== undefined && schema.type === undefined) {
@@ -48,7 +50,12 @@ export function flatten(document: JsonObject, declared: readonly string[], compl
         return { $ref, type: resolve($ref).type, ...own };
       }
       if (!Array.isArray(schema.allOf)) return schema;
+      while (around.at(-1)?.place.some((one, index) => one !== place[index]) === true) around.pop();
+      const references = schema.allOf.map((part) => objectOf(part).$ref).filter((one) => one !== undefined);
       try {
+        if (references.some((one) => around.some((outer) => outer.references.includes(one))))
+          throw new Error('It contains itself.');
+        around.push({ place, references });
         return inOrder(merged(schema, resolve));
       } catch (error) {
         complain(place, `${place.join('/')} cannot be flattened. ${error instanceof Error ? error.message : error}`);

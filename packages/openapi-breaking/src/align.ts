@@ -4,50 +4,21 @@
  *
  * - `{ "type": ["string", "null"] }`, and `anyOf` or `oneOf` of a schema and null, if one document has the one form and
  *   the other document the other form;
- * - a schema that is `true` or `false`;
- * - `items` that are anything, and a pattern that every text matches;
+ * - a union of which one branch is the schema of the other document;
+ * - a range of statuses, of which a response has one, or that a failure becomes;
  * - a range of media types, such as any, of which a sender uses one, or which a receiver takes instead of one.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, objectOf } from '../../../openapi/rules/contract.ts';
-import { type Bundle, operationsOf, valueAt } from './document.ts';
+import { type Bundle, operationsOf, resolved } from './document.ts';
 
 /** Changes both documents. */
 export function align(released: Bundle, present: Bundle): void {
-  for (const document of [released, present]) normalize(document);
   alignMediaTypes(released, present);
   alignNodes({ document: released, node: released }, { document: present, node: present });
 }
 
-const maps = new Set(['properties', 'patternProperties', 'dependentSchemas']);
-const lists = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
-const data = new Set(['example', 'examples', 'default', 'const', 'enum', 'value']);
-const matchesAll = new Set(['', '^', '.*']);
-
-function normalize(node: unknown): void {
-  if (Array.isArray(node)) node.forEach(normalize);
-  if (!isObject(node)) return;
-  if (typeof node.pattern === 'string' && matchesAll.has(node.pattern)) delete node.pattern;
-  if (isDeepStrictEqual(written(node.items), {})) delete node.items;
-  for (const [key, value] of Object.entries(node)) {
-    if (data.has(key)) continue;
-    if (maps.has(key) && isObject(value)) {
-      for (const [name, schema] of Object.entries(value)) {
-        value[name] = written(schema);
-        normalize(value[name]);
-      }
-    } else {
-      if (lists.has(key) && Array.isArray(value)) node[key] = value.map(written);
-      normalize(node[key]);
-    }
-  }
-}
-
-function written(schema: unknown): unknown {
-  if (schema === true) return {};
-  return schema === false ? { not: {} } : schema;
-}
-
+/** And statuses. */
 function alignMediaTypes(released: Bundle, present: Bundle): void {
   const after = new Map(
     operationsOf(present).map((place) => [JSON.stringify([place.root, place.path, place.key]), place]),
@@ -55,21 +26,26 @@ function alignMediaTypes(released: Bundle, present: Bundle): void {
   for (const { root, path, key, operation } of operationsOf(released)) {
     const now = after.get(JSON.stringify([root, path, key]))?.operation;
     if (now === undefined) continue;
-    const [bodyBefore, bodyAfter] = [contentOf(released, operation.requestBody), contentOf(present, now.requestBody)];
-    const answers = Object.keys(objectOf(operation.responses)).map((status) => [
-      contentOf(released, objectOf(operation.responses)[status]),
-      contentOf(present, objectOf(now.responses)[status]),
-    ]);
     const isCalled = root === 'paths';
+    const [responses, responsesNow] = [objectOf(operation.responses), objectOf(now.responses)];
+    if (isCalled) {
+      sendOneOfRange(responses, responsesNow);
+      takeOneOfRange(responses, responsesNow);
+    }
+    const [bodyBefore, bodyAfter] = [contentOf(released, operation.requestBody), contentOf(present, now.requestBody)];
+    const answers = Object.keys(responses).map((status) => [
+      contentOf(released, responses[status]),
+      contentOf(present, responsesNow[status]),
+    ]);
     for (const [before, since] of isCalled ? [[bodyBefore, bodyAfter]] : answers) takeOneOfRange(before, since);
     for (const [before, since] of isCalled ? answers : [[bodyBefore, bodyAfter]]) sendOneOfRange(before, since);
   }
 }
 
-/** A receiver that takes a range takes each type of it. */
+/** A receiver that takes a range takes each type of it. A caller who compares one status of success does not take others. */
 function takeOneOfRange(before: JsonObject = {}, after: JsonObject = {}): void {
   for (const type of Object.keys(before)) {
-    const range = Object.keys(after).find((one) => isInRange(type, one));
+    const range = Object.keys(after).find((one) => isInRange(type, one) && one !== '2XX');
     if (!(type in after) && range !== undefined) after[type] = after[range];
   }
 }
@@ -84,13 +60,14 @@ function sendOneOfRange(before: JsonObject = {}, after: JsonObject = {}): void {
   }
 }
 
+/** Of media types or of statuses. */
 function isInRange(type: string, range: string): boolean {
+  if (range.endsWith('XX')) return type[0] === range[0];
   return range.endsWith('/*') && (range === '*/*' || type.startsWith(range.slice(0, -1)));
 }
 
 function contentOf(document: Bundle, holder: unknown): JsonObject {
-  const target = isObject(holder) && typeof holder.$ref === 'string' ? valueAt(document, holder.$ref) : holder;
-  return objectOf(objectOf(target).content);
+  return objectOf(resolved(document, holder).content);
 }
 
 interface Side {
@@ -107,35 +84,39 @@ function alignNodes(one: Side, other: Side): void {
     }
   }
   if (!isObject(one.node) || !isObject(other.node)) return;
-  for (const [from, to] of [
-    [one, other],
-    [other, one],
-  ] as const) {
-    if (isObject(from.node) && !isUnionWithNull(to.node)) unwrapNull(from.node, from.document);
+  if (!isUnionWithNull(other.node)) unwrapNull(one.node, one.document);
+  if (!isUnionWithNull(one.node)) unwrapNull(other.node, other.document);
+  for (const key of ['anyOf', 'oneOf'] as const) {
+    wrap(one.node, key, other.node[key]);
+    wrap(other.node, key, one.node[key]);
   }
   for (const [key, value] of Object.entries(one.node)) {
     alignNodes({ ...one, node: value }, { ...other, node: other.node[key] });
   }
 }
 
-function branchesOf(node: JsonObject): readonly unknown[] | undefined {
-  return [node.anyOf, node.oneOf].find((branches) => Array.isArray(branches));
+/** Writes a schema as a union of one, if it is a branch of the other document's union. */
+function wrap(node: JsonObject, key: string, branches: unknown): void {
+  if (!Array.isArray(branches) || !branches.some((branch) => isDeepStrictEqual(branch, node))) return;
+  const branch = { ...node };
+  for (const key of Object.keys(node)) delete node[key];
+  node[key] = [branch];
 }
 
 const isNull = (branch: unknown) => isObject(branch) && branch.type === 'null';
 
 function isUnionWithNull(node: unknown): boolean {
-  return isObject(node) && branchesOf(node)?.some(isNull) === true;
+  return isObject(node) && Array.isArray(node.anyOf) && node.anyOf.some(isNull);
 }
 
 /** Rewrites a union of a schema that has a type, and null, as that schema with one more type. */
 function unwrapNull(node: JsonObject, document: Bundle): void {
-  const branches = branchesOf(node);
+  const branches = Array.isArray(node.anyOf) ? node.anyOf : undefined;
   const [branch, ...more] = (branches ?? []).filter((one) => !isNull(one));
   if (branches?.length !== 2 || more.length > 0 || !isObject(branch)) return;
-  const schema = typeof branch.$ref === 'string' ? valueAt(document, branch.$ref) : branch;
-  if (!isObject(schema) || schema.type === undefined || 'const' in schema) return;
-  const { anyOf: _any, oneOf: _one, ...own } = node;
+  const schema = resolved(document, branch);
+  if (schema.type === undefined || 'const' in schema) return;
+  const { anyOf: _, ...own } = node;
   const values = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {};
   const whole = { ...schema, ...values, type: [schema.type, 'null'].flat(), ...own };
   for (const key of Object.keys(node)) delete node[key];

@@ -4,8 +4,8 @@
  * detected:
  * - a rule that is only stated in descriptions;
  * - limits of an event subscription and other facts that are only in examples or in the server;
- * - `x-references`, `x-on-create`, `x-scale` and `x-disabled-events`: their changes are visible in formats, roles and
- * webhooks, or do not concern callers.
+ * - `x-references`, `x-on-create`, `x-scale` and `x-disabled-events`: their changes are visible in formats, roles and webhooks;
+ * - exchanged `prefixItems`, and path parameters that exchange their names.
  *
  * Reported although it need not be a break, and must be allowed with that reason:
  * - another pattern or format, even if it accepts more;
@@ -22,7 +22,7 @@ import { normalizeOperations } from './operations.ts';
 import { promiseBreaks } from './promises.ts';
 import { type Change, changesBetween } from './redocly.ts';
 import { normalizeReferences } from './references.ts';
-import { normalizeSchemas, toLatestForm } from './schemas.ts';
+import { normalizeSchemas, toLatestForm, unwrapReferences } from './schemas.ts';
 
 export interface Comparison {
   readonly breaks: readonly Break[];
@@ -58,6 +58,7 @@ function normalized(bundle: Bundle): Bundle {
   toLatestForm(copy);
   normalizeReferences(copy);
   normalizeOperations(copy);
+  unwrapReferences(copy);
   flatten(copy, [], () => {});
   // A constant that narrows an enum is merged with it first.
   normalizeSchemas(copy);

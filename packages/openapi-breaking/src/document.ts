@@ -53,6 +53,11 @@ export function keysOf(pointer: string): string[] {
   return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
+/** What a node is, or what its reference leads to. */
+export function resolved(document: Bundle, node: unknown): JsonObject {
+  return objectOf(isObject(node) && typeof node.$ref === 'string' ? valueAt(document, node.$ref) : node);
+}
+
 /** The value that a pointer leads to within a document; undefined if there is none. */
 export function valueAt(document: unknown, pointer: string): unknown {
   return keysOf(pointer).reduce<unknown>(

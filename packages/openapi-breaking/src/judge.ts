@@ -34,18 +34,20 @@ export function judgeOf(released: Bundle, present: Bundle): (change: Change) => 
       isXml: was.isXml || is.isXml,
     };
     const keys = keysOf(change.path);
+    if (keys[1] === 'securitySchemes' && !required.has(keys[2] ?? '')) return [];
     const around = [
       objectOf(valueAt(released, containerOf(change, change.base?.pointer ?? change.revision?.pointer))),
       objectOf(valueAt(present, containerOf(change, change.revision?.pointer ?? change.base?.pointer))),
     ] as const;
     const judged = { ...change, uses, keys, around };
     const found = change.verdicts
-      .filter(({ impact, ruleId }) => impact === 'major' && !isHarmless(judged, ruleId, required))
+      .filter(({ impact, ruleId }) => impact === 'major' && !isHarmless(judged, ruleId))
       .map(({ ruleId, message }) => ({ rule: ruleId, says: message }));
-    if (found.length > 0 || (keys[0] === 'components' && !uses.request && !uses.response)) return found;
-    return missed.flatMap(({ rule, says }) => {
-      const sentence = says(judged);
-      return sentence === undefined ? [] : [{ rule, says: sentence }];
+    const isUsed = uses.request || uses.response || keys[0] !== 'components' || keys[1] === 'securitySchemes';
+    if (found.length > 0 || !isUsed) return found;
+    return Object.entries(missed).flatMap(([rule, sentenceFor]) => {
+      const says = sentenceFor(judged);
+      return says === undefined ? [] : [{ rule, says }];
     });
   };
 }
@@ -66,13 +68,12 @@ function requiredSchemes(bundle: Bundle): Set<string> {
 }
 
 /** What Redocly reports, although every request is accepted and every response understood as before. */
-function isHarmless(change: Judged, ruleId: string, required: ReadonlySet<string>): boolean {
+function isHarmless(change: Judged, ruleId: string): boolean {
   // What a schema under `not` rejects, the schema around it accepts.
   const not = keywordIn(change.keys, ['not']);
   if (not >= 0 && !(not === change.keys.length - 1 && change.kind !== 'modified')) return true;
-  if (ruleId === 'security-scheme-changed') return !required.has(change.keys[2] ?? '');
   if (ruleId === 'enum-values-added' && change.around[0]['x-open-enum'] === true) return true;
-  if (isOpened(change)) return true;
+  if (isOpened(change) || isOfNewType(change)) return true;
   return ruleId === 'schema-type-changed' && !change.uses.isJson && isSameText(change);
 }
 
@@ -80,6 +81,22 @@ function isHarmless(change: Judged, ruleId: string, required: ReadonlySet<string
 function isOpened({ property, base, revision }: Judged): boolean {
   const isClosing = property === 'additionalProperties' || property === 'unevaluatedProperties';
   return isClosing && base?.value === false && revision?.value === undefined;
+}
+
+/** Keywords that concern only values of one type. */
+const concerned: Readonly<Record<string, RegExp>> = {
+  string: /^(pattern|minLength|maxLength|content.*)$/,
+  number: /^(minimum|maximum|exclusive.*|multipleOf)$/,
+  array: /^(.*items|contains)$/i,
+  object: /^(required|.*properties|propertyNames)$/i,
+};
+
+/** Whether a constraint concerns only values of a type that was not accepted before. */
+function isOfNewType({ property, keys, base, around: [{ type }], uses }: Judged): boolean {
+  const keyword = property ?? keys.at(-1) ?? '';
+  const [of] = Object.entries(concerned).find(([, keywords]) => keywords.test(keyword)) ?? [];
+  const accepted = [type ?? of].flat().map((one) => (one === 'integer' ? 'number' : one));
+  return base?.value === undefined && !uses.response && of !== undefined && !accepted.includes(of);
 }
 
 /** In text nothing is null, and every scalar is also a string. An element of XML with text only is a string, too. */
@@ -102,134 +119,93 @@ const breaks = (effect: Effect, { request, response }: Uses) =>
 
 const quoted = (value: unknown) => JSON.stringify(value) ?? 'none';
 
-/** Changes that Redocly reports as harmless. */
-const missed: readonly { rule: string; says: (change: Judged) => string | undefined }[] = [
-  {
-    // Omitting the parameter or property has a different result than before.
-    rule: 'default-changed',
-    says: ({ kind, property, base, revision, uses, keys }) => {
-      if (kind !== 'modified' || property !== 'default' || !uses.request) return undefined;
-      if (base?.value === undefined && !(keys.includes('parameters') && keys.at(-1) === 'schema')) return undefined;
-      return `The default changed from ${quoted(base?.value)} to ${quoted(revision?.value)}.`;
-    },
+/** What Redocly reports as harmless or not at all, by rule. */
+const missed: Readonly<Record<string, (change: Judged) => string | undefined>> = {
+  // Omitting the parameter or property has a different result than before.
+  'default-changed': ({ kind, property, base, revision, uses, keys, around }) => {
+    if (kind !== 'modified' || property !== 'default' || !uses.request || around[1].readOnly) return undefined;
+    if (base?.value === undefined && !(keys.includes('parameters') && keys.at(-1) === 'schema')) return undefined;
+    return `The default changed from ${quoted(base?.value)} to ${quoted(revision?.value)}.`;
   },
-  {
-    rule: 'schema-constraint-changed',
-    says: (change) => {
-      const { property, base, revision, uses, keys } = change;
-      const effect = effectOf(change);
-      if (!breaks(effect, uses)) return undefined;
-      const keyword = property ?? keys.at(-1);
-      return `\`${keyword}\` changed from ${quoted(base?.value)} to ${quoted(revision?.value)}.`;
-    },
+  'schema-constraint-changed': (change) => {
+    const { property, base, revision, uses, keys } = change;
+    const effect = effectOf(change);
+    if (!breaks(effect, uses)) return undefined;
+    const keyword = property ?? keys.at(-1);
+    return `\`${keyword}\` changed from ${quoted(base?.value)} to ${quoted(revision?.value)}.`;
   },
-  {
-    rule: 'property-read-only',
-    says: ({ property, revision, uses }) =>
-      property === 'readOnly' && revision?.value === true && uses.request ? 'Can no longer be sent.' : undefined,
+  'property-read-only': ({ property, revision, uses }) =>
+    property === 'readOnly' && revision?.value === true && uses.request ? 'Can no longer be sent.' : undefined,
+  'property-write-only': ({ property, revision, uses }) =>
+    property === 'writeOnly' && revision?.value === true && uses.response ? 'Is no longer returned.' : undefined,
+  // The object is open, so the request is accepted, but the value is ignored.
+  'property-removed': ({ kind, typeName, property, keys, base, uses }) => {
+    const isGone = kind === 'removed' || (kind === 'modified' && property === 'key');
+    if (!isGone || typeName !== 'Schema' || keys.at(-2) !== 'properties' || !uses.request) return undefined;
+    return `Property \`${property === 'key' ? base?.value : keys.at(-1)}\` is no longer documented, so it may be ignored.`;
   },
-  {
-    rule: 'property-write-only',
-    says: ({ property, revision, uses }) =>
-      property === 'writeOnly' && revision?.value === true && uses.response ? 'Is no longer returned.' : undefined,
+  'request-body-became-required': ({ kind, typeName, revision, uses }) =>
+    kind === 'added' && typeName === 'RequestBody' && objectOf(revision?.value).required === true && uses.request
+      ? 'A request body must be sent.'
+      : undefined,
+  'response-removed': ({ kind, typeName }) =>
+    kind === 'removed' && typeName === 'Responses' ? 'All responses were removed.' : undefined,
+  'response-header-became-optional': ({ kind, typeName, property, base, keys }) =>
+    kind === 'modified' && typeName === 'Header' && property === 'required' && base?.value === true
+      ? `The header \`${keys.at(-1)}\` may be missing.`
+      : undefined,
+  // Redocly treats a parameter as part of a request that we receive.
+  'webhook-header-removed': ({ kind, typeName, keys, base }) =>
+    kind === 'removed' && typeName.startsWith('Parameter') && keys[0] === 'webhooks'
+      ? `No longer sent: ${headerNames(base?.value)}.`
+      : undefined,
+  'webhook-renamed': ({ typeName, property, keys, base, revision }) =>
+    typeName === 'PathItem' && property === 'key' && (keys[0] === 'webhooks' || keys.includes('callbacks'))
+      ? `The ${keys.includes('callbacks') ? 'callback to' : 'webhook'} \`${base?.value}\` became \`${revision?.value}\`.`
+      : undefined,
+  'security-scheme-changed': ({ typeName, kind, keys }) =>
+    typeName.endsWith('Flow') && kind === 'removed' ? `The flow \`${keys.at(-1)}\` was removed.` : undefined,
+  'parameter-serialization-changed': ({ typeName, kind, keys }) =>
+    kind !== 'modified' && typeName === 'MediaTypesMap' && keys.at(-3) === 'parameters'
+      ? `The form of a parameter changed: it ${kind === 'added' ? 'is now' : 'is no longer'} described by a media type.`
+      : undefined,
+  'discriminator-changed': ({ kind, typeName, property, keys, base, revision }) => {
+    if (typeName === 'Discriminator' && kind === 'modified' && property === 'propertyName')
+      return `The property that says the schema changed from ${quoted(base?.value)} to ${quoted(revision?.value)}.`;
+    const isGone = kind === 'removed' || property === 'key';
+    return keys.at(-2) === 'mapping' && keys.at(-3) === 'discriminator' && isGone
+      ? `The value ${quoted(property === 'key' ? base?.value : keys.at(-1))} no longer says a schema.`
+      : undefined;
   },
-  {
-    // The object is open, so the request is accepted, but the value is ignored.
-    rule: 'property-removed',
-    says: ({ kind, typeName, property, keys, base, uses }) => {
-      const isGone = kind === 'removed' || (kind === 'modified' && property === 'key');
-      if (!isGone || typeName !== 'Schema' || keys.at(-2) !== 'properties' || !uses.request) return undefined;
-      return `Property \`${property === 'key' ? base?.value : keys.at(-1)}\` is no longer documented, so it may be ignored.`;
-    },
+  'encoding-changed': ({ typeName, keys, around, kind, base, revision }) => {
+    if (typeName !== 'Encoding') return undefined;
+    const [was, is] = kind === 'modified' ? around : [objectOf(base?.value), objectOf(revision?.value)];
+    const [before, after] = [effectiveEncoding(was), effectiveEncoding(is)];
+    return isDeepStrictEqual(before, after)
+      ? undefined
+      : `The part \`${keys.at(-1)}\` was written as ${quoted(before)}, and now is as ${quoted(after)}.`;
   },
-  {
-    rule: 'request-body-became-required',
-    says: ({ kind, typeName, revision, uses }) =>
-      kind === 'added' && typeName === 'RequestBody' && objectOf(revision?.value).required === true && uses.request
-        ? 'A request body must be sent.'
-        : undefined,
+  'xml-changed': ({ typeName, kind, keys, property, base, revision, around, uses }) => {
+    if (typeName !== 'Xml' || !uses.isXml) return undefined;
+    const [was, is] = kind === 'modified' ? around : [objectOf(base?.value), objectOf(revision?.value)];
+    const of = `\`${keys.filter((key) => key !== 'properties' && key !== 'xml').at(-1)}\``;
+    return isDeepStrictEqual(was, is)
+      ? undefined
+      : `The ${property ?? 'form'} of ${of} in XML changed: ${quoted(was)}, ${quoted(is)}.`;
   },
-  {
-    rule: 'response-removed',
-    says: ({ kind, typeName }) =>
-      kind === 'removed' && typeName === 'Responses' ? 'All responses were removed.' : undefined,
+  'server-narrowed': ({ typeName, property, keys, base, revision }) => {
+    if (typeName !== 'ServerVariable' || property !== 'enum') return undefined;
+    const lost = without(base?.value, revision?.value);
+    return lost.length > 0 ? `The variable \`${keys.at(-1)}\` of a server lost ${lost.join(', ')}.` : undefined;
   },
-  {
-    rule: 'response-header-became-optional',
-    says: ({ kind, typeName, property, base, keys }) =>
-      kind === 'modified' && typeName === 'Header' && property === 'required' && base?.value === true
-        ? `The header \`${keys.at(-1)}\` may be missing.`
-        : undefined,
+  'record-narrowed': ({ kind, property = '', keys, base, revision }) => {
+    if (kind !== 'modified' || !keys.some((key) => recordForms.has(key))) return undefined;
+    const lost = without(base?.value, revision?.value);
+    return lost.length > 0 ? `\`${property}\` lost ${lost.join(', ')}.` : undefined;
   },
-  {
-    // Redocly treats a parameter as part of a request that we receive.
-    rule: 'webhook-header-removed',
-    says: ({ kind, typeName, keys, base }) =>
-      kind === 'removed' && typeName.startsWith('Parameter') && keys[0] === 'webhooks'
-        ? `No longer sent: ${headerNames(base?.value)}.`
-        : undefined,
-  },
-  {
-    rule: 'webhook-renamed',
-    says: ({ kind, property, keys, base }) =>
-      kind === 'modified' && property === 'key' && keys[0] === 'webhooks' && keys.length === 2
-        ? `The webhook \`${base?.value}\` became \`${keys[1]}\`.`
-        : undefined,
-  },
-  {
-    rule: 'discriminator-changed',
-    says: ({ kind, typeName, property, keys, base, revision }) => {
-      if (typeName === 'Discriminator' && kind === 'modified' && property === 'propertyName')
-        return `The property that says the schema changed from ${quoted(base?.value)} to ${quoted(revision?.value)}.`;
-      return keys.at(-2) === 'mapping' && keys.at(-3) === 'discriminator' && kind === 'removed'
-        ? `The value ${quoted(keys.at(-1))} no longer says a schema.`
-        : undefined;
-    },
-  },
-  {
-    rule: 'encoding-changed',
-    says: ({ typeName, keys, around, kind, base, revision }) => {
-      if (typeName !== 'Encoding') return undefined;
-      const [was, is] = kind === 'modified' ? around : [objectOf(base?.value), objectOf(revision?.value)];
-      const [before, after] = [effectiveEncoding(was), effectiveEncoding(is)];
-      return isDeepStrictEqual(before, after)
-        ? undefined
-        : `The part \`${keys.at(-1)}\` was written as ${quoted(before)}, and now is as ${quoted(after)}.`;
-    },
-  },
-  {
-    rule: 'xml-changed',
-    says: ({ typeName, kind, keys, property, base, revision, around, uses }) => {
-      if (typeName !== 'Xml' || !uses.isXml) return undefined;
-      const [was, is] = kind === 'modified' ? around : [objectOf(base?.value), objectOf(revision?.value)];
-      const of = `\`${keys.filter((key) => key !== 'properties' && key !== 'xml').at(-1)}\``;
-      return isDeepStrictEqual(was, is)
-        ? undefined
-        : `The ${property ?? 'form'} of ${of} in XML changed: ${quoted(was)}, ${quoted(is)}.`;
-    },
-  },
-  {
-    rule: 'server-narrowed',
-    says: ({ typeName, property, keys, base, revision }) => {
-      if (typeName !== 'ServerVariable' || property !== 'enum') return undefined;
-      const lost = without(base?.value, revision?.value);
-      return lost.length > 0 ? `The variable \`${keys.at(-1)}\` of a server lost ${lost.join(', ')}.` : undefined;
-    },
-  },
-  {
-    rule: 'record-narrowed',
-    says: ({ kind, property = '', keys, base, revision }) => {
-      if (kind !== 'modified' || !keys.some((key) => recordForms.has(key))) return undefined;
-      const lost = without(base?.value, revision?.value);
-      return lost.length > 0 ? `\`${property}\` lost ${lost.join(', ')}.` : undefined;
-    },
-  },
-  {
-    rule: 'became-unique',
-    says: ({ property, revision }) =>
-      property === 'x-unique' && revision?.value === true ? 'A value may occur only once.' : undefined,
-  },
-];
+  'became-unique': ({ property, revision }) =>
+    property === 'x-unique' && revision?.value === true ? 'A value may occur only once.' : undefined,
+};
 
 const recordForms = new Set(['x-record', 'x-code-type', 'x-entry-type']);
 
@@ -256,6 +232,10 @@ function effectOf(change: Judged): Effect {
     const isClosed = around.some((schema) => schema.additionalProperties === false || schema.items === false);
     return isClosed ? (kind === 'added' ? 'more' : 'fewer') : added;
   }
+  // A property that must match something if a condition holds; and a reference to what depends on the schemas around it.
+  const isProperty = keys.at(-1) === 'properties' || keys.at(-2) === 'properties';
+  if (isWhole && isProperty && keywordIn(keys, ['then', 'else', 'dependentSchemas']) >= 0) return added;
+  if (property === '$dynamicRef') return 'both';
   const isAnnotation = property !== undefined && annotations.test(property);
   // The schema of a parameter, a header or a media type, a condition, or what a text contains.
   if (isWhole && wholes.has(keys.at(-1) ?? '') && keys.at(-2) !== 'properties') return added;

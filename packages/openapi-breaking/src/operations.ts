@@ -1,7 +1,7 @@
 /** Writes what operations inherit into each of them, and what says the same in one form, so that a comparison finds only what differs. */
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, objectOf } from '../../../openapi/rules/contract.ts';
-import { type Bundle, operationsOf, valueAt } from './document.ts';
+import { type Bundle, operationsOf, resolved } from './document.ts';
 
 /** Changes the document. */
 export function normalizeOperations(document: Bundle): void {
@@ -10,12 +10,27 @@ export function normalizeOperations(document: Bundle): void {
   for (const { root, item, operation } of operationsOf(document)) {
     operation.parameters = parametersOf(document, item, operation);
     if (root === 'paths') operation.security = securityOf(operation.security ?? document.security);
-    for (const response of Object.values(objectOf(operation.responses))) normalizeContent(resolved(document, response));
+    if (isObject(operation.responses))
+      operation.responses = Object.fromEntries(
+        Object.entries(operation.responses).map(([status, response]) => [status.replace(/xx$/, 'XX'), response]),
+      );
+    for (const response of Object.values(objectOf(operation.responses)).map((one) => resolved(document, one))) {
+      normalizeContent(response);
+      const headers = Object.entries(objectOf(response.headers));
+      const own = headers.filter(([name]) => name.toLowerCase() !== 'content-type');
+      if (own.length === 0) delete response.headers;
+      else response.headers = Object.fromEntries(own);
+    }
     normalizeContent(resolved(document, operation.requestBody));
   }
   for (const root of ['paths', 'webhooks'] as const)
     for (const item of Object.values(objectOf(document[root]))) if (isObject(item)) delete item.parameters;
   delete document.security;
+  for (const scheme of Object.values(objectOf(objectOf(document.components).securitySchemes)).filter(isObject)) {
+    delete scheme.bearerFormat;
+    for (const key of scheme.in === 'header' ? ['name'] : ['scheme'])
+      if (typeof scheme[key] === 'string') scheme[key] = scheme[key].toLowerCase();
+  }
 }
 
 /** Methods of OpenAPI 3.2 that are no keys of 3.1 become paths of their own. */
@@ -36,18 +51,34 @@ function renameMethods(document: Bundle): void {
 
 /** A prefix of all paths can be in the URL of the servers instead. Hosts and environments can change without breaking a caller. */
 function moveBasePath(document: Bundle): void {
-  const servers = Array.isArray(document.servers) ? document.servers.filter(isObject) : [];
-  const prefixes = new Set(servers.map(({ url }) => basePath(String(url))));
+  const stated = Array.isArray(document.servers) ? document.servers.filter(isObject) : [];
+  const servers = stated.length > 0 ? stated : [{ url: '/' }];
+  const prefixes = new Set(servers.map(basePath));
   const [prefix = ''] = prefixes;
   if (prefixes.size === 1 && prefix !== '' && isObject(document.paths))
     document.paths = Object.fromEntries(
       Object.entries(document.paths).map(([path, item]) => [`${prefix}${path}`, item]),
     );
-  if (prefixes.size <= 1) document.servers = servers.map((server) => ({ ...server, url: 'https://server' }));
+  if (prefixes.size > 1) return;
+  document.servers = servers.map(({ url, variables }) => {
+    const chosen = Object.entries(objectOf(variables)).filter(([name, one]) => {
+      const { enum: values } = objectOf(one);
+      return Array.isArray(values) && (values.length > 1 || !pathOf(url).includes(`{${name}}`));
+    });
+    return { url: 'https://server', ...(chosen.length === 0 ? {} : { variables: Object.fromEntries(chosen) }) };
+  });
 }
 
-function basePath(url: string): string {
-  return url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '').replace(/\/+$/, '');
+const pathOf = (url: unknown) => String(url).replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '');
+
+function basePath({ url, variables }: JsonObject): string {
+  const onlyValue = (whole: string, name: string) => {
+    const { default: value, enum: values } = objectOf(objectOf(variables)[name]);
+    return typeof value === 'string' && (!Array.isArray(values) || values.length === 1) ? value : whole;
+  };
+  return pathOf(url)
+    .replaceAll(/\{([^}]*)\}/g, onlyValue)
+    .replace(/\/+$/, '');
 }
 
 /** Headers that OpenAPI says are ignored as parameters. */
@@ -66,16 +97,18 @@ function parametersOf(document: Bundle, item: JsonObject, operation: JsonObject)
     const target = resolved(document, parameter);
     const { in: place, name } = target;
     if (place === 'header' && ignoredHeaders.has(String(name).toLowerCase())) continue;
-    normalizeParameter(target);
+    normalizeParameter(target, document);
     // Later ones, of the operation, replace those of the path.
     byKey.set(`${place} ${place === 'header' ? String(name).toLowerCase() : name}`, parameter);
   }
   return [...byKey.values()];
 }
 
-function normalizeParameter(parameter: JsonObject): void {
+function normalizeParameter(parameter: JsonObject, document: Bundle): void {
   const style = parameter.style ?? defaultStyles[String(parameter.in)];
-  if (parameter.explode === (style === 'form')) delete parameter.explode;
+  const types = [resolved(document, parameter.schema).type ?? 'array'].flat();
+  const isOneValue = !types.some((type) => type === 'array' || type === 'object');
+  if (parameter.explode === (style === 'form') || style === 'deepObject' || isOneValue) delete parameter.explode;
   if (parameter.style === defaultStyles[String(parameter.in)]) delete parameter.style;
   for (const key of ['required', 'allowReserved', 'allowEmptyValue', 'deprecated'])
     if (parameter[key] === false) delete parameter[key];
@@ -102,9 +135,4 @@ function normalizeContent(holder: JsonObject): void {
       media,
     ]),
   );
-}
-
-function resolved(document: Bundle, node: unknown): JsonObject {
-  const target = isObject(node) && typeof node.$ref === 'string' ? valueAt(document, node.$ref) : node;
-  return objectOf(target);
 }

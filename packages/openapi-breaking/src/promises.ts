@@ -78,32 +78,27 @@ function excludedRoles(before: readonly unknown[], after: readonly unknown[]): u
   return before.filter((role) => !after.includes(role));
 }
 
+/** Limits that the root has. */
+const limits: Readonly<Record<string, [rule: string, says: (was: number, is: number) => string]>> = {
+  'x-search-limits': ['search-limit-lowered', (was, is) => `The limit went from ${was} to ${is}.`],
+  'x-write-limits': ['write-limit-lowered', (was, is) => `Writes are limited from ${is} items on instead of ${was}.`],
+  'x-row-limits': ['row-limit-lowered', (was, is) => `A call can have ${is} rows instead of ${was}.`],
+  'x-tenant-limits': ['tenant-limit-lowered', (was, is) => `A tenant can have ${is} instead of ${was}.`],
+};
+
 function tighterLimits(released: Bundle, present: Bundle): Break[] {
-  const { weights: weightsBefore, ...before } = objectOf(released['x-search-limits']);
-  const { weights: weightsAfter, ...after } = objectOf(present['x-search-limits']);
-  return [
-    ...numbers(before, after).flatMap(([name, was, is]) => {
-      const says = `The limit went from ${was} to ${is}.`;
-      return is < was ? [{ rule: 'search-limit-lowered', at: pointerTo('x-search-limits', name), says }] : [];
-    }),
-    ...numbers(released['x-write-limits'], present['x-write-limits']).flatMap(([name, was, is]) => {
-      const says = `Writes are limited from ${is} items on instead of ${was}.`;
-      return is < was ? [{ rule: 'write-limit-lowered', at: pointerTo('x-write-limits', name), says }] : [];
-    }),
-    ...numbers(released['x-row-limits'], present['x-row-limits']).flatMap(([name, was, is]) => {
-      const says = `A call can have ${is} rows instead of ${was}.`;
-      return is < was ? [{ rule: 'row-limit-lowered', at: pointerTo('x-row-limits', name), says }] : [];
-    }),
-    ...numbers(released['x-tenant-limits'], present['x-tenant-limits']).flatMap(([name, was, is]) => {
-      const says = `A tenant can have ${is} instead of ${was}.`;
-      return is < was ? [{ rule: 'tenant-limit-lowered', at: pointerTo('x-tenant-limits', name), says }] : [];
-    }),
-    ...numbers(weightsBefore, weightsAfter).flatMap(([name, was, is]) => {
-      const says = `The weight went from ${was} to ${is}, so searches that were accepted cost too much.`;
-      const at = pointerTo('x-search-limits', 'weights', name);
-      return is > was ? [{ rule: 'search-weight-raised', at, says }] : [];
-    }),
-  ];
+  const lowered = Object.entries(limits).flatMap(([key, [rule, says]]) =>
+    numbers(released[key], present[key]).flatMap(([name, was, is]) =>
+      is < was ? [{ rule, at: pointerTo(key, name), says: says(was, is) }] : [],
+    ),
+  );
+  const [weights, weightsNow] = [released, present].map((bundle) => objectOf(bundle['x-search-limits']).weights);
+  const raised = numbers(weights, weightsNow).flatMap(([name, was, is]) => {
+    const says = `The weight went from ${was} to ${is}, so searches that were accepted cost too much.`;
+    const at = pointerTo('x-search-limits', 'weights', name);
+    return is > was ? [{ rule: 'search-weight-raised', at, says }] : [];
+  });
+  return [...lowered, ...raised];
 }
 
 /** The numbers of a name before and after, if both exist. */

@@ -2,9 +2,10 @@
  * References that lead anywhere in a document, made references to components: the comparison follows only those. What is not used by any
  * operation or webhook is left out, because no caller can notice it.
  */
-import { isObject, type JsonObject, objectOf } from '../../../openapi/rules/contract.ts';
-import { type Bundle, keysOf, pointerTo, valueAt } from './document.ts';
+import { isObject, objectOf } from '../../../openapi/rules/contract.ts';
+import { type Bundle, keysOf, operationsOf, pointerTo, resolved, valueAt } from './document.ts';
 import { NotComparable } from './load.ts';
+import { visit } from './schemas.ts';
 
 const kinds: Readonly<Record<string, string>> = {
   schema: 'schemas',
@@ -16,29 +17,36 @@ const kinds: Readonly<Record<string, string>> = {
   links: 'links',
   callbacks: 'callbacks',
 };
-/** Keywords whose values are data, in which `$ref` is a word like any other. */
-const data = new Set(['example', 'examples', 'default', 'const', 'enum', 'value', 'x-example', 'x-examples']);
-
 /** Changes the document. @throws NotComparable if a reference leads nowhere, or to itself */
 export function normalizeReferences(document: Bundle): void {
   inlinePathItems(document);
   const components = objectOf(document.components);
   document.components = components;
-  visitReferences(document, (node, keys) => {
-    const pointer = String(node.$ref);
-    if (!pointer.startsWith('#'))
-      throw new NotComparable(`The reference ${pointer} at ${pointerTo(...keys)} leads out of the document.`);
-    const target = finalTarget(document, pointer, pointerTo(...keys));
-    const path = keysOf(target);
-    if (path[0] === 'components' && path.length === 3) return;
-    // The name says where it is, so that a message does too.
-    const kind = kindAt(keys);
-    const name = path.join('.').replaceAll(/[^\w.-]/g, '_');
-    const group = objectOf(components[kind]);
-    components[kind] = group;
-    group[name] ??= structuredClone(valueAt(document, target));
-    node.$ref = pointerTo('components', kind, name);
-  });
+  const lead = (root: unknown, start: readonly string[]) =>
+    visit(
+      root,
+      (node, keys) => {
+        if (typeof node.$ref !== 'string') return;
+        const at = pointerTo(...keys);
+        if (!node.$ref.startsWith('#'))
+          throw new NotComparable(`The reference ${node.$ref} at ${at} leads out of the document.`);
+        const target = finalTarget(document, node.$ref, at);
+        const path = keysOf(target);
+        if (path[0] === 'components' && path.length === 3) return;
+        // The name says where it is, so that a message does too.
+        const kind = kindAt(keys);
+        const name = path.join('.').replaceAll(/[^\w.-]/g, '_');
+        const group = objectOf(components[kind]);
+        components[kind] = group;
+        node.$ref = pointerTo('components', kind, name);
+        if (name in group) return;
+        group[name] = structuredClone(valueAt(document, target));
+        lead(group[name], ['components', kind, name]);
+      },
+      start,
+    );
+  lead(document, []);
+  completeMappings(document);
   removeUnused(document);
 }
 
@@ -55,6 +63,7 @@ function finalTarget(document: Bundle, from: string, at: string): string {
   }
 }
 
+/** Path items and callbacks. */
 function inlinePathItems(document: Bundle): void {
   for (const root of ['paths', 'webhooks'] as const) {
     const items = objectOf(document[root]);
@@ -65,6 +74,13 @@ function inlinePathItems(document: Bundle): void {
       items[path] = { ...structuredClone(objectOf(target)), ...own };
     }
   }
+  for (const { operation } of operationsOf(document)) {
+    const callbacks = objectOf(operation.callbacks);
+    for (const [name, callback] of Object.entries(callbacks)) {
+      const items = Object.entries(resolved(document, callback));
+      callbacks[name] = Object.fromEntries(items.map(([to, item]) => [to, structuredClone(resolved(document, item))]));
+    }
+  }
 }
 
 function kindAt(keys: readonly string[]): string {
@@ -72,31 +88,6 @@ function kindAt(keys: readonly string[]): string {
   const before = keys.at(-2) ?? '';
   if (before === 'components') return last;
   return kinds[last] ?? (before in kinds && before !== 'schema' ? (kinds[before] ?? 'schemas') : 'schemas');
-}
-
-/** Calls a function with each object that is a reference, and the keys that lead to it. */
-function visitReferences(root: Bundle, visit: (node: JsonObject, keys: readonly string[]) => void): void {
-  const waiting: { node: unknown; keys: readonly string[] }[] = [{ node: root, keys: [] }];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { node, keys } = next;
-    if (Array.isArray(node))
-      node.forEach((item, index) => void waiting.push({ node: item, keys: [...keys, String(index)] }));
-    if (!isObject(node)) continue;
-    if (typeof node.$ref === 'string' && !isNamed(keys)) visit(node, keys);
-    for (const [key, value] of Object.entries(node)) {
-      if (!data.has(key) || isNamed(keys)) waiting.push({ node: value, keys: [...keys, key] });
-    }
-  }
-}
-
-const maps = new Set([
-  ...['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'responses', 'headers'],
-  ...['schemas', 'parameters', 'callbacks', 'links', 'content', 'paths', 'webhooks', 'pathItems'],
-]);
-
-/** Whether the keys of an object are names that the document chooses, and not keywords. */
-function isNamed(keys: readonly string[]): boolean {
-  return maps.has(keys.at(-1) ?? '') && keys.at(-2) !== 'properties';
 }
 
 /** A component with an extension can be used in ways that a reference does not show. */
@@ -116,8 +107,10 @@ function removeUnused(document: Bundle): void {
     waiting.push(valueAt(document, pointer));
   };
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    visitReferences({ node }, ({ $ref }) => use(String($ref)));
-    visitMappings(node, use);
+    visit(node, ({ $ref, discriminator }) => {
+      if (typeof $ref === 'string') use($ref);
+      for (const target of Object.values(objectOf(objectOf(discriminator).mapping))) use(String(target));
+    });
   }
   for (const [kind, group] of Object.entries(objectOf(components))) {
     if (kind === 'securitySchemes' || !isObject(group)) continue;
@@ -126,12 +119,24 @@ function removeUnused(document: Bundle): void {
   }
 }
 
-/** The schemas that discriminators name. */
-function visitMappings(root: unknown, use: (pointer: string) => void): void {
-  if (Array.isArray(root)) for (const item of root) visitMappings(item, use);
-  if (!isObject(root)) return;
-  for (const target of Object.values(objectOf(objectOf(root.discriminator).mapping)))
-    use(String(target).startsWith('#/') ? String(target) : pointerTo('components', 'schemas', String(target)));
-  for (const [key, value] of Object.entries(root))
-    if (key !== 'discriminator' && !data.has(key)) visitMappings(value, use);
+/** Writes the values of discriminators that are names of components: of branches, and of schemas with the discriminator's in their `allOf`. */
+function completeMappings(document: Bundle): void {
+  const schemas = Object.entries(objectOf(objectOf(document.components).schemas));
+  const pointer = (name: unknown) => pointerTo('components', 'schemas', String(name));
+  visit(document, (schema) => {
+    if (!isObject(schema.discriminator)) return;
+    const mapping = Object.entries(objectOf(schema.discriminator.mapping)).map(
+      ([value, target]) => [value, String(target).startsWith('#/') ? target : pointer(target)] as const,
+    );
+    const heirs = new Set(schemas.flatMap(([name, one]) => (one === schema ? [pointer(name)] : [])));
+    // A set also iterates over what is added meanwhile.
+    for (const heir of heirs)
+      for (const [name, child] of schemas)
+        if ([objectOf(child).allOf].flat().some((part) => objectOf(part).$ref === heir)) heirs.add(pointer(name));
+    const branches = [schema.oneOf, schema.anyOf].flat().map((branch) => objectOf(branch).$ref);
+    const implied = [...branches, ...[...heirs].slice(1)].flatMap((one) =>
+      typeof one === 'string' && !mapping.some(([, target]) => target === one) ? [[keysOf(one)[2], one] as const] : [],
+    );
+    schema.discriminator.mapping = Object.fromEntries([...mapping, ...implied]);
+  });
 }

@@ -79,6 +79,6 @@ export function usesIn(bundle: Bundle): (pointer: string) => Uses {
 }
 
 function formOf(mediaType: string): Form {
-  if (/[/+]json\b/.test(mediaType)) return 'json';
-  return /[/+]xml\b/.test(mediaType) ? 'xml' : 'text';
+  if (/[/+]xml\b/.test(mediaType)) return 'xml';
+  return /^(text\/(?!json)|multipart\/|application\/x-www-form-urlencoded)/.test(mediaType) ? 'text' : 'json';
 }

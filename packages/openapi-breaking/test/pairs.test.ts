@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compare } from '../src/compare.ts';
 import { loadDocument, NotComparable } from '../src/load.ts';
 import { type Pair, pairs } from './pairs.ts';
+import { reported } from './reported.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -13,7 +14,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** Each comparison takes a process of its own: a sample by day, all by night. */
-const chosen = process.env.NIGHTLY === undefined ? pairs.filter((_, index) => index % 12 === 0) : pairs;
+const all = [...pairs, ...reported];
+const chosen = process.env.NIGHTLY === undefined ? all.filter((_, index) => index % 12 === 0) : all;
 
 describe('compare', () => {
   test.each(chosen.map((pair, index) => [pair.name, pair, index] as const))('%s', async (_name, pair, index) => {

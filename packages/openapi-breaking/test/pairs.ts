@@ -14,12 +14,12 @@ export interface Pair {
   readonly verdict: Verdict;
 }
 
-type Part = string | object;
+export type Part = string | object;
 
 const object = (part: Part): object => (typeof part === 'string' ? parse(part) : part);
 
 /** A document with one operation, whose parts replace the usual ones. */
-function api(operation: Part = {}, rest: Part = {}): string {
+export function api(operation: Part = {}, rest: Part = {}): string {
   const usual = { responses: { 200: { description: 'It.' } } };
   return JSON.stringify({
     openapi: '3.1.0',
@@ -30,27 +30,27 @@ function api(operation: Part = {}, rest: Part = {}): string {
 }
 
 const content = (schema: Part, type = 'application/json') => ({ content: { [type]: { schema: object(schema) } } });
-const body = (schema: Part, type?: string) => ({ requestBody: content(schema, type) });
-const answer = (schema: Part, type?: string) => ({
+export const body = (schema: Part, type?: string) => ({ requestBody: content(schema, type) });
+export const answer = (schema: Part, type?: string) => ({
   responses: { 200: { description: 'It.', ...content(schema, type) } },
 });
-const query = (parameter: Part) => ({ parameters: [{ name: 'q', in: 'query', ...object(parameter) }] });
+export const query = (parameter: Part) => ({ parameters: [{ name: 'q', in: 'query', ...object(parameter) }] });
 
-const pair = (verdict: Verdict, name: string, before: string, after: string): Pair => ({
+export const pair = (verdict: Verdict, name: string, before: string, after: string): Pair => ({
   name,
   verdict,
   before: { 'openapi.yaml': before },
   after: { 'openapi.yaml': after },
 });
-const inRequest = (verdict: Verdict, name: string, before: Part, after: Part) =>
+export const inRequest = (verdict: Verdict, name: string, before: Part, after: Part) =>
   pair(verdict, `request: ${name}`, api(body(before)), api(body(after)));
-const inResponse = (verdict: Verdict, name: string, before: Part, after: Part) =>
+export const inResponse = (verdict: Verdict, name: string, before: Part, after: Part) =>
   pair(verdict, `response: ${name}`, api(answer(before)), api(answer(after)));
-const inQuery = (verdict: Verdict, name: string, before: Part, after: Part) =>
+export const inQuery = (verdict: Verdict, name: string, before: Part, after: Part) =>
   pair(verdict, `parameter: ${name}`, api(query(before)), api(query(after)));
 
 const pet = '{ type: object, properties: { id: { type: string }, name: { type: string } } }';
-const swagger = (paths: Part, rest: Part = {}) =>
+export const swagger = (paths: Part, rest: Part = {}) =>
   JSON.stringify({ swagger: '2.0', info: { title: 'Pets', version: '1' }, paths: object(paths), ...object(rest) });
 const swaggerPets =
   '{ /pets: { get: { responses: { 200: { description: It. } } }, post: { parameters: [{ in: body, name: pet, schema: { type: object, properties: { id: { type: string } } } }], responses: { 201: { description: It. } } } } }';
