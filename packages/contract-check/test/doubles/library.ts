@@ -434,6 +434,8 @@ class Library {
   #remove(kind: string, found: Kept, { headers }: IncomingRequest): Reply {
     const rows = this.#rows(kind);
     const condition = headers['if-match'];
+    if (condition !== undefined && !/^(?:\*|"[0-9a-f]{12}")$/.test(condition))
+      return problem(400, 'No entity tag of a version');
     if (
       condition !== undefined &&
       condition !== '*' &&

@@ -380,7 +380,7 @@ const contract = {
             enum: ['title', '-title', 'pages', '-pages', 'price', '-price'],
           }),
           parameter('status', list(status)),
-          parameter('authorId', uuid),
+          parameter('authorId', { anyOf: [uuid, { type: 'null' }] }),
           parameter('tag', text),
           parameter('ids', list(uuid)),
           parameter('anyTag', list(text), {

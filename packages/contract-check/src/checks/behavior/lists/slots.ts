@@ -25,48 +25,48 @@ export function slotsOf(document: OpenApiDocument, operation: Operation, call: C
   const slot = (
     place: Slot['place'],
     path: readonly string[],
-    shape: Shape,
+    schemas: readonly JsonObject[],
     source: JsonObject,
     isRequired: boolean,
   ): Slot[] => {
     const [first = '', ...rest] = path;
     const name = place === 'body' ? path.join('.') : `${first}${rest.map((one) => `[${one}]`).join('')}`;
-    const own = {
-      default: shape.sources.find((one) => one.default !== undefined)?.default,
-      declared: extensionOf(source),
-    };
-    const members = shape.types.has('object') && path.length <= 2 ? [...shape.properties] : [];
-    return [
-      { place, path, name, words: path.flatMap(wordsOf), shape, source, isRequired, ...own },
-      ...members.flatMap(([member, schemas]) => {
-        const inner = shapeOf(document, ...schemas);
-        return slot(place, [...path, member], inner, schemas[0] ?? source, shape.required.has(member));
-      }),
-    ];
+    const words = path.flatMap(wordsOf);
+    return alternatives(document, schemas).flatMap((shape) => {
+      const value = shape.sources.find((one) => one.default !== undefined)?.default;
+      const members = shape.types.has('object') && path.length <= 2 ? [...shape.properties] : [];
+      return [
+        { place, path, name, words, shape, source, isRequired, default: value, declared: extensionOf(source) },
+        ...members.flatMap(([member, inner]) =>
+          slot(place, [...path, member], inner, inner[0] ?? source, shape.required.has(member)),
+        ),
+      ];
+    });
   };
   const inQuery = operation.parameters
     .filter((parameter) => parameter.in === 'query' && parameter.mediaType === undefined)
-    .flatMap(({ name, schema, node, required }) =>
-      alternatives(document, schema).flatMap((shape) => slot('query', [name], shape, node, required)),
-    );
+    .flatMap(({ name, schema, node, required }) => slot('query', [name], [schema], node, required));
   const content = contentOf(call);
   if (content?.schema === undefined || !isJson(content.mediaType)) return inQuery;
   const body = shapeOf(document, content.schema);
   const inBody = [...body.properties].flatMap(([name, schemas]) =>
-    slot('body', [name], shapeOf(document, ...schemas), schemas[0] ?? content.node, body.required.has(name)),
+    slot('body', [name], schemas, schemas[0] ?? content.node, body.required.has(name)),
   );
   return [...inQuery, ...inBody];
 }
 
-/** The shapes of a filter that is a value or an object of operators, as `created=5` or `created[gte]=5`; otherwise its own. */
-function alternatives(document: OpenApiDocument, schema: JsonObject): readonly Shape[] {
-  const shape = shapeOf(document, schema);
-  const branches = shape.choices.flatMap((choice) =>
-    choice.branches.map((branch) => shapeOf(document, schema, ...branch)),
-  );
+/**
+ * The shapes of a filter that is a value or an object of operators, as `created=5` or `created[gte]=5`; that of a value that can be null,
+ * without null; otherwise its own.
+ */
+function alternatives(document: OpenApiDocument, schemas: readonly JsonObject[]): readonly Shape[] {
+  const shape = shapeOf(document, ...schemas);
+  const branches = shape.choices
+    .flatMap((choice) => choice.branches.map((branch) => shapeOf(document, ...schemas, ...branch)))
+    .filter(({ types }) => types.size !== 1 || !types.has('null'));
   const hasOperators = ({ types, properties }: Shape) =>
     types.has('object') && properties.size > 0 && [...properties.keys()].every(isOperatorName);
-  return branches.some(hasOperators) ? branches : [shape];
+  return branches.some(hasOperators) || branches.length === 1 ? branches : [shape];
 }
 
 /** Returns a copy with the value at a path. */

@@ -6,6 +6,7 @@ import { withUnknownId } from '../../../run/ids.ts';
 import { type Differences, differ, need, needs, text } from '../../observe.ts';
 import { Listing } from '../lists/listing.ts';
 import { isGone, resourceIn } from './compare.ts';
+import { staleTag } from './conditions.ts';
 import type { ResourceHarness } from './resource.ts';
 import { conditionOf, declares } from './resource-types.ts';
 
@@ -16,13 +17,13 @@ export async function* removed(harness: ResourceHarness, label: string): Differe
   const { resource, exchange } = await harness.createAndRead(label);
   const before = list && (await harness.list(list));
   const condition = declares(remove, 412) ? conditionOf(remove) : undefined;
-  const stale = condition && (await harness.remove(resource, { 'if-match': '"of-no-version"' }));
+  const { etag } = exchange.response.headers;
+  const stale = condition && (await harness.remove(resource, { 'if-match': staleTag(etag) }));
   if (stale !== undefined && isSuccess(stale)) {
     const facts = { actual: responseText(stale), node: condition?.node, exchanges: [exchange, stale] };
     return yield differ('if-match-ignored', remove, 'If-Match', facts);
   }
   const belonging = await missedBelow(harness, read, label);
-  const { etag } = exchange.response.headers;
   const response = await harness.remove(resource, conditionOf(remove) && etag ? { 'if-match': etag } : {});
   if (response.response.status === 412) {
     const facts = { actual: responseText(response), exchanges: [exchange, response] };

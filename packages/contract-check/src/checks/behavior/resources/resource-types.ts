@@ -40,12 +40,20 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
   const kind = declaredKind(create, 'creates') || kindOfPath(create.path) || '';
   const collection = itemOf(create.path)?.collection ?? create.path;
   const items = operations.filter((one) => isOfItem(one, collection, kind));
-  const sure = operations.find((one) => isRead(document, one) && itemOf(one.path)?.collection === collection);
+  const shows = kindsOfSchema(document, responseSchema(create));
+  // What is accepted is a job, which may be read elsewhere than its result.
+  const isJob = (one: Operation) => kindsOfSchema(document, responseSchema(one)).some((own) => shows.includes(own));
+  const reads = operations.filter((one) => isRead(document, one) && itemOf(one.path) !== undefined);
+  const sure =
+    (declares(create, 202) ? reads.find(isJob) : undefined) ??
+    reads.find((one) => itemOf(one.path)?.collection === collection);
   const read = sure ?? items.find((one) => isRead(document, one));
   const updates = items.filter(
     (one) =>
       declaredKind(one, 'updates') !== false &&
-      (['PATCH', 'PUT'].includes(one.method) || (one.method === 'POST' && isUpdatePath.test(one.path))),
+      (['PATCH', 'PUT'].includes(one.method) ||
+        (one.method === 'POST' &&
+          (isUpdatePath.test(one.path) || !items.some(({ method }) => /^P(?:UT|ATCH)$/.test(method))))),
   );
   const remove = items.find((one) => one.method === 'DELETE' && declaredKind(one, 'deletes') !== false);
   const item = (read ?? [...updates, remove].find((one) => one?.path.endsWith('}')))?.path;
@@ -126,7 +134,7 @@ export function keepsTheRest(document: OpenApiDocument, operation: Operation): b
   const { parts } = View.ofRequest(document, operation);
   const isPartial =
     parts.some(({ minProperties }) => minProperties === 1) && parts.every(({ required }) => required === undefined);
-  return operation.method === 'PATCH' || isPartial;
+  return operation.method === 'PATCH' || isPartial || (operation.method === 'POST' && operation.path.endsWith('}'));
 }
 
 export function declares({ responses }: Operation, status: number): boolean {
