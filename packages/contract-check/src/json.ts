@@ -166,6 +166,9 @@ export function typeOf(value: unknown): TypeName {
 
 export const isJson = (mediaType: string) => /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);
 
+/** JSON, or a range that includes it: Spring declares any media type. */
+export const canBeJson = (mediaType: string) => isJson(mediaType) || /^(?:\*|application)\/\*/.test(mediaType);
+
 export const isForm = (mediaType: string) =>
   /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(mediaType);
 

@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf } from '../document/operation.ts';
 import { type Candidate, candidateOf } from '../finding/finding.ts';
-import { escapeSegment, isJson, isKey, isObject, type JsonObject, jsonText } from '../json.ts';
+import { canBeJson, escapeSegment, isKey, isObject, type JsonObject, jsonText } from '../json.ts';
 import { general, type Success } from '../judge/judge.ts';
 import { objectsIn, View } from '../schema/view.ts';
 import { isOwnId } from './names.ts';
@@ -11,7 +11,7 @@ import { isOwnId } from './names.ts';
  * that are not those of the references beside them: `driver: { id: 7 }` and `driverId: 8`.
  */
 export function inconsistent(document: OpenApiDocument, { operation, declared, value }: Success): Candidate[] {
-  const schema = declared.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
+  const schema = declared.contents.find(({ mediaType }) => canBeJson(mediaType))?.schema;
   const found: Candidate[] = [];
   for (const { pointer, object, view } of objectsIn(View.of(document, schema), value)) {
     const about = (name: string) => general(`${pointer}/${escapeSegment(name)}`);

@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf, type Operation } from '../document/operation.ts';
 import { itemSchemas, memberSchemas, type Shape, wholeShapeOf } from '../document/shape.ts';
-import { escapeSegment, isForm, isJson, isObject, type JsonObject } from '../json.ts';
+import { canBeJson, escapeSegment, isForm, isJson, isObject, type JsonObject } from '../json.ts';
 
 /** What a contract declares about the values at one place: the parts of all branches, any of which can match. */
 export class View {
@@ -112,7 +112,7 @@ export function requestSchema({ body }: Operation): JsonObject | undefined {
 export function responseSchema({ responses }: Operation, status?: number): JsonObject | undefined {
   const response =
     responses.find((one) => one.status === String(status)) ?? responses.find((one) => one.status.startsWith('2'));
-  return response?.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
+  return response?.contents.find(({ mediaType }) => canBeJson(mediaType))?.schema;
 }
 
 export interface Viewed {

@@ -144,7 +144,7 @@ export function controlsOf(slots: readonly Slot[]): Controls {
 
 /** The name without an enclosing object such as `pagination` in `pagination.limit`. */
 function plainName({ words }: Slot): string {
-  const isGrouped = words.length > 1 && /^(?:paging|pagination|options|params|query)$/.test(words[0] ?? '');
+  const isGrouped = words.length > 1 && /^(?:paging|pagination|pageable|options|params|query)$/.test(words[0] ?? '');
   return keyOfName(isGrouped ? words.slice(1) : words);
 }
 

@@ -201,14 +201,18 @@ export function unlikes(sent: Side, shown: Side, name = '', pointer = ''): Unlik
   return isSame(own, got, { name, format, isWord: sent.view.isEnum || shown.view.isEnum }) ? [] : differs;
 }
 
+/** A form has `MediaUrl` for what a response has as `media_url`. */
+const bare = (name: string) => name.replaceAll(/[-_]/g, '').toLowerCase();
+
 function unlikeMembers(own: JsonObject, sent: View, got: JsonObject, shown: View, pointer: string): Unlike[] {
   // A free-form object declares no properties. They are compared only if at least one is returned by name.
   const isFree = !shown.isEmpty && shown.parts.every(({ properties }) => properties === undefined);
   const isKept = isFree && Object.keys(own).some((key) => Object.hasOwn(got, key));
   return Object.entries(own).flatMap(([key, value]) => {
-    const view = shown.member(key);
+    const name = shown.names.includes(key) ? key : (shown.names.find((one) => bare(one) === bare(key)) ?? key);
+    const view = shown.member(name);
     if (isServerOwned(key) || (view.isEmpty && !isKept)) return [];
-    const right = { value: Object.hasOwn(got, key) ? got[key] : undefined, view };
+    const right = { value: Object.hasOwn(got, name) ? got[name] : undefined, view };
     return unlikes({ value, view: sent.member(key) }, right, key, `${pointer}/${escapeSegment(key)}`);
   });
 }
