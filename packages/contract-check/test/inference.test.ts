@@ -6,7 +6,8 @@ import { controlsOf, slotsOf } from '../src/checks/behavior/lists/slots.ts';
 import { unlikes } from '../src/checks/behavior/resources/compare.ts';
 import { resourceTypesOf } from '../src/checks/behavior/resources/resource-types.ts';
 import { OpenApiDocument } from '../src/document/document.ts';
-import { emptyCall } from '../src/http/call.ts';
+import { type Exchange, emptyCall } from '../src/http/call.ts';
+import { atEveryDepth, renewed } from '../src/run/renewal.ts';
 import { Session } from '../src/run/session.ts';
 import { View } from '../src/schema/view.ts';
 
@@ -31,6 +32,7 @@ const schemas = {
   Job: object('id', 'status'),
   Export: object('id', 'rows'),
   Customer: object('id', 'email'),
+  Invoice: object('customer', 'note'),
   Page: { type: 'object', properties: { content: { type: 'array', items: component('Customer') } } },
 };
 
@@ -112,4 +114,20 @@ test('unlikes › compares a property that a form and a response write different
     ),
   );
   expect(found).toMatchObject([{ pointer: '/MediaUrl', sent: 'a', shown: 'b' }]);
+});
+
+test('renewed › keeps the ID of another resource under a name that does not say it is one', async () => {
+  const paths = {
+    '/customers': { post: operation('createCustomer', 201, 'Customer', 'Customer') },
+    '/invoices': { post: operation('createInvoice', 201, 'Invoice', 'Invoice') },
+  };
+  const body = await withSession(paths, (session) => {
+    const [customers, invoices] = session.operations;
+    if (customers === undefined || invoices === undefined) throw new Error('An operation is missing.');
+    const response = { status: 201, json: { value: { id: 'cus-1' } } };
+    session.pool.learn({ operation: customers, request: {}, response } as Exchange, true);
+    const call = { ...emptyCall(invoices), body: { customer: 'cus-1', note: 'cus-2' } };
+    return renewed(session, call, 'again', atEveryDepth).body;
+  });
+  expect(body).toEqual({ customer: 'cus-1', note: expect.not.stringMatching('cus-2') });
 });

@@ -1,6 +1,6 @@
 import { bodySchemaOf, type Call } from '../http/call.ts';
 import { at, mapped } from '../json.ts';
-import { isOwnId, kindOfPath, kindOfReference } from './names.ts';
+import { isOwnId, kindOfName, kindOfPath, kindOfReference } from './names.ts';
 import type { Session } from './session.ts';
 
 /** Which texts of a body are replaced to avoid conflicts with earlier calls. */
@@ -26,12 +26,15 @@ export function renewed(session: Session, call: Call, label: string, { depth, ke
   const { operation, body } = call;
   const schema = bodySchemaOf(call);
   if (schema === undefined || body === undefined) return call;
-  const isFree = (at: string, name: string) => {
-    if (at.split('/').length - 1 > depth || at === kept || at.startsWith(`${kept}/`)) return false;
+  const isFree = (pointer: string, name: string) => {
+    if (pointer.split('/').length - 1 > depth || pointer === kept || pointer.startsWith(`${kept}/`)) return false;
     // What the user passes has no other value.
     if (session.identities.values[name] !== undefined) return false;
     const kind = kindOfReference(name);
-    if (kind === undefined) return !isOwnId(name);
+    // `customer` is a reference, too, if its value is the ID of one.
+    const other = kindOfName(name) === kindOfPath(operation.path) ? '' : kindOfName(name);
+    const isReference = session.pool.ofKind(other, operation).some(({ id }) => id === at(body, pointer));
+    if (kind === undefined) return !isOwnId(name) && !isReference;
     // A key that is named after the resource's own type identifies the new resource.
     const isOwnKey = kind === kindOfPath(operation.path) && !/ids?$/i.test(name);
     return isOwnKey || (keys && session.pool.isKey(operation, name));
