@@ -1,6 +1,8 @@
 /** Tests of the command. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -106,6 +108,20 @@ it('names the required version on a Node that is too old', async () => {
 });
 
 describe('the command', () => {
+  it('ends although nobody reads its output', async () => {
+    const server = createServer((_request, response) => response.writeHead(404).end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const get = { responses: { 404: { description: 'No things.' } } };
+    const document = { openapi: '3.1.0', info: { title: 'Things', version: '1' }, paths: { '/things': { get } } };
+    await writeFile(join(folder, 'things.json'), JSON.stringify(document));
+    const child = start(['--spec', 'things.json', '--url', `http://127.0.0.1:${Object(server.address()).port}`]);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    const [code] = await once(child, 'exit');
+    server.close();
+    expect(code).toBeTypeOf('number');
+  });
+
   it('exits with 0 without findings, with the verdict in its last line', async () => {
     const { code, stdout } = await command(['--spec', 'a.yaml']);
     const verdict =

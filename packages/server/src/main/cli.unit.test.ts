@@ -1,4 +1,6 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { program as demoData } from '@financial-automation/demo-data/program';
@@ -28,6 +30,26 @@ test.each([
   const path = fileURLToPath(new URL(file, import.meta.url));
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [path, '--help']);
   expect({ stdout, stderr }).toEqual({ stdout: program.helpInformation(), stderr: '' });
+});
+
+test('a command says nothing about output that nobody reads', async () => {
+  // As exports do, which wait until somebody has read what is printed.
+  const source = `
+    import { once } from 'node:events';
+    import { Command } from 'commander';
+    import { runProgram } from ${JSON.stringify(new URL('command-line.ts', import.meta.url).href)};
+    const print = async () => {
+      for (let line = 0; line < 100; line++)
+        if (!process.stdout.write('x'.repeat(10_000))) await once(process.stdout, 'drain');
+    };
+    await runProgram(new Command().action(print));`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', source], {
+    cwd: import.meta.dirname,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  const [errors] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  expect(errors).toBe('');
 });
 
 test('the command says which version of Node it requires', async () => {

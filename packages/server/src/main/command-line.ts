@@ -15,12 +15,20 @@ export function prepareProcess(): void {
   );
 }
 
+function isClosedPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
+}
+
 /** Runs the command of this process. A failure is printed as a sentence. */
 export async function runProgram(program: Command): Promise<void> {
+  // Whoever reads the output, such as `head`, may have seen enough.
+  process.stdout.on('error', (error) => {
+    if (!isClosedPipe(error)) throw error;
+  });
   try {
     await program.parseAsync();
   } catch (error) {
-    console.error(error instanceof Error ? error.message : String(error));
+    if (!isClosedPipe(error)) console.error(error instanceof Error ? error.message : String(error));
     process.exitCode = 1;
     // Everything is closed by now. A handle that is still open must not keep the process alive.
     setTimeout(() => process.exit(), 1_000).unref();
