@@ -23,7 +23,8 @@ interface Shown {
 async function statusesOf(commands: readonly string[]): Promise<number[]> {
   const token = auth.caller().authorization.slice('Bearer '.length);
   const child = spawn('sh', ['-c', ['{', ...commands, '} 2>&1 | cat'].join('\n')], {
-    env: { PATH: process.env.PATH ?? '', TOKEN: token },
+    // The second one is of a caller with the scopes of one operation, which this one has, too.
+    env: { PATH: process.env.PATH ?? '', TOKEN: token, TOKEN_2: token },
   });
   const text: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => text.push(String(chunk)));
@@ -43,11 +44,15 @@ async function expectAgain(report: Awaited<ReturnType<typeof check>>): Promise<r
   return findings;
 }
 
-it('an ignored If-Match shows again by the commands of its finding', async () => {
-  const [drift, focus] = [
-    'any-tag-deleteInstrument',
-    ['deleteInstrument', 'createInstrument', 'getInstrument'],
-  ] as const;
+it.each([
+  ['an ignored If-Match', 'any-tag-deleteInstrument', ['deleteInstrument', 'createInstrument', 'getInstrument']],
+  ['the state of a job', 'job-no-start', ['startExport', 'getExport']],
+  [
+    'a list after a change of the state',
+    'archived-leak',
+    ['archiveSample', 'createSample', 'getSample', 'listSamples'],
+  ],
+])('%s shows again by the commands of its finding', async (_what, drift, focus) => {
   const server = await start(drift);
   try {
     const options = { url: server.url, auth, disposable: true, focus, probes: 1, checks: ['behavior'] as const };

@@ -32,7 +32,7 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
   const resource = need(await harness.create(label));
   needs(resource.created.response.status === 202);
   const differs = (check: CheckName, by: Operation, about: string, texts: [string, string], ...of: Exchange[]) =>
-    differ(check, by, about, { expected: texts[0], actual: texts[1], exchanges: of });
+    differ(check, by, about, { expected: texts[0], actual: texts[1], exchanges: [resource.created, ...of] });
   const seen: Shown[] = [];
   const look = async () => {
     const shown = await harness.shown(resource);

@@ -1,5 +1,6 @@
 import { extensionOf, lastSegment, type Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
+import type { Exchange } from '../../../http/call.ts';
 import { isObject } from '../../../json.ts';
 import { wordsOf } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
@@ -79,13 +80,14 @@ export function machineOf({ session, document, resourceType }: ResourceHarness):
 /** States in which lists often leave out a resource, although no parameter says so. */
 const oftenHidden = /archiv|delet|remov|cancel|inactiv|disabl|clos|expir|void|trash|draft|hidden/i;
 
-/** How lists show a resource whose state changed: in its new state, and not in the one before. */
+/** How lists show a resource whose state changed: in its new state, and not in the one before. @param trail what led to the new state */
 export async function* listedAfter(
   harness: ResourceHarness,
   by: Operation,
   resource: Resource,
   name: string,
   [before, now]: readonly [string, string],
+  trail: readonly Exchange[],
 ): Differences {
   const { list } = harness.resourceType;
   const listing = list && Listing.of(harness.context, list, resource.call.path);
@@ -95,7 +97,7 @@ export async function* listedAfter(
     return all && { all, row: all.rows.find((row) => harness.isOf(resource, row)) };
   };
   const differs = (check: CheckName, about: string, texts: ReturnType<typeof valued>, { exchanges }: FullList) =>
-    differ(check, list, `${about} after ${by.id}`, { ...texts, exchanges });
+    differ(check, list, `${about} after ${by.id}`, { ...texts, exchanges: [...trail, ...exchanges] });
   const present = valued('rows', `one that is ${now}`, 'none');
   const absent = valued('rows', `none that is ${now}`, 'one');
   const filter = listing.slots.find(({ place, words, shape }) => {

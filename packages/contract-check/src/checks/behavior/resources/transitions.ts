@@ -175,7 +175,14 @@ class Walk {
     if (this.#paths.has(next)) return;
     if (isPossible !== false) this.#paths.set(next, [...(this.#paths.get(state) ?? []), move]);
     if (this.#name !== undefined)
-      yield* listedAfter(this.#harness, operation, before.resource, this.#name, [state, next]);
+      yield* listedAfter(
+        this.#harness,
+        operation,
+        before.resource,
+        this.#name,
+        [state, next],
+        [...this.#trail, response],
+      );
   }
 
   async #send({ operation, isSetting, to }: Move, before: Created, ...more: ChangeArguments): Promise<Exchange> {
