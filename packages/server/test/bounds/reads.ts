@@ -61,7 +61,7 @@ export class Reads {
     if (id === 'getRecord') return this.#byReference(path);
     if (path.includes('{type}')) return typesFor(path).map((type) => path.replace('{type}', type));
     if (path.includes('{name}')) return [path.replace('{name}', String(this.#world.home('CustomRecordType').name))];
-    if (id === 'listUnpaidInvoices') return [`${path}?clientRef=${this.#world.home('Client').clientRef}`];
+    if (id === 'listUnpaidInvoices') return [`${path}?clientRef=${encodeURIComponent(await this.#clientRef())}`];
     if (!path.includes('{')) return [path];
     // An invoice that is not posted has no document.
     const which = id === 'getInvoiceDocument' ? sql`e.posted_at is not null` : undefined;
@@ -69,6 +69,13 @@ export class Reads {
     const chosen = ids.length <= most ? ids : ids.filter(() => this.#random.chance(most / ids.length));
     const query = id === 'getClientStatement' ? '?from=2026-01-01&to=2026-12-31' : '';
     return chosen.map((one) => path.replace('{format}', 'json').replace(/\{[^}]+\}/, one) + query);
+  }
+
+  /** The `clientRef` of a client as it is now: random writes change it. */
+  async #clientRef(): Promise<string> {
+    const { id } = this.#world.home('Client');
+    const { body } = await this.#service.call<{ clientRef: string }>('GET', `/gql/v1/clients/${id}`);
+    return body.clientRef;
   }
 
   async #byReference(path: string): Promise<readonly string[]> {
