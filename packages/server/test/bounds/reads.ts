@@ -74,7 +74,7 @@ export class Reads {
   /** The `clientRef` of a client as it is now: random writes change it. */
   async #clientRef(): Promise<string> {
     const { id } = this.#world.home('Client');
-    const { body } = await this.#service.call<{ clientRef: string }>('GET', `/gql/v1/clients/${id}`);
+    const { body } = await this.#service.call<{ clientRef: string }>('GET', `/gql/v1/client/${id}`);
     return body.clientRef;
   }
 
