@@ -326,6 +326,7 @@ test('invoices, payments and credits', async () => {
     await put('Payment', payment, { status: 'RETURNED', changeReason });
     await paid('40.00', [{ invoiceId: bad, amount: '40.00' }]);
   }
+  await put('Invoice', await imported('0.00'), { status: 'VOIDED', voidReason: 'Billable' });
   const bad = await imported('100.00');
   const [some, more] = [
     await paid('40.00', [{ invoiceId: bad, amount: '40.00' }]),
