@@ -142,7 +142,7 @@ test('the status POSTED or PARTIALLY_PAID makes a rest due again that was settle
     error: { detail: expect.stringContaining('set the status POSTED or PARTIALLY_PAID') },
   });
   expect(await change(small, { status: 'VOIDED', voidReason: 'Twice' })).toMatchObject({
-    error: { detail: expect.stringContaining('It can become VOIDED from POSTED.') },
+    error: { detail: expect.stringContaining('make a rest due again that was settled') },
   });
   const reopened = { status: 'POSTED', amountDue: '1.50', amountWrittenOff: '0.00', writeOffReason: null };
   expect((await change(small, undo)).attributes).toMatchObject({ ...reopened, paidAt: null, paidDate: null });
