@@ -18,7 +18,7 @@ export function align(released: Bundle, present: Bundle): void {
   alignNodes({ document: released, node: released }, { document: present, node: present });
 }
 
-/** And statuses. */
+/** Aligns ranges of media types and of statuses with what they include. */
 function alignMediaTypes(released: Bundle, present: Bundle): void {
   const after = new Map(
     operationsOf(present).map((place) => [JSON.stringify([place.root, place.path, place.key]), place]),
@@ -33,12 +33,12 @@ function alignMediaTypes(released: Bundle, present: Bundle): void {
       takeOneOfRange(responses, responsesNow);
     }
     const [bodyBefore, bodyAfter] = [contentOf(released, operation.requestBody), contentOf(present, now.requestBody)];
-    const answers = Object.keys(responses).map((status) => [
+    const contents = Object.keys(responses).map((status) => [
       contentOf(released, responses[status]),
       contentOf(present, responsesNow[status]),
     ]);
-    for (const [before, since] of isCalled ? [[bodyBefore, bodyAfter]] : answers) takeOneOfRange(before, since);
-    for (const [before, since] of isCalled ? answers : [[bodyBefore, bodyAfter]]) sendOneOfRange(before, since);
+    for (const [before, since] of isCalled ? [[bodyBefore, bodyAfter]] : contents) takeOneOfRange(before, since);
+    for (const [before, since] of isCalled ? contents : [[bodyBefore, bodyAfter]]) sendOneOfRange(before, since);
   }
 }
 

@@ -26,7 +26,7 @@ export interface CountedRows {
 }
 
 /**
- * Returns the rows of an entity, or the first of their sums that a request can be answered from.
+ * Returns the rows of an entity, or the first of their sums that suffice for a request.
  *
  * @param owner a field without whose value rows are left out.
  */

@@ -271,13 +271,15 @@ function keepLaterFacts({ id, values }: PaymentChange, previous: PaymentRow, pla
 }
 
 /** Whether a payment once had exactly these allocations. */
-function hadAllocations(entries: readonly Entry[], wanted: readonly AllocationInput[]): boolean {
+function hadAllocations(entries: readonly Entry[], expected: readonly AllocationInput[]): boolean {
   const had = new Map<string | null, Decimal>();
   return entries.some(({ kind, invoiceId, amount }) => {
     if (kind !== 'ALLOCATION' && kind !== 'DEALLOCATION') return false;
     had.set(invoiceId, (had.get(invoiceId) ?? zero).minus(amount));
     const applied = [...had.values()].filter((one) => !one.eq(zero));
-    return applied.length === wanted.length && wanted.every((one) => had.get(one.invoiceId)?.eq(one.amount) === true);
+    return (
+      applied.length === expected.length && expected.every((one) => had.get(one.invoiceId)?.eq(one.amount) === true)
+    );
   });
 }
 
