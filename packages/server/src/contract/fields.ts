@@ -132,7 +132,7 @@ function fixedPlaces({ 'x-scale': scale, pattern }: Schema): number | undefined 
 }
 
 /** Resolves the reference of a schema; of alternatives, uses the first one that is not null. */
-export function withoutNull(schema: Schema): Schema {
+function withoutNull(schema: Schema): Schema {
   const { anyOf, oneOf, ...outer } = resolved(schema);
   const main = (anyOf ?? oneOf ?? []).map(resolved).find(({ type }) => type !== 'null');
   return { ...main, ...outer };

@@ -85,11 +85,11 @@ export function consoleRoutes(service: Service): readonly Route[] {
 }
 
 /** The steps of a request for a page, or of a form, in order. */
-async function handle(service: Service, base: string, door: SignInPages, exchange: Exchange): Promise<Shown> {
+async function handle(service: Service, base: string, signIn: SignInPages, exchange: Exchange): Promise<Shown> {
   const path = decoded(exchange.path ?? '')
     .replace(/^\/console\/?/, '/')
     .replace(/\/$/, '');
-  const entered = await door.enter(path, exchange);
+  const entered = await signIn.enter(path, exchange);
   if ('kind' in entered) return entered;
   const { tenant, caller } = entered;
   const admitted = await service.admission.admit(exchange, tenant.name, caller.apiUserId);
