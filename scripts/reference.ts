@@ -11,6 +11,7 @@ import type { Contract } from '../packages/spec/src/examples.ts';
 import { readOptions } from './options.ts';
 import { withLinksInside, withoutForeignImages } from './reference/alone.ts';
 import { codeFont } from './reference/code-font.ts';
+import { withLock } from './reference/lock.ts';
 import { hasMark, markOf } from './reference/stale.ts';
 import { run } from './test/run.ts';
 
@@ -32,11 +33,17 @@ const text = await readFile(join(root, 'packages/spec/generated/openapi.json'), 
 });
 const contract: Contract = JSON.parse(text);
 const mark = await markOf(root, text);
-if (ifStale && (await hasMark(output, mark))) {
-  console.log('The reference is up to date.');
-} else {
-  console.log('Generating the reference …');
-  await make();
+// Tests and `pnpm start` may need it at the same time: one generates it, and the others find it up to date.
+if (await isUpToDate()) console.log('The reference is up to date.');
+else
+  await withLock(`${output}.lock`, async () => {
+    if (await isUpToDate()) return console.log('The reference is up to date.');
+    console.log('Generating the reference …');
+    await make();
+  });
+
+async function isUpToDate(): Promise<boolean> {
+  return ifStale === true && (await hasMark(output, mark));
 }
 
 async function make(): Promise<void> {

@@ -186,6 +186,7 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
         'scripts/reference/samples.test.ts',
         'scripts/reference/sample-languages.test.ts',
         'scripts/reference/reference.test.ts',
+        'scripts/reference/served.test.ts',
         'packages/mcp/test/mcp.test.ts',
       ],
       environment: { MOCK: 'all', SAMPLES: 'all', MCP: 'all' },
