@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /**
  * What the nightly workflow proves, in shards that run at the same time on machines of their own. A shard takes a few hours at most.
@@ -15,10 +16,23 @@ const pay = `${server}/modules/billing/pay`;
 const check = 'packages/contract-check';
 /** A test that runs hundreds of times may take as long as a shard. */
 const vitest = ['vitest', 'run', '--reporter=dot', '--testTimeout=7200000'];
-/** Tests that run in whole only if `isNightly` is true. */
-const sampled = globSync('packages/*/{src,test}/**/*.test.ts').filter((file) =>
-  /^import .*test\/nightly(?:-test)?\.ts';$/m.test(readFileSync(file, 'utf8')),
-);
+/** Tests that run in whole only if `isNightly` is true, which they or their helpers read. */
+const sampled = testsThatImport('packages/server/test/nightly.ts', 'packages/server/test/nightly-test.ts');
+
+/** The tests that import one of these files, or a helper of tests that does. */
+function testsThatImport(...files: readonly string[]): string[] {
+  const found = new Set(files);
+  const all = globSync('packages/*/{src,test}/**/*.ts', { exclude: ['**/node_modules/**'] });
+  const imports = (file: string) =>
+    [...readFileSync(file, 'utf8').matchAll(/ from '(\.[^']+)'/g)].map(([, path = '']) => join(dirname(file), path));
+  const helpers = all.filter((file) => /^packages\/\w+\/test\//.test(file) && !file.endsWith('.test.ts'));
+  for (let size = 0; size < found.size; ) {
+    size = found.size;
+    for (const file of helpers) if (imports(file).some((path) => found.has(path))) found.add(file);
+  }
+  const tests = all.filter((file) => file.endsWith('.test.ts') && !file.endsWith('.nightly.test.ts'));
+  return tests.filter((file) => imports(file).some((path) => found.has(path)));
+}
 
 /** The nightly files that match. None would be no filter, so that vitest would run everything. */
 function nightlyFiles(...patterns: readonly string[]): string[] {
