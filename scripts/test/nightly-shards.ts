@@ -125,8 +125,7 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
       command: [
         ...vitest,
         `${server}/modules/billing/kill.test.ts`,
-        `${server}/modules/events/delivery/crash.test.ts`,
-        `${server}/modules/events/feed/crash.test.ts`,
+        `${server}/modules/events/crash.test.ts`,
         `${server}/platform/store/pglite.pglite.test.ts`,
         `${server}/main/crash.pglite.nightly.test.ts`,
       ],

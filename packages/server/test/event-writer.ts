@@ -1,21 +1,19 @@
-import type { Environment, TestProcess } from './process.ts';
-import { runCli } from './process.ts';
+import { createTenantWithKeys } from './operate.ts';
+import type { Environment } from './process.ts';
 import type { Receiver } from './receiver.ts';
 
 const json = { 'Content-Type': 'application/json' };
 
 /** Creates a tenant in a separate database, for API calls over HTTP. @returns the API key */
 export async function createFirm(environment: Environment): Promise<string> {
-  await runCli(environment, 'tenant', 'create', 'firm');
-  const { out, error } = await runCli(environment, 'api-key', 'create', 'firm', 'crm', '--roles', 'API_ADMIN');
-  if (out.trim() === '') throw new Error(error);
-  return out.trim();
+  const [key = ''] = await createTenantWithKeys(environment, 'firm', 'crm');
+  return key;
 }
 
 export type Call = <Body>(method: string, path: string, body?: object) => Promise<Body>;
 
 /** Sends requests of the firm. They fail if the response is not a success, or the server is down. */
-export async function signInTo({ address }: TestProcess, apiKey: string): Promise<Call> {
+export async function signInTo({ address }: { readonly address: string }, apiKey: string): Promise<Call> {
   const exchange = await fetch(`${address}/v1/auth/token`, {
     method: 'POST',
     headers: json,

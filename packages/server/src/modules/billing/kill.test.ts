@@ -6,8 +6,9 @@ import { expect, test } from 'vitest';
 import { freePort } from '../../../test/free-port.ts';
 import type { WriteItem, WriteResult } from '../../../test/modules/records.ts';
 import { isNightly } from '../../../test/nightly.ts';
+import { createTenantWithKeys } from '../../../test/operate.ts';
 import { patientLimits } from '../../../test/patient-limits.ts';
-import { processEnvironment, runCli, startServer, type TestProcess } from '../../../test/process.ts';
+import { processEnvironment, startServer, type TestProcess } from '../../../test/process.ts';
 import { Directory } from '../../admission/directory.ts';
 import { checkBooks } from '../../operator/books.ts';
 import { tenantNamed } from '../../operator/tenants.ts';
@@ -54,11 +55,6 @@ interface Caller {
 }
 
 type Send = Caller['send'];
-
-async function apiKey(user: string): Promise<string> {
-  const { out } = await runCli(environment, 'api-key', 'create', tenant, user, '--roles', 'API_ADMIN');
-  return out.trim();
-}
 
 /** Calls of an authenticated user, to the servers in turn. @throws if a server is down. */
 async function signIn(servers: readonly TestProcess[], key: string): Promise<Caller> {
@@ -147,8 +143,7 @@ async function prepare(send: Send, round: number) {
 test('the books are consistent after every restart of a server that is killed during approvals, payments, their corrections and the closing of a period, and each invoice has one document', {
   timeout: 600_000 + rounds * 120_000,
 }, async () => {
-  await runCli(environment, 'tenant', 'create', tenant);
-  const [preparer, approver] = [await apiKey('preparer'), await apiKey('approver')];
+  const [preparer = '', approver = ''] = await createTenantWithKeys(environment, tenant, 'preparer', 'approver');
   /** Writes that succeeded before the process was killed. */
   const acknowledged: Acknowledged[] = [];
   const closings: Closing[] = [];

@@ -8,6 +8,8 @@ import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { atEnd } from '../../../test/at-end.ts';
 import { recordsOf } from '../../../test/modules/records.ts';
+import { isNightly } from '../../../test/nightly.ts';
+import { createTenantWithKeys } from '../../../test/operate.ts';
 import { processEnvironment, runCli } from '../../../test/process.ts';
 import { type TestCaller, type TestService, testService } from '../../../test/service.ts';
 import { Directory } from '../../admission/directory.ts';
@@ -479,23 +481,27 @@ test('encrypted columns of tenants are encrypted again for a transfer', async ()
 
 test('tenant export and import › the commands', async () => {
   const environment = await processEnvironment();
-  expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
-  const path = newPath('ndjson.gz');
-  expect(await runCli(environment, 'tenant', 'export', 'hartwell', '--to', path)).toMatchObject({
+  await createTenantWithKeys(environment, 'hartwell');
+  const shown = await runCli(environment, 'tenant', 'export', 'hartwell', '--to', '-');
+  expect(shown).toMatchObject({
     code: 0,
     error: expect.stringMatching(
       /The tenant hartwell was exported: \d+ rows of \d+ tables and 0 files with 0 bytes\.\n$/,
     ),
   });
-  const shown = await runCli(environment, 'tenant', 'export', 'hartwell', '--to', '-');
-  const rows = (text: string) => text.split('\n').filter((line) => line.startsWith('{"table"'));
-  expect(rows(shown.out)).toEqual(rows(gunzipSync(await readFile(path)).toString()));
+  const path = await written(shown.out);
   expect(await runCli(environment, 'tenant', 'import', path, '--name', 'again')).toMatchObject({
     code: 0,
     out: expect.stringMatching(
       /^The tenant again was imported: \d+ rows and 0 files\. References and books are consistent\.\n$/,
     ),
   });
+  // The tests above write compressed files, but with a function.
+  if (!isNightly) return;
+  const compressed = newPath('ndjson.gz');
+  expect(await runCli(environment, 'tenant', 'export', 'hartwell', '--to', compressed)).toMatchObject({ code: 0 });
+  const rows = (text: string) => text.split('\n').filter((line) => line.startsWith('{"table"'));
+  expect(rows(gunzipSync(await readFile(compressed)).toString())).toEqual(rows(shown.out));
 });
 
 test('progress is one line in a terminal, and a line from time to time elsewhere', () => {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { engineName } from '../../../../test/database.ts';
+import { atEnd } from '../../../test/at-end.ts';
+import { engineName } from '../../../test/database.ts';
 import {
   arrivedVersions,
   type Call,
@@ -10,12 +11,13 @@ import {
   subscribeTo,
   writeGroups,
   writtenGroups,
-} from '../../../../test/event-writer.ts';
-import { freePort } from '../../../../test/free-port.ts';
-import { isNightly } from '../../../../test/nightly.ts';
-import { nightlyTest } from '../../../../test/nightly-test.ts';
-import { processEnvironment, startServer } from '../../../../test/process.ts';
-import { startReceiver } from '../../../../test/receiver.ts';
+} from '../../../test/event-writer.ts';
+import { freePort } from '../../../test/free-port.ts';
+import { isNightly } from '../../../test/nightly.ts';
+import { nightlyTest } from '../../../test/nightly-test.ts';
+import { processEnvironment, startServer } from '../../../test/process.ts';
+import { startReceiver } from '../../../test/receiver.ts';
+import { serve } from '../../main/main.ts';
 
 /** How often the server is killed. A run with `KILL_ROUNDS=20` takes minutes. */
 const rounds = Number(process.env.KILL_ROUNDS ?? (isNightly ? 2 : 1));
@@ -52,26 +54,76 @@ async function everythingArrives(call: Call, receiver: Awaited<ReturnType<typeof
   expect(receiver.faults).toEqual([]);
 }
 
-test('a server that is killed at any point loses no event, and keeps the order of each row', async () => {
+interface FeedPage {
+  readonly data: {
+    readonly id: string;
+    readonly entityId: string;
+    readonly sequence: number;
+  }[];
+  readonly hasMore: boolean;
+  readonly nextCursor: string;
+}
+
+/** What a consumer has stored: the version of each row, and the position that they are of, together. */
+interface Stored {
+  readonly versions: ReadonlyMap<string, number>;
+  readonly after: string | undefined;
+}
+
+/** A consumer that reads the feed and crashes now and then, before it has stored what it read. */
+function feedConsumer() {
+  let stored: Stored = { versions: new Map(), after: undefined };
+  /** Reads one page. @returns whether there is more */
+  const read = async (call: Call): Promise<boolean> => {
+    const after = stored.after === undefined ? '' : `&after=${stored.after}`;
+    const page = await call<FeedPage>('GET', `/api/v1/events?entityType=ClientGroup&pageSize=7${after}`);
+    const versions = new Map(stored.versions);
+    for (const { entityId, sequence } of page.data) {
+      // The feed has every version, in its order, once.
+      expect(sequence).toBe((versions.get(entityId) ?? 0) + 1);
+      versions.set(entityId, sequence);
+      if (Math.random() < 0.02) return true;
+    }
+    stored = { versions, after: page.nextCursor };
+    return page.hasMore;
+  };
+  return { read, versions: () => stored.versions };
+}
+
+test('a server that is killed at any point loses no event, and keeps the order of each row, in deliveries and in the feed', async () => {
   const environment = { ...(await processEnvironment()), ...development };
   const apiKey = await createFirm(environment);
   const receiver = await flakyReceiver();
+  const consumer = feedConsumer();
   for (let round = 0; round < rounds; round++) {
     const server = await startServer(environment);
     const call = await signInTo(server, apiKey);
     if (round === 0) await subscribeTo(call, receiver.url);
-    const writing = Promise.allSettled([1, 2, 3].map((writer) => writeGroups(call, `${round}-${writer}`)));
+    const isDown = new AbortController();
+    const reading = async () => {
+      while (!isDown.signal.aborted) await consumer.read(call);
+    };
+    const working = Promise.allSettled([
+      reading(),
+      ...[1, 2, 3].map((writer) => writeGroups(call, `${round}-${writer}`)),
+    ]);
     // Once there is something to lose.
     if (round === 0) await expect.poll(() => receiver.arrivals.length).toBeGreaterThan(0);
     await pause(Math.random() * 1_500);
     server.kill('SIGKILL');
-    await writing;
+    isDown.abort();
+    // A failed assertion of the consumer is none of the errors of a connection.
+    for (const result of await working)
+      if (result.status === 'rejected' && result.reason?.name === 'AssertionError') throw result.reason;
     await server.finished;
   }
-  const server = await startServer(environment);
-  await everythingArrives(await signInTo(server, apiKey), receiver);
-  server.kill('SIGTERM');
-  expect(await server.finished).toMatchObject({ code: 0 });
+  // The next process is this one.
+  const next = await serve({ ...environment, LOG_LEVEL: 'silent' });
+  atEnd(() => next.stop());
+  const call = await signInTo(next, apiKey);
+  await everythingArrives(call, receiver);
+  while (await consumer.read(call));
+  expect(consumer.versions()).toEqual(await writtenGroups(call));
 });
 
 // `isolation.test.ts` has two deliverers in one process, one of which takes over the work of the other.
