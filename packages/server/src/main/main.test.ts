@@ -6,6 +6,8 @@ import { expect, test } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
 import { engineName } from '../../test/database.ts';
 import { freePort } from '../../test/free-port.ts';
+import { nightlyTest } from '../../test/nightly-test.ts';
+import { commandLine } from '../../test/operate.ts';
 import { processEnvironment, runCli, startServer, type TestProcess } from '../../test/process.ts';
 import { wire } from '../../test/wire.ts';
 
@@ -23,80 +25,21 @@ async function tokenFor(address: string, apiKey: string): Promise<string> {
   return (exchanged.json as { access_token: string }).access_token;
 }
 
-test('operator commands work with and without a running server, which notices their changes', async () => {
-  // No server is running yet: the commands open the database themselves.
+test('operator commands work without a running server', async () => {
   expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
   const again = await runCli(environment, 'tenant', 'create', 'hartwell');
   expect(again).toMatchObject({ code: 1, out: '', error: 'The tenant hartwell already exists.\n' });
-
-  const metricsPort = String(await freePort());
-  const server = await startServer({ ...environment, METRICS_PORT: metricsPort });
-  const created = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R,CLNT_R');
-  expect(created).toMatchObject({ code: 0, error: expect.stringContaining('valid until') });
-  const token = await tokenFor(server.address, created.out.trim());
-  const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: 'hartwell' };
-  expect(await wire(server.address, { method: 'POST', path: '/gql/v1/orgs', headers, body: '{}' })).toMatchObject({
-    status: 200,
-    json: { data: [{ name: 'hartwell' }] },
-  });
-
-  const [rotated, rejected, listed] = await Promise.all([
-    runCli(environment, 'signing-key', 'rotate'),
-    runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'ROOT'),
-    runCli(environment, 'api-key', 'list', 'hartwell'),
-  ]);
-  expect(rotated).toMatchObject({ code: 0, error: '' });
-  expect(rejected).toMatchObject({ code: 1, error: expect.stringMatching(/^Unknown role: ROOT\./) });
-  expect(listed.out).toContain('crm');
-  expect(listed.out).not.toContain('eyJ');
-
-  const [set, jobs] = await Promise.all([
-    runCli(environment, 'tenant', 'set', 'hartwell', 'deliveryPorts', '8443,9443'),
-    runCli(environment, 'job', 'list'),
-  ]);
-  expect(set).toMatchObject({ code: 0, out: 'deliveryPorts of hartwell is 8443,9443.\n', error: '' });
-  expect(jobs).toMatchObject({ code: 0, error: '', out: expect.stringContaining('There are no dead jobs.') });
-  const { out: tenants } = await runCli(environment, 'tenant', 'list', '--json');
-  expect(JSON.parse(tenants)).toMatchObject([{ name: 'hartwell', currency: 'USD', active: true }]);
-  const { out: shown } = await runCli(environment, 'tenant', 'show', 'hartwell');
-  expect(shown).toMatch(/^currency: USD\n {4}an ISO 4217 code/);
-  expect(shown).toMatch(/\ntimeApproval: on\n {4}whether .+\n[\s\S]*\ndeliveryPorts: 8443,9443\n/);
-
-  const id = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(listed.out)?.[0] ?? '';
-  expect(await runCli(environment, 'api-key', 'revoke', 'hartwell', id)).toMatchObject({ code: 0 });
-
-  await expectDrained(server, `http://127.0.0.1:${metricsPort}`);
 });
 
-/** On SIGTERM, a process serves what callers send before they learn that it stops, on connections that are open or new. */
-async function expectDrained(server: TestProcess, probes: string): Promise<void> {
-  const { hostname, port } = new URL(server.address);
-  const socket = connect(Number(port), hostname);
-  const received = text(socket);
-  const send = () => socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
-  send();
-  for (const address of [server.address, probes])
-    expect(await wire(address, { path: '/readyz' })).toMatchObject({ status: 200 });
-  server.kill('SIGTERM');
-  await expect.poll(() => wire(server.address, { path: '/readyz' })).toMatchObject({ status: 503 });
-  expect(await wire(probes, { path: '/readyz' })).toMatchObject({ status: 503 });
-  send();
-  // Then no new connections are accepted, and those that are open end with their next response.
-  const isRefused = () =>
-    wire(server.address, { path: '/readyz' }).then(
-      () => false,
-      () => true,
-    );
-  await expect.poll(isRefused).toBe(true);
-  send();
-  const [first, second, third] = (await received).split(/(?=HTTP\/1.1)/);
-  for (const kept of [first, second]) expect(kept).toMatch(/^HTTP\/1.1 200 [\s\S]*\r\nConnection: keep-alive\r\n/);
-  expect(third).toMatch(/^HTTP\/1.1 200 [\s\S]*\r\nConnection: close\r\n/);
-  expect(await server.finished).toMatchObject({ code: 0 });
-}
-
-/** Shared by the following two tests, because starting a server is slow. */
+const metricsPort = String(await freePort());
+const probes = `http://127.0.0.1:${metricsPort}`;
+/** One for all tests, because starting a server is slow. */
 let running: TestProcess | undefined;
+
+function server(): TestProcess {
+  if (running === undefined) throw new Error('The test of its start starts it.');
+  return running;
+}
 
 test('a server that starts accepts no connection that it then resets', async () => {
   let isStarting = true;
@@ -110,10 +53,41 @@ test('a server that starts accepts no connection that it then resets', async () 
         ),
       );
   });
-  running = await startServer({ ...environment, MAX_CONNECTIONS: '20' });
+  running = await startServer({ ...environment, MAX_CONNECTIONS: '20', METRICS_PORT: metricsPort });
   isStarting = false;
   await Promise.all(callers);
   expect([...results].filter((result) => result !== '200')).toEqual(['ECONNREFUSED']);
+});
+
+test('operator commands work with a running server, which notices their changes', async () => {
+  const { address } = server();
+  const created = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R,CLNT_R');
+  expect(created).toMatchObject({ code: 0, error: expect.stringContaining('valid until') });
+  const token = await tokenFor(address, created.out.trim());
+  const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: 'hartwell' };
+  expect(await wire(address, { method: 'POST', path: '/gql/v1/orgs', headers, body: '{}' })).toMatchObject({
+    status: 200,
+    json: { data: [{ name: 'hartwell' }] },
+  });
+
+  const run = (...args: string[]) => commandLine(environment, ...args);
+  expect(await run('signing-key', 'rotate')).toContain('signed with');
+  await expect(run('api-key', 'create', 'hartwell', 'crm', '--roles', 'ROOT')).rejects.toThrow(/^Unknown role: ROOT\./);
+  const listed = await run('api-key', 'list', 'hartwell');
+  expect(listed).toContain('crm');
+  expect(listed).not.toContain('eyJ');
+  expect(await run('tenant', 'set', 'hartwell', 'deliveryPorts', '8443,9443')).toBe(
+    'deliveryPorts of hartwell is 8443,9443.\n',
+  );
+  expect(await run('job', 'list')).toContain('There are no dead jobs.');
+  expect(JSON.parse(await run('tenant', 'list', '--json'))).toMatchObject([
+    { name: 'hartwell', currency: 'USD', active: true },
+  ]);
+  const shown = await run('tenant', 'show', 'hartwell');
+  expect(shown).toMatch(/^currency: USD\n {4}an ISO 4217 code/);
+  expect(shown).toMatch(/\ntimeApproval: on\n {4}whether .+\n[\s\S]*\ndeliveryPorts: 8443,9443\n/);
+  const id = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(listed)?.[0] ?? '';
+  expect(await run('api-key', 'revoke', 'hartwell', id)).toContain('is revoked');
 });
 
 test('a server that cannot start prints the reason in one sentence', async () => {
@@ -134,11 +108,11 @@ test('a server that cannot start prints the reason in one sentence', async () =>
       /^The environment is invalid\.\n {2}PORT: .+\n {2}READ_BUDGET_MS: .+\n {2}VALIDATE_RESPONSES: .+\n$/,
     ),
   });
-  expect(await wire(running?.address ?? '', { path: '/readyz' })).toMatchObject({ status: 200 });
+  expect(await wire(server().address, { path: '/readyz' })).toMatchObject({ status: 200 });
 });
 
 test('a server with many idle connections serves new ones', async () => {
-  const { hostname, port } = new URL(running?.address ?? '');
+  const { hostname, port } = new URL(server().address);
   const sockets: Socket[] = [];
   for (let count = 0; count < 100; count++) {
     const socket = connect(Number(port), hostname);
@@ -148,16 +122,15 @@ test('a server with many idle connections serves new ones', async () => {
     expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1.1 200 /);
     socket.on('error', () => socket.destroy());
   }
-  for (const path of ['/readyz', '/metrics'])
-    expect(await wire(running?.address ?? '', { path })).toMatchObject({ status: 200 });
-  expect(await wire(running?.address ?? '', { method: 'POST', path: '/gql/v1/orgs' })).toMatchObject({ status: 401 });
+  expect(await wire(server().address, { path: '/readyz' })).toMatchObject({ status: 200 });
+  expect(await wire(probes, { path: '/metrics' })).toMatchObject({ status: 200 });
+  expect(await wire(server().address, { method: 'POST', path: '/gql/v1/orgs' })).toMatchObject({ status: 401 });
   await expect.poll(() => sockets.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(25);
 });
 
-test('a server that receives a stop signal finishes requests in progress, accepts no new ones and exits with code 0', async () => {
-  const server = running;
-  if (server === undefined) throw new Error('The test before this one starts it.');
-  const { hostname, port } = new URL(server.address);
+/** Sends a part of a request. @returns what sends the rest, and returns the response */
+async function requestInProgress({ address }: TestProcess) {
+  const { hostname, port } = new URL(address);
   const body = '{"apiKey":"x"}';
   const outgoing = request({
     hostname,
@@ -169,20 +142,57 @@ test('a server that receives a stop signal finishes requests in progress, accept
   const responded = once(outgoing, 'response');
   outgoing.write(body.slice(0, 5));
   // Once another request has a response, the server has received the first one too.
-  expect(await wire(server.address, { path: '/healthz' })).toMatchObject({ status: 200 });
-  server.kill('SIGINT');
+  expect(await wire(address, { path: '/healthz' })).toMatchObject({ status: 200 });
+  return async () => {
+    outgoing.end(body.slice(5));
+    const [incoming] = await responded;
+    return { status: incoming.statusCode, json: JSON.parse(await text(incoming)) };
+  };
+}
+const rejectedKey = { status: 401, json: expect.objectContaining({ code: 'UNAUTHENTICATED' }) };
+
+test('a server that receives SIGTERM serves what callers send before they learn that it stops, finishes requests in progress and exits with code 0', async () => {
+  const { address, kill, finished } = server();
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  const received = text(socket);
+  const send = () => socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  send();
+  for (const one of [address, probes]) expect(await wire(one, { path: '/readyz' })).toMatchObject({ status: 200 });
+  const finish = await requestInProgress(server());
+  kill('SIGTERM');
+  await expect.poll(() => wire(address, { path: '/readyz' })).toMatchObject({ status: 503 });
+  expect(await wire(probes, { path: '/readyz' })).toMatchObject({ status: 503 });
+  send();
+  // Then no new connections are accepted, and those that are open end with their next response.
+  const isRefused = () =>
+    wire(address, { path: '/readyz' }).then(
+      () => false,
+      () => true,
+    );
+  await expect.poll(isRefused).toBe(true);
+  send();
+  const [first, second, third] = (await received).split(/(?=HTTP\/1.1)/);
+  for (const kept of [first, second]) expect(kept).toMatch(/^HTTP\/1.1 200 [\s\S]*\r\nConnection: keep-alive\r\n/);
+  expect(third).toMatch(/^HTTP\/1.1 200 [\s\S]*\r\nConnection: close\r\n/);
+  expect(await finish()).toEqual(rejectedKey);
+  const { code, out, error } = await finished;
+  expect({ code, error }).toEqual({ code: 0, error: '' });
+  expect(out.trim().split('\n').at(-1)).toContain('"Stopped."');
+});
+
+// It stops as with SIGTERM, but at once: a person waits.
+nightlyTest?.('a server that receives SIGINT finishes requests in progress, and accepts no new ones', async () => {
+  const interrupted = await startServer(environment);
+  const finish = await requestInProgress(interrupted);
+  interrupted.kill('SIGINT');
   // The kernel may have accepted one more connection, which is then reset; later ones are rejected.
   const rejected = () =>
-    wire(server.address, { path: '/healthz' }).then(
+    wire(interrupted.address, { path: '/healthz' }).then(
       () => false,
       (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED',
     );
   while (!(await rejected()));
-  outgoing.end(body.slice(5));
-  const [incoming] = await responded;
-  expect(incoming.statusCode).toBe(401);
-  expect(JSON.parse(await text(incoming))).toMatchObject({ code: 'UNAUTHENTICATED' });
-  const { code, out, error } = await server.finished;
-  expect({ code, error }).toEqual({ code: 0, error: '' });
-  expect(out.trim().split('\n').at(-1)).toContain('"Stopped."');
+  expect(await finish()).toEqual(rejectedKey);
+  expect(await interrupted.finished).toMatchObject({ code: 0, error: '' });
 });
