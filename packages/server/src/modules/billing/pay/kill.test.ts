@@ -14,12 +14,15 @@ import {
 } from '../../../../test/modules/pay.ts';
 import { isNightly } from '../../../../test/nightly.ts';
 import { nightlyTest } from '../../../../test/nightly-test.ts';
+import { createTenantWithKeys } from '../../../../test/operate.ts';
 import { patientLimits } from '../../../../test/patient-limits.ts';
-import { processEnvironment, runCli, runScript, startServer, type TestProcess } from '../../../../test/process.ts';
+import { processEnvironment, runScript, startServer, type TestProcess } from '../../../../test/process.ts';
 import { wire } from '../../../../test/wire.ts';
 import { Directory } from '../../../admission/directory.ts';
 import { readConfig } from '../../../app/read-config.ts';
 import { transact } from '../../../entity/transact.ts';
+import { serve } from '../../../main/main.ts';
+import type { Tenant } from '../../../platform/auth/caller.ts';
 import { Vault } from '../../../platform/auth/vault.ts';
 import { parseDecimal } from '../../../platform/decimal.ts';
 import { SandboxProcessor } from '../../../platform/payments/sandbox.ts';
@@ -38,7 +41,7 @@ const linksPerRound = isNightly ? 16 : 10;
 const payersAtOnce = isNightly ? 8 : 5;
 const tenantName = 'hartwell';
 const killedPayment = fileURLToPath(new URL('../../../../test/killed-payment.ts', import.meta.url));
-await runCli(environment, 'tenant', 'create', tenantName);
+const [apiKey = ''] = await createTenantWithKeys(environment, tenantName, 'crm');
 const json = { 'Content-Type': 'application/json' };
 
 /** Each round starts a server and opens the database again, which is slow on a busy machine. In milliseconds. */
@@ -51,7 +54,6 @@ const interrupted = { beforeCapture: 0, afterCapture: 0 };
 nightlyTest?.(
   'a server that is killed repeatedly while links are paid: the books are consistent, and no payment is lost or duplicated',
   async () => {
-    const apiKey = await newKey('crm');
     const receipts: string[] = [];
     for (let round = 1; round <= rounds; round++) {
       const server = await startServer(environment);
@@ -68,7 +70,7 @@ nightlyTest?.(
       });
     }
     const server = await startServer(environment);
-    await untilNothingIsOpen(server, apiKey);
+    await untilNothingIsOpen(server);
     server.kill('SIGTERM');
     expect(await server.finished).toMatchObject({ code: 0 });
     await onStore(async (store, tenantId, write) => {
@@ -98,16 +100,15 @@ nightlyTest?.(
 test(
   'a process that is killed before or after a step at the processor: the next one charges, cancels or refunds once',
   async () => {
-    const server = await startServer(environment);
-    const links = (await makeLinks(server, await newKey('steps'), 'steps')).slice(0, 4);
+    const server = await serve({ ...environment, LOG_LEVEL: 'silent', BACKGROUND: 'off' });
+    const links = (await makeLinks(server, apiKey, 'steps')).slice(0, 4);
     for (const { path } of links)
       await new TestPayer(server.address).submit(path, {
         ...payerDetails,
         ...goodCard,
         cardNumber: '4000000000003220',
       });
-    server.kill('SIGKILL');
-    await server.finished;
+    await server.stop();
     const ids: string[] = [];
     await onStore(async (store, tenantId) => {
       const open = await openAttempts(store, tenantId);
@@ -116,23 +117,19 @@ test(
     });
     expect(ids).toHaveLength(4);
     const [kept = '', late = '', lapsed = '', raced = ''] = ids;
-    const killAt = async (id: string, step: 'capture' | 'cancel' | 'refund', when: 'before' | 'after') =>
-      expect(await runScript(environment, killedPayment, tenantName, id, step, when)).toMatchObject({ code: null });
-    if (isNightly) await killAt(kept, 'capture', 'before');
-    await killAt(kept, 'capture', 'after');
-    await killAt(late, 'capture', 'after');
+    type Kill = readonly [id: string, step: 'capture' | 'cancel' | 'refund', when: 'before' | 'after'];
+    /** One process that is killed amid all of these. */
+    const killAmid = async (...kills: readonly Kill[]) =>
+      expect(await runScript(environment, killedPayment, tenantName, ...kills.flat())).toMatchObject({ code: null });
+    if (isNightly) await killAmid([kept, 'capture', 'before']);
+    await killAmid([kept, 'capture', 'after'], [late, 'capture', 'after']);
     await onStore(async (_store, _tenantId, write) => {
       for (const link of links.slice(1, 3)) await payDirectly(write, link);
     });
-    if (isNightly) await killAt(late, 'refund', 'before');
-    await killAt(late, 'refund', 'after');
-    await killAt(lapsed, 'cancel', 'before');
-    if (isNightly) await killAt(lapsed, 'cancel', 'after');
-    // The embedded database supports one process at a time.
-    const racing = Array.from({ length: engineName === 'postgres' ? (isNightly ? 3 : 2) : 1 }, () =>
-      runScript(environment, killedPayment, tenantName, raced, 'none'),
-    );
-    for (const { code, error } of await Promise.all(racing)) expect({ code, error }).toEqual({ code: 0, error: '' });
+    if (isNightly) await killAmid([late, 'refund', 'before']);
+    await killAmid([late, 'refund', 'after'], [lapsed, 'cancel', 'before']);
+    if (isNightly) await killAmid([lapsed, 'cancel', 'after']);
+    await race(raced);
     await onStore(async (store, tenantId, write) => {
       await followUpAll(store, tenantId, write);
       const ended = await Promise.all(
@@ -155,9 +152,22 @@ test(
   slow,
 );
 
-async function newKey(name: string): Promise<string> {
-  const { out } = await runCli(environment, 'api-key', 'create', tenantName, name, '--roles', 'API_ADMIN');
-  return out.trim();
+/** Several follow up one attempt at the same time: processes at night, by day stores of this one. */
+async function race(id: string): Promise<void> {
+  // The embedded database supports one process at a time.
+  const racers = Array.from({ length: engineName === 'postgres' ? (isNightly ? 3 : 2) : 1 });
+  if (isNightly) {
+    const ended = racers.map(() => runScript(environment, killedPayment, tenantName, id, 'none'));
+    for (const { code, error } of await Promise.all(ended)) expect({ code, error }).toEqual({ code: 0, error: '' });
+    return;
+  }
+  const follow = () =>
+    onStore(async (store, tenantId, write) => {
+      const attempt = await store.read(tenantId, (session) => findAttempt(session, tenantId, id));
+      if (attempt === undefined) throw new Error('There is no attempt.');
+      await followUp({ processor: new SandboxProcessor(store), tenant: await tenantOf(store), write, log }, attempt);
+    });
+  await Promise.all(racers.map(follow));
 }
 
 /** Pays the invoice of a link with a check, while no server runs. */
@@ -177,8 +187,12 @@ interface PaidLink {
 }
 
 /** Creates a client with invoices, and a link for each. */
-async function makeLinks(server: TestProcess, apiKey: string, round: number | string): Promise<PaidLink[]> {
-  const headers = await signIn(server, apiKey);
+async function makeLinks(
+  server: Pick<TestProcess, 'address'>,
+  key: string,
+  round: number | string,
+): Promise<PaidLink[]> {
+  const headers = await signIn(server, key);
   const post = async (path: string, body: object) => {
     const { status, json: response } = await wire(server.address, {
       method: 'POST',
@@ -226,12 +240,12 @@ async function makeLinks(server: TestProcess, apiKey: string, round: number | st
   return links;
 }
 
-async function signIn(server: TestProcess, apiKey: string) {
-  const exchanged = await wire(server.address, {
+async function signIn({ address }: Pick<TestProcess, 'address'>, key: string) {
+  const exchanged = await wire(address, {
     method: 'POST',
     path: '/v1/auth/token',
     headers: json,
-    body: JSON.stringify({ apiKey }),
+    body: JSON.stringify({ apiKey: key }),
   });
   const { access_token: token } = exchanged.json as { access_token: string };
   return { ...json, Authorization: `Bearer ${token}`, Tenant: tenantName };
@@ -277,12 +291,17 @@ async function payUntilKilled(
   await server.finished;
 }
 
+async function tenantOf(store: Store): Promise<Tenant> {
+  const tenant = await new Directory(store).tenant(tenantName);
+  if (tenant === undefined) throw new Error('There is no tenant.');
+  return tenant;
+}
+
 /** Opens the database while no server uses it. */
 async function onStore(work: (store: Store, tenantId: number, write: Write) => Promise<void>): Promise<void> {
   const store = await openStore({ ...databaseOf(config), limits: patientLimits });
   try {
-    const tenant = await new Directory(store).tenant(tenantName);
-    if (tenant === undefined) throw new Error('There is no tenant.');
+    const tenant = await tenantOf(store);
     const vault = new Vault(config.masterKey);
     const origin = { tenant, caller: undefined, operation: 'test', requestId: 'test', vault };
     await work(store, tenant.id, (inTransaction) => transact(store, origin, inTransaction));
@@ -338,8 +357,7 @@ async function makeDue(store: Store, tenantId: number): Promise<void> {
 
 async function followUpAll(store: Store, tenantId: number, write: Write): Promise<void> {
   await makeDue(store, tenantId);
-  const tenant = await new Directory(store).tenant(tenantName);
-  if (tenant === undefined) throw new Error('There is no tenant.');
+  const tenant = await tenantOf(store);
   const due = await store.read(tenantId, (session) => dueAttempts(session, tenantId, Temporal.Now.instant(), 1000));
   const context = { processor: new SandboxProcessor(store), tenant, write, log };
   for (const attempt of due) await followUp(context, attempt);
@@ -347,7 +365,7 @@ async function followUpAll(store: Store, tenantId: number, write: Write): Promis
 }
 
 /** Waits for the clock of the server, by the state of links in the API. */
-async function untilNothingIsOpen(server: TestProcess, apiKey: string): Promise<void> {
+async function untilNothingIsOpen(server: TestProcess): Promise<void> {
   const headers = await signIn(server, apiKey);
   for (let page = 0; ; ) {
     const { json: found } = await wire(server.address, {
