@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isNightly } from '../../test/nightly.ts';
 import { allOperations, contract, type Operation, type Schema } from './contract.ts';
 import { contractAjv } from './contract-ajv.ts';
 import { resolved } from './fields.ts';
@@ -31,9 +32,13 @@ const events = Object.entries(contract.webhooks).flatMap(([name, { post }]) => {
   return Object.values(examples).map((example) => [name, schema, referred(example).value as { data: Json }] as const);
 });
 
+/** By day one event of each kind of row: those of one kind have the same row. */
+const ofRows = new Map(events.map((event) => [JSON.stringify(resolved(event[1]).properties?.data), event]));
+const tried = isNightly ? events : [...ofRows.values()];
+
 const ajv = contractAjv({ allErrors: true, useDefaults: false, verbose: false });
 
-test.each(events)(
+test.each(tried)(
   'the row of %s is read as of today, whatever was added or removed since it was stored',
   (_, schema, event) => {
     const { data } = resolved(schema).properties ?? {};
@@ -81,7 +86,7 @@ test('objects that can be null, lists and maps within a row are read as of today
 const formerValues = [null, 'FORMER', 'x'.repeat(200_000), -1.5, 1e300, [], undefined];
 const byId = (id: string) => allOperations.find((one) => one.id === id) as Operation;
 
-test.each(events)(
+test.each(tried)(
   'the row of %s is listed as it was stored, if a release has narrowed a field',
   async (_, __, event) => {
     const validator = await contractValidator();

@@ -17,7 +17,7 @@ import type { AggregateRequest, GroupBy, Measure } from './aggregate-request.ts'
  * Random aggregates of every resource, compared with a computation over the rows that its search returns, on both engines.
  * AGGREGATE_RUNS sets how many are tried of each.
  */
-const numRuns = Number(process.env.AGGREGATE_RUNS ?? '2');
+const numRuns = Number(process.env.AGGREGATE_RUNS ?? '1');
 const seed = Number(process.env.AGGREGATE_SEED ?? '20261123');
 
 const database = await testDatabase();
@@ -329,7 +329,7 @@ test('this test aggregates every resource that has a search, but for lists of pe
   );
 });
 
-describe.each(aggregates.map((operation) => [operation.id, operation] as const))('%s', (_id, operation) => {
+describe.each(aggregates.map(({ id, path }, index) => ({ id, path, index })))('$id', (operation) => {
   const { schema } = (contract.paths[operation.path] as WithBody).post.requestBody.content['application/json'];
   const type = String(schema.$ref).split('/').at(-1)?.replace('AggregateRequest', '') ?? '';
   const columns = columnsOf(type);
@@ -363,7 +363,8 @@ describe.each(aggregates.map((operation) => [operation.id, operation] as const))
           expect(groups).toEqual(all.slice(0, 20 * pageSize));
         },
       ),
-      { numRuns, seed },
+      // Each with another seed, so that a few runs of all of them try every kind of request.
+      { numRuns, seed: seed + operation.index },
     );
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { firmOf, timeOf } from '../../test/modules/time.ts';
+import { isNightly } from '../../test/nightly.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, schemaOf } from '../contract/contract.ts';
 
@@ -44,23 +45,24 @@ async function rejection(request: object, caller: Pick<typeof service, 'call'> =
   return { status, code: body.code, errors: body.errors?.map(({ pointer, code }) => `${code} ${pointer}`) };
 }
 
-test.each(allOperations.filter(({ id }) => id.startsWith('aggregate')))(
-  '$id › names the columns that it groups by',
-  async ({ path: place, id }) => {
-    const groupBy = schemaOf(
-      `${id.replace('aggregate', '').replace(/ies$/, 'y').replace(/s$/, '').replace(/^Wip$/, 'WipEntry')}GroupBy`,
-    );
-    const columns = Object.keys(groupBy.discriminator?.mapping ?? {});
-    expect(columns.length).toBeGreaterThan(10);
-    const request = { groupBy: [{ column: 'clientid' }], measures: count };
-    const { body } = await service.call<{ errors: { detail: string }[] }>('POST', place, request);
-    const all = columns.join(', ');
-    // A longer list would not fit into a sentence.
-    const named =
-      all.length > 900 ? /^The value must be one of the allowed values, such as [\w.]+\.$/ : `one of ${all}.`;
-    expect(body.errors.map(({ detail }) => detail)).toEqual([expect.stringMatching(named)]);
-  },
+/** Compiling the schema of an aggregate takes most of the time. By day one with few columns, and one with too many to be named. */
+const named = allOperations.filter(({ id }) =>
+  isNightly ? id.startsWith('aggregate') : ['aggregateBilledLines', 'aggregateTimeEntries'].includes(id),
 );
+
+test.each(named)('$id › names the columns that it groups by', async ({ path: place, id }) => {
+  const groupBy = schemaOf(
+    `${id.replace('aggregate', '').replace(/ies$/, 'y').replace(/s$/, '').replace(/^Wip$/, 'WipEntry')}GroupBy`,
+  );
+  const columns = Object.keys(groupBy.discriminator?.mapping ?? {});
+  expect(columns.length).toBeGreaterThan(10);
+  const request = { groupBy: [{ column: 'clientid' }], measures: count };
+  const { body } = await service.call<{ errors: { detail: string }[] }>('POST', place, request);
+  const all = columns.join(', ');
+  // A longer list would not fit into a sentence.
+  const named = all.length > 900 ? /^The value must be one of the allowed values, such as [\w.]+\.$/ : `one of ${all}.`;
+  expect(body.errors.map(({ detail }) => detail)).toEqual([expect.stringMatching(named)]);
+});
 
 describe('aggregateTimeEntries', () => {
   test('adds hours exactly, and rounds the average half up', async () => {

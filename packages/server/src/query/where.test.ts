@@ -221,7 +221,7 @@ describe.each([
         expect(response.body.data.map((row) => row.id)).toEqual(expected.map((row) => row.id));
         expect(response.body.total).toBe(expected.length);
       }),
-      { numRuns: isNightly ? 150 : 30 },
+      { numRuns: isNightly ? 150 : 10 },
     );
   });
 
@@ -235,7 +235,7 @@ describe.each([
         );
         expect(JSON.stringify(plan)).not.toContain('SubPlan');
       }),
-      { numRuns: isNightly ? 150 : 30 },
+      { numRuns: isNightly ? 150 : 10 },
     );
   });
 });
