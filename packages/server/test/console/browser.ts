@@ -16,6 +16,12 @@ const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, heig
 /** On a desktop each day: on its pages, the size of a phone is checked too. */
 const shown = Object.entries(sizes).filter(([name]) => isNightly || name === 'desktop');
 
+/**
+ * The pages that axe judges each day: forms with an error, charts, lists, rows, changes that are rehearsed, and JSON. It takes most of the
+ * time, and the others are made of the same parts.
+ */
+const judgedDaily = ['sign-in-failed', 'overview', 'list', 'row', 'rehearsal', 'sent-event'];
+
 /** What people see and do in a browser. */
 export function browserTests(
   browser: Browser,
@@ -47,7 +53,7 @@ export function browserTests(
           .map((one) => one.getBoundingClientRect().height)`);
         expect(Math.min(...heights, 44), what).toBeGreaterThanOrEqual(44);
       }
-      expect(await violationsIn(page), what).toEqual([]);
+      if (isNightly || judgedDaily.includes(what)) expect(await violationsIn(page), what).toEqual([]);
     }
 
     test('an administrator follows an invoice, replays a delivery, advances the clock, and signs out', async () => {

@@ -5,6 +5,7 @@ import { dataLists, referencesTo } from '../../src/app/console/catalog.ts';
 import { schemaOf } from '../../src/contract/contract.ts';
 import { Rejection } from '../../src/contract/rejection.ts';
 import { filesOf } from '../modules/files.ts';
+import { sampleOf } from '../nightly.ts';
 import type { ConsoleFirm } from './firm.ts';
 
 /** What pages show of the data of a firm. */
@@ -206,16 +207,12 @@ export function readingTests(firm: ConsoleFirm): void {
   test('show every list of the contract', async () => {
     const one = await visitor();
     const nobody = '0199a1c2-0000-7000-8000-000000000000';
-    for (const type of dataLists.keys()) {
-      expect([type, (await one.get(`/data/${type}`)).status]).toEqual([type, 200]);
-      for (const { list, field, conditionOn } of referencesTo(type)) {
-        const where = encodeURIComponent(JSON.stringify(conditionOn(nobody)));
-        expect([
-          list.type,
-          field,
-          (await one.get(`/data/${list.type}?where=${where}`)).text.includes('No rows.'),
-        ]).toEqual([list.type, field, true]);
-      }
+    const references = [...dataLists.keys()].flatMap(referencesTo);
+    for (const type of dataLists.keys()) expect([type, (await one.get(`/data/${type}`)).status]).toEqual([type, 200]);
+    for (const { list, field, conditionOn } of sampleOf(references, 6)) {
+      const where = encodeURIComponent(JSON.stringify(conditionOn(nobody)));
+      const { text } = await one.get(`/data/${list.type}?where=${where}`);
+      expect([list.type, field, text.includes('No rows.')]).toEqual([list.type, field, true]);
     }
     expect(dataLists.size).toBeGreaterThan(25);
     expect(referencesTo('Invoice').map(({ list, field }) => `${list.type}.${field}`)).toContain(
