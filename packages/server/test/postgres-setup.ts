@@ -80,6 +80,8 @@ async function startServer(): Promise<Server> {
     postgresFlags: [
       `unix_socket_directories=${folder}`,
       ...['fsync', 'full_page_writes', 'synchronous_commit'].map((name) => `${name}=off`),
+      // The password of each of some thousand connections is hashed, which takes 2 of the 8 ms of one with 4,096 iterations.
+      'scram_iterations=1',
     ].flatMap((setting) => ['-c', setting]),
     onLog: (line) => output.push(String(line)),
     onError: (line) => output.push(String(line)),
