@@ -23356,9 +23356,10 @@ export interface components {
          *     - A draft is imported up to `APPROVED`, with `approvedById` and `approvedAt` of `instants`. It is posted at once, unless its `proposedInvoiceDate` is after today. A `POSTED`
          *       draft is not imported, because its invoice is: that has its lines, work and number.
          *     - An imported ACH payment can be `COMPLETED`, and an imported invoice a credit note: its total is negative.
-         *     - A row that has got further meanwhile keeps its state. The record is then `UNCHANGED` if all else is the same, and otherwise fails with `INVALID_STATE`; so
-         *       repeating an import changes nothing. Later refunds and write-offs are kept, and so are
-         *       the allocations that a refund, a return or a void reduced.
+         *     - Repeating an import changes nothing: a record with the same content as the last import of its row is `UNCHANGED`, whatever happened to the row since, such as a
+         *       refund, a correction or its deletion.
+         *     - A row that has got further meanwhile keeps its state. A record with other content is then `UNCHANGED` if it differs only in its state, and otherwise fails with
+         *       `INVALID_STATE`.
          *
          *     Values can be added in any release. `IMPORT` also requires the `IMPORT_W` role.
          * @example IMPORT

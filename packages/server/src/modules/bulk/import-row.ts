@@ -16,17 +16,21 @@ const importRoles = rolesOfValue(schemaOf('RecordSource'), 'IMPORT');
 /**
  * Writes a row of the history of another system: a new one in the state that it has there, an existing one if it has not got further.
  *
+ * @param isRepeated whether the last import of the row had the same content, which changes nothing then
  * @param write writes an item that is no import
  */
 export function importRow<Item extends RecordItem>(
   plan: Plan,
   type: RecordType,
   item: Item,
+  isRepeated: boolean,
   write: (item: Item) => AnyWritten,
 ): AnyWritten {
   plan.requires(importRoles, 'Importing records', '/source');
   const { entity } = type;
   const { systemRef, attributes = {} } = item;
+  const last = isRepeated && systemRef !== undefined && plan.untyped.find(entity, 'systemRef', systemRef);
+  if (last) return { status: 'UNCHANGED', row: last };
   return plan.importing(() => {
     const written = writeInState();
     if (item.instants === undefined) return written;

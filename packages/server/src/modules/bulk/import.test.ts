@@ -186,6 +186,47 @@ test('upsertRecords leaves a payment unchanged of which money was taken back sin
   await agrees();
 });
 
+test('upsertRecords leaves a row unchanged that was corrected here if its import is repeated, and follows the source when that changes', async () => {
+  const { id: clientId } = await newClient();
+  const change = async (type: string, systemRef: string, attributes: object) =>
+    expect(only(await records.update([{ type, systemRef, attributes }])).error).toBeNull();
+  const name = 'Return 2023';
+  const job = { name, clientId, billingType: 'TIME_AND_MATERIALS', status: 'CLOSED' };
+  const open = await bill('corrected', clientId, { writeOffAmount: '5.00', writeOffReason: 'Agreed' });
+  const paid = { clientId, paymentDate: '2025-03-15', amount: '60.00', currency: 'USD', method: 'CHECK', source };
+  const payment = { ...paid, status: 'COMPLETED', allocations: [{ invoiceId: open.id, amount: '60.00' }] };
+  await imported('Job', 'corrected', job);
+  await imported('Payment', 'corrected', payment);
+  await change('Job', 'corrected', { name: 'Return of 2023', status: 'COMPLETED' });
+  await change('Payment', 'corrected', { allocations: [] });
+  await change('Invoice', 'corrected', { writeOffAmount: '0.00', changeReason: 'Paid after all' });
+  const before = await balances(clientId);
+
+  const repeated = [
+    await imported('Job', 'corrected', Object.fromEntries(Object.entries(job).reverse())),
+    await bill('corrected', clientId, { writeOffReason: 'Agreed', writeOffAmount: '5.00' }),
+    await imported('Payment', 'corrected', payment),
+  ];
+  expect(repeated).toMatchObject([
+    { status: 'UNCHANGED', attributes: { name: 'Return of 2023', status: 'COMPLETED' } },
+    { status: 'UNCHANGED', attributes: { amountWrittenOff: '0.00' } },
+    { status: 'UNCHANGED', attributes: { unappliedAmount: '60.00', allocations: [] } },
+  ]);
+  expect(await balances(clientId)).toEqual(before);
+  const other = { ...job, status: 'COMPLETED' };
+  for (const content of [
+    { ...other, name: 'Other' },
+    { ...other, name },
+  ])
+    expect(await imported('Job', 'corrected', content)).toMatchObject({ status: 'UPDATED', attributes: content });
+  const clerk = await service.signIn({ roles: ['RECORD_W', 'JOB_W'] });
+  const { body } = await clerk.call<WriteResult>('POST', '/api/v1/records', {
+    records: [{ type: 'Job', systemRef: 'corrected', source, attributes: { ...other, name } }],
+  });
+  expect(only(body.records)).toMatchObject({ status: 'FAILED', error: { code: 'FORBIDDEN' } });
+  await agrees();
+});
+
 test('upsertRecords imports a voided invoice over nothing', async () => {
   const { id: clientId } = await newClient();
   const nothing = { lines: [{ ...line, unitAmount: '0.00' }], status: 'VOIDED', voidReason: 'Twice' };

@@ -13,6 +13,7 @@ import type { AnyStoredRow } from '../../entity/row.ts';
 import type { ItemOutcome, UnitOfWork } from '../../entity/unit-of-work.ts';
 import { matchedVersion } from '../../query/entity-tag.ts';
 import { importRow } from './import-row.ts';
+import { importedContents, repeatedContents, storeContents } from './imported-content.ts';
 import { itemErrorOf } from './item-error.ts';
 import { type RecordItem, withOwnKeys } from './own-keys.ts';
 import { type ItemSchema, readItems } from './read-items.ts';
@@ -64,6 +65,8 @@ export async function writeRecordsIn(
   const names = items.map(namesOf);
   const types = await findTypes(unit, [...new Set(names.flatMap(({ type }) => type ?? []))]);
   const mustMatch = context.ifMatch === undefined ? undefined : await matchOf(unit, context, types, names);
+  const imported = importedContents(read);
+  const repeated = await repeatedContents(unit, imported);
   const outcomes = await unit.items(read, (plan, one, index) =>
     plan.at(`/records/${first + index}`, () => {
       if ('rejection' in one) throw one.rejection;
@@ -74,8 +77,15 @@ export async function writeRecordsIn(
       const writeItem = (of: RecordItem) => write(plan, type, of);
       if (item.source === undefined && item.instants !== undefined)
         throw invalidField('instants', 'instants are of another system: send them with the source IMPORT.');
-      return { type, written: item.source === undefined ? writeItem(item) : importRow(plan, type, item, writeItem) };
+      if (item.source === undefined) return { type, written: writeItem(item) };
+      return { type, written: importRow(plan, type, item, repeated.has(index), writeItem) };
     }),
+  );
+  await storeContents(
+    unit,
+    [...imported].flatMap(([index, content]) =>
+      repeated.has(index) || 'rejection' in (outcomes[index] ?? {}) ? [] : [content],
+    ),
   );
   const stored = await storedRows(unit, outcomes);
   const known = await idsOfFailed(context, unit, names, outcomes, types);

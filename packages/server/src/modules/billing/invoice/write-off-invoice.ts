@@ -36,11 +36,6 @@ export function partWrittenOff({ id, values, previous, input }: InvoiceChange, p
   if (previous === undefined || written === undefined || written === null) return undefined;
   const amount = isDecimal(written) ? written : parseDecimal(written);
   const more = amount.minus(previous.amountWrittenOff);
-  if (plan.isImport && more.lt(zero)) {
-    // An import that is repeated does not undo what was written off since.
-    values.writeOffReason = previous.writeOffReason;
-    return undefined;
-  }
   if (more.eq(zero)) return undefined;
   const reject = (detail: string) => new Rejection('INVALID_STATE', detail, '/writeOffAmount');
   if (!isOpen(previous) || values.status !== previous.status) throw reject(partOfOpen(previous.status));

@@ -12,7 +12,6 @@ import { checkClientCurrency, client, reopenClient } from '../../clients/index.t
 import { changeReasonGiven, checkNotAfterToday, openStatuses, recordBookChange } from '../../reference/index.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
-import { type Entry, entriesOf } from '../ledger/enter.ts';
 import { enterIdentified } from '../ledger/payment-entries.ts';
 import { counts, dueOf, held, isCreditNote, isOpen, unapplied } from '../rules/balances.ts';
 import { type Allocation, sumOf, takeNewest } from './allocations.ts';
@@ -170,7 +169,6 @@ function completeChange(change: PaymentChange, plan: Plan): void {
   // A feed that repeats what it knew of an unknown payer changes nothing.
   values.clientId ??= previous.clientId;
   values.allocations = withKnownParts(values.allocations, previous.allocations);
-  if (plan.isImport) keepLaterFacts(change, previous, plan);
   if (!isChanged(entity, previous, values)) return;
   if (values.clientId !== previous.clientId) identify(change, plan);
   const fixed = changedFields(entity, previous, values).find(
@@ -257,30 +255,6 @@ export function recordResult(
   const row = plan.getForUpdate(payment, id);
   if (row === undefined) throw new Error(`Payment ${id} not found.`);
   plan.set(payment, id, { ...outcomeOf(row, result.status, plan), ...result });
-}
-
-/** An import that is repeated does not undo what banks and refunds have taken back since. */
-function keepLaterFacts({ id, values }: PaymentChange, previous: PaymentRow, plan: Plan): void {
-  if (values.refundedAmount.lt(previous.refundedAmount)) values.refundedAmount = previous.refundedAmount;
-  const { allocations } = values;
-  const isOver = !['PENDING', 'COMPLETED'].includes(previous.status);
-  if (allocations === previous.allocations || !isOver) return;
-  // A payment that failed never had entries of its allocations.
-  if (previous.status === 'FAILED' || hadAllocations(entriesOf(plan, 'CREDIT', id), allocations))
-    values.allocations = previous.allocations;
-}
-
-/** Whether a payment once had exactly these allocations. */
-function hadAllocations(entries: readonly Entry[], expected: readonly AllocationInput[]): boolean {
-  const had = new Map<string | null, Decimal>();
-  return entries.some(({ kind, invoiceId, amount }) => {
-    if (kind !== 'ALLOCATION' && kind !== 'DEALLOCATION') return false;
-    had.set(invoiceId, (had.get(invoiceId) ?? zero).minus(amount));
-    const applied = [...had.values()].filter((one) => !one.eq(zero));
-    return (
-      applied.length === expected.length && expected.every((one) => had.get(one.invoiceId)?.eq(one.amount) === true)
-    );
-  });
 }
 
 /** Changes the allocations of a payment. Money that is no longer allocated is unapplied. */

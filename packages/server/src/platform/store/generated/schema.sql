@@ -1420,6 +1420,17 @@ alter table idempotency_key enable row level security, force row level security;
 create policy tenant_isolation on idempotency_key for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant delete, insert, select, update on idempotency_key to financial_automation_service;
 
+create table imported_content (
+  tenant_id integer not null,
+  type text collate "C" not null,
+  system_ref text collate "C" not null,
+  digest bytea not null,
+  constraint imported_content_key_unique PRIMARY KEY (tenant_id, type, system_ref)
+);
+alter table imported_content enable row level security, force row level security;
+create policy tenant_isolation on imported_content for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant insert, select, update on imported_content to financial_automation_service;
+
 create table industry (
   tenant_id integer not null,
   id uuid not null,
