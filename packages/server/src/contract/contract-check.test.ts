@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { planOf } from '@financial-automation/contract-check';
 import { describeContract } from '@financial-automation/contract-check/vitest';
-import { seedDemoData } from '@financial-automation/demo-data';
 import { operations } from '@financial-automation/spec';
 import { withOpenItems } from '@financial-automation/spec/open-items';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
@@ -13,9 +12,8 @@ import { testService } from '../../test/service.ts';
 import { createApiKey } from '../operator/api-keys.ts';
 import { contract } from './contract.ts';
 
-const service = await testService();
 // Most rows require other rows that they refer to.
-await seedDemoData(service, service.tenant.name);
+const service = await testService({ filled: 'examples' });
 // Only those of an active subscription can be sent again.
 await service.call('POST', '/api/v1/event-subscriptions/0199a1c2-1b02-7c01-8a4f-5d2e9b60f101/reactivate');
 const elsewhere = await service.addTenant('elsewhere');

@@ -1,4 +1,3 @@
-import { seedDemoData } from '@financial-automation/demo-data';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { recordsOf } from '../../test/modules/records.ts';
@@ -10,10 +9,9 @@ import { checkBooks } from './books.ts';
 import { erasePerson } from './erase-person.ts';
 import { checkRows } from './rows.ts';
 
-const caller = await testService();
+const caller = await testService({ filled: 'examples' });
 const { service, store, tenant } = caller;
 const operator = { service };
-await seedDemoData(caller, 'firm');
 const records = recordsOf(caller);
 
 /** The tables in which a text appears, as the tenant sees them. */

@@ -1,10 +1,7 @@
-import { seedDemoData } from '@financial-automation/demo-data';
 import { expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
 
-const { service, addTenant, signIn } = await testService();
-const tenant = await addTenant('addresses');
-await seedDemoData({ service }, tenant.name);
+const { tenant, signIn } = await testService({ filled: 'examples' });
 const { call } = await signIn({ roles: ['API_ADMIN'], tenant });
 
 type Rows = { data: Record<string, unknown>[] };

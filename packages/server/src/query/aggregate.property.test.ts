@@ -1,8 +1,6 @@
-import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
 import fc from 'fast-check';
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import { testDatabase } from '../../test/database.ts';
 import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, contract, type Schema } from '../contract/contract.ts';
@@ -17,13 +15,12 @@ import type { AggregateRequest, GroupBy, Measure } from './aggregate-request.ts'
  * Random aggregates of every resource, compared with a computation over the rows that its search returns, on both engines.
  * AGGREGATE_RUNS sets how many are tried of each.
  */
+const isSample = process.env.AGGREGATE_RUNS === undefined;
 const numRuns = Number(process.env.AGGREGATE_RUNS ?? '1');
 const seed = Number(process.env.AGGREGATE_SEED ?? '20261123');
 
-const database = await testDatabase();
-const caller = await testService({ database });
+const caller = await testService({ filled: 'sample' });
 const { service, tenant, call } = caller;
-await loadProfile({ service, tenant }, 'sample');
 // Money of nobody is in groups without a client.
 for (const [paymentDate, amount] of [
   ['2025-06-15', '40.00'],
@@ -31,6 +28,7 @@ for (const [paymentDate, amount] of [
 ])
   await recordsOf(caller).make('Payment', { clientId: null, paymentDate, amount, method: 'CHECK', source: 'MANUAL' });
 const today = Temporal.Now.plainDateISO(tenant.timeZone).toString();
+const monthsAgo = Temporal.PlainDate.from(today).subtract({ months: 4 }).toString();
 
 type Row = Readonly<Record<string, unknown>>;
 type Key = string | boolean | number | null;
@@ -336,7 +334,9 @@ describe.each(aggregates.map(({ id, path }, index) => ({ id, path, index })))('$
 
   test('returns what a computation over the listed rows gives, on pages of any size', async () => {
     expect(columns.length).toBeGreaterThan(10);
-    const wheres = [{}, { active: { _eq: true } }, { createdAt: { _lt: '2000-01-01T00:00:00.000Z' } }];
+    // In a sample a part of the ledger and the journal, which have many times as many rows as the others.
+    const part = isSample && /^(Ledger|Journal)Entry$/.test(type) ? { businessDate: { _gte: monthsAgo } } : {};
+    const wheres = [part, { ...part, active: { _eq: true } }, { createdAt: { _lt: '2000-01-01T00:00:00.000Z' } }];
     const listings = new Map<number, Promise<readonly Row[]>>();
     const search = operation.path.replace('/aggregate', '/search');
     const listed = (index: number) =>

@@ -1,5 +1,4 @@
 /** Searches and aggregates as files for spreadsheets: a kind of response, so all of them are tested alike. */
-import { seedDemoData } from '@financial-automation/demo-data';
 import { parse } from 'csv-parse/sync';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
@@ -7,9 +6,8 @@ import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, contract } from '../contract/contract.ts';
 
-const service = await testService();
-const tenant = await service.addTenant('hartwell');
-await seedDemoData(service, tenant.name);
+const service = await testService({ filled: 'examples' });
+const { tenant } = service;
 const caller = await service.signIn({ roles: ['API_ADMIN'], tenant });
 
 type Row = Readonly<Record<string, unknown>>;

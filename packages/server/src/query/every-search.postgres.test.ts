@@ -1,7 +1,5 @@
-import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
 import { type RawBuilder, sql } from 'kysely';
 import { expect, test, vi } from 'vitest';
-import { testDatabase } from '../../test/database.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, schemaOf } from '../contract/contract.ts';
 import { propertiesOf } from '../contract/fields.ts';
@@ -30,9 +28,8 @@ import { conditionOf } from './where.ts';
  * The existence of an index for a search does not depend on the number of rows if the planner rejects every other plan,
  * so the smallest profile is sufficient.
  */
-const { service, store, tenant, signIn } = await testService({ database: await testDatabase() });
+const { store, tenant, signIn } = await testService({ filled: 'sample' });
 const tenantId = tenant.id;
-await loadProfile({ service, tenant }, 'sample');
 await store.system((transaction) => transaction.all(sql`analyze`));
 // Loading creates indexes anew. PostgreSQL uses one over updated rows only when all transactions that began earlier have ended, also those
 // of other databases.

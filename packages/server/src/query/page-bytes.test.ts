@@ -1,4 +1,3 @@
-import { seedDemoData } from '@financial-automation/demo-data';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { sampleOf } from '../../test/nightly.ts';
@@ -13,9 +12,7 @@ interface Page {
   readonly nextCursor: string | null;
 }
 
-const { service, store, addTenant, signIn } = await testService();
-const tenant = await addTenant('large_rows');
-await seedDemoData({ service }, tenant.name);
+const { store, tenant, signIn } = await testService({ filled: 'examples' });
 const { call } = await signIn({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'], tenant });
 await addSecondRows();
 

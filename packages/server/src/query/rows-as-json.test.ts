@@ -1,5 +1,4 @@
 /** The database writes rows as JSON. What callers get is compared with the columns, as `pg` reads them. */
-import { seedDemoData } from '@financial-automation/demo-data';
 import { awkwardNames } from '@financial-automation/demo-data/profiles/names';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
@@ -16,10 +15,8 @@ import { allEntities } from '../entity/registry.ts';
 import type { AnyStoredRow } from '../entity/row.ts';
 import { readRows, selection } from '../entity/select.ts';
 
-const service = await testService();
-const { store, addTenant, signIn } = service;
-const tenant = await addTenant('rows_as_json');
-await seedDemoData(service, tenant.name);
+const service = await testService({ filled: 'examples' });
+const { store, tenant, signIn } = service;
 const admin = await signIn({ roles: ['API_ADMIN'], tenant });
 
 /** Every character that JSON escapes, and some that look as if they had to be. */

@@ -1,14 +1,10 @@
-import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
 import { expect, test } from 'vitest';
-import { testDatabase } from '../../../test/database.ts';
 import { testService } from '../../../test/service.ts';
 import { parseDecimal, sum } from '../../platform/decimal.ts';
 import { listOf } from './catalog.ts';
 import { figures, type Group, type OverviewFigure, requestOf, type Scope, seriesOf, whereOf } from './figures.ts';
 
-const database = await testDatabase();
-const { service, tenant, call } = await testService({ database });
-await loadProfile({ service, tenant }, 'sample');
+const { tenant, call } = await testService({ filled: 'sample' });
 
 async function groupsOf(figure: OverviewFigure, body: object): Promise<readonly Group[]> {
   const result = await call<{ data: Group[] }>('POST', listOf(figure.type).aggregate?.path ?? '', {

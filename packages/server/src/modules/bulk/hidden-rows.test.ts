@@ -1,4 +1,3 @@
-import { seedDemoData } from '@financial-automation/demo-data';
 import { expect, test } from 'vitest';
 import { recordsOf } from '../../../test/modules/records.ts';
 import { sampleOf } from '../../../test/nightly.ts';
@@ -7,9 +6,8 @@ import { newId } from '../../platform/store/new-id.ts';
 import type { RecordType } from './record-type.ts';
 import { typesWith } from './standard-types.ts';
 
-const service = await testService({ isJudgedNightly: true });
-const tenant = await service.addTenant('hartwell');
-await seedDemoData(service, tenant.name);
+const service = await testService({ filled: 'examples', isJudgedNightly: true });
+const { tenant } = service;
 const administrator = await service.signIn({ roles: ['API_ADMIN'], tenant });
 const admin = recordsOf(administrator);
 // The demo firm has the standard numbers and texts.

@@ -1,10 +1,9 @@
-import { seedDemoData } from '@financial-automation/demo-data';
 import { describe, expect, test } from 'vitest';
 import { recordsOf, type WriteResult } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
 
 const main = await testService();
-const { call, signIn, service, addTenant } = main;
+const { call, signIn } = main;
 const { make, upsert, update, remove } = recordsOf(main);
 
 const change = (systemRef: string, name: string, ifVersion?: number) => ({
@@ -133,8 +132,7 @@ describe('If-Match', () => {
   });
 
   test('takes the tags of the reads by ID of every type that can be updated', async () => {
-    const firm = await signIn({ tenant: await addTenant('tagged'), roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
-    await seedDemoData({ service }, 'tagged');
+    const firm = await testService({ filled: 'examples', roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
     const { body: types } = await firm.call<{ data: { name: string; operations: string[]; isCustom: boolean }[] }>(
       'GET',
       '/api/v1/records/types',

@@ -3,7 +3,6 @@ import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { seedDemoData } from '@financial-automation/demo-data';
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { atEnd } from '../../../test/at-end.ts';
@@ -28,7 +27,7 @@ import { importTenant } from './import-tenant.ts';
 import { removeInterruptedImports } from './interrupted-imports.ts';
 
 const masterKey = Buffer.alloc(32, 7);
-const source = await testService({ config: { masterKey } });
+const source = await testService({ filled: 'examples', config: { masterKey } });
 const target = await testService({ config: { masterKey } });
 const elsewhere = await testService();
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-copies-'));
@@ -81,7 +80,6 @@ const draft = 'draft-of-copies';
 const copied = defineJob({ name: 'copied', data: {}, run: async () => {} });
 
 beforeAll(async () => {
-  await seedDemoData(source, 'firm');
   await currentSecret(source.store, source.service.vault, source.tenant.id);
   const preparer = await source.signIn({ roles: ['API_ADMIN', 'CLNT_R'] });
   const found = await preparer.call<{ data: { id: string }[] }>('POST', '/gql/v1/clients/search', {

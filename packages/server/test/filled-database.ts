@@ -1,0 +1,73 @@
+import { cp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { pino } from 'pino';
+import { inject } from 'vitest';
+import { createService, type Service } from '../src/entity/service.ts';
+import { createTenant } from '../src/operator/tenants.ts';
+import { openStore, type StoreOptions } from '../src/platform/store/store.ts';
+import { copyOf, testDatabase } from './database.ts';
+import { patientLimits } from './patient-limits.ts';
+import { databaseUrl } from './postgres-server.ts';
+import './provided.ts';
+
+/** What the tenant `firm` of a database has: the firm of the examples, or three years of a firm, ten times. */
+export type Filling = 'examples' | 'sample';
+
+/** With which the secrets of filled databases are encrypted. */
+export const masterKey = Buffer.alloc(32, 7);
+
+/**
+ * Creates a separate database for this file with a filled tenant `firm`. Filling one takes seconds, so the first file of a run does
+ * that, and the others copy what it has filled.
+ *
+ * @param config of the service that uses the database: the content of files is copied to its directory
+ */
+export async function filledDatabase(filling: Filling, config: Service['config']): Promise<StoreOptions> {
+  const databases = inject('databases');
+  if (databases.engine === 'pglite') {
+    const database = await testDatabase();
+    await fill(database, filling, config);
+    return database;
+  }
+  const { serverUrl, migrated } = databases;
+  const name = `${migrated}_${filling}`;
+  const dataDir = join(tmpdir(), `financial-automation-${name}`);
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  try {
+    // Files that run at the same time wait for the one that fills it.
+    await client.query('select pg_advisory_lock(hashtext($1))', [name]);
+    const { rows } = await client.query('select from pg_database where datname = $1', [name]);
+    if (rows.length === 0) {
+      const unfinished = `${name}_unfinished`;
+      await client.query(`create database ${unfinished} template ${migrated} strategy file_copy`);
+      await fill({ databaseUrl: databaseUrl(serverUrl, unfinished) }, filling, { ...config, dataDir });
+      await client.query(`alter database ${unfinished} rename to ${name}`);
+    }
+  } finally {
+    await client.end();
+  }
+  await cp(dataDir, config.dataDir, { recursive: true });
+  return copyOf(name);
+}
+
+async function fill(database: StoreOptions, filling: Filling, config: Service['config']): Promise<void> {
+  const store = await openStore({ ...database, limits: patientLimits });
+  try {
+    const service = await createService({ ...config, masterKey }, store, pino({ level: 'silent' }));
+    const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
+    const tenant = await createTenant({ service }, { name: 'firm', displayName: 'firm', ...place });
+    // Loaded here, because few tests need it.
+    if (filling === 'examples') {
+      const { seedDemoData } = await import('@financial-automation/demo-data');
+      await seedDemoData({ service }, tenant.name);
+    } else {
+      const { loadProfile } = await import('@financial-automation/demo-data/profiles/load-profile');
+      await loadProfile({ service, tenant }, filling);
+    }
+  } finally {
+    await store.close();
+  }
+}
