@@ -1,5 +1,4 @@
 import { readdir } from 'node:fs/promises';
-import { seedDemoData } from '@financial-automation/demo-data';
 import { Random } from '@financial-automation/demo-data/profiles/random';
 import { expect, test } from 'vitest';
 import { type BaseRequest, BaseRequests } from '../../test/isolation/base-requests.ts';
@@ -8,11 +7,10 @@ import { type HttpResponse, testService } from '../../test/service.ts';
 import { allOperations, takes } from '../contract/contract.ts';
 
 /** How many calls are made twice: first as a dry run, then really. */
-const runs = Number(process.env.REHEARSAL_RUNS ?? '12');
+const runs = Number(process.env.REHEARSAL_RUNS ?? '8');
 const seed = Number(process.env.REHEARSAL_SEED ?? '1');
 
-const { service, store, tenant, signIn, call: anyCall } = await testService();
-await seedDemoData({ service }, tenant.name);
+const { service, store, tenant, signIn, call: anyCall } = await testService({ filled: 'examples' });
 const { call } = await signIn({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
 const rehearsed = allOperations.filter((operation) => takes(operation, 'Dry-Run'));
 /** All of them, or as many as there are runs, from all parts of the contract. */

@@ -19,14 +19,15 @@ import type { Tenant } from '../platform/auth/caller.ts';
 
 /** Number of requests with values of another tenant. Each one is compared with a request that has unknown values. */
 const isSample = process.env.ISOLATION_REQUESTS === undefined;
-const requestCount = Number(process.env.ISOLATION_REQUESTS ?? '300');
+const requestCount = Number(process.env.ISOLATION_REQUESTS ?? allOperations.length);
 const seed = Number(process.env.ISOLATION_SEED ?? '1');
 /** Disabled to verify that the queries alone isolate tenants. */
 const hasPolicies = process.env.ISOLATION_POLICIES !== 'off';
 
-const { service, store, address, addTenant, signIn } = await testService();
+const { service, store, tenant: home, address, addTenant, signIn } = await testService({ filled: 'examples' });
 const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
-const ours = await signIn({ roles, tenant: await createTenantWithData('hartwell') });
+await addYears(home);
+const ours = await signIn({ roles, tenant: home });
 const theirs = await signIn({ roles, tenant: await createTenantWithData('zyzzyva_firm') });
 await markTenant(store, theirs.tenant.id);
 const own = await TenantValues.read(store, ours.tenant.id);
@@ -34,13 +35,17 @@ const marks = await leaveMarks(theirs);
 const others = await TenantValues.read(store, theirs.tenant.id);
 if (!hasPolicies) await dropPolicies();
 
-/** Creates a tenant with the firm of the examples and, in a full run, with three years of a small firm. */
+/** Creates another tenant with the firm of the examples. */
 async function createTenantWithData(name: string): Promise<Tenant> {
   const tenant = await addTenant(name);
   await seedDemoData({ service }, name);
-  if (isSample) return tenant;
-  await loadProfile({ service, tenant }, 'tiny');
+  await addYears(tenant);
   return tenant;
+}
+
+/** Adds three years of a small firm in a full run. */
+async function addYears(tenant: Tenant): Promise<void> {
+  if (!isSample) await loadProfile({ service, tenant }, 'tiny');
 }
 
 /**

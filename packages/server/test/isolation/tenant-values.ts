@@ -47,32 +47,41 @@ export class TenantValues {
   }
 }
 
+/** The tables with rows of tenants, which takes a moment to find. */
+const tablesIn = new WeakMap<Store, Promise<readonly string[]>>();
+
+function tablesOf(store: Store): Promise<readonly string[]> {
+  const known =
+    tablesIn.get(store) ??
+    store.system(columnsOfTenants).then((columns) => [...new Set(columns.map(({ table }) => table))]);
+  tablesIn.set(store, known);
+  return known;
+}
+
 /**
  * Returns a digest of the rows of a tenant in each table and of the tenant itself, to find changed tables by comparison.
  */
 export async function digestOf(store: Store, tenantId: number): Promise<Readonly<Record<string, string>>> {
-  const columns = await store.system(columnsOfTenants);
-  const tables = [...new Set(columns.map(({ table }) => table))];
+  const tables = await tablesOf(store);
+  // The sum of their hashes is the same in any order of the rows.
+  const digests = ['tenant', ...tables].map(
+    (table) => sql<{ table: string; digest: string }>`
+      select ${table}::text as "table", count(*) || ' rows, ' || coalesce(sum(hashtextextended(t::text, 0)::numeric), 0) as digest
+      from ${sql.table(table)} t where ${table === 'tenant' ? sql`t.id` : sql`t.tenant_id`} = ${tenantId}`,
+  );
   return store.system(async (transaction) => {
     await transaction.all(sql`select set_config('app.tenant_id', ${String(tenantId)}, true)`);
-    const digests: Record<string, string> = {};
-    for (const table of ['tenant', ...tables]) {
-      const own = table === 'tenant' ? sql`t.id` : sql`t.tenant_id`;
-      const row = await transaction.first<{ digest: string }>(sql`
-        select count(*) || ' rows, ' || coalesce(md5(string_agg(md5(t::text), '' order by md5(t::text))), '') as digest
-        from ${sql.table(table)} t where ${own} = ${tenantId}`);
-      digests[table] = row?.digest ?? '';
-    }
-    return digests;
+    const rows = await transaction.all<{ table: string; digest: string }>(sql.join(digests, sql` union all `));
+    return Object.fromEntries(rows.map(({ table, digest }) => [table, digest]));
   });
 }
 
 /** Whether any row of a tenant contains one of the texts. */
 export async function storesAny(store: Store, tenantId: number, texts: readonly string[]): Promise<boolean> {
-  const columns = await store.system(columnsOfTenants);
+  const tables = await tablesOf(store);
   return store.system(async (transaction) => {
     await transaction.all(sql`select set_config('app.tenant_id', ${String(tenantId)}, true)`);
-    for (const table of new Set(columns.map((column) => column.table))) {
+    for (const table of tables) {
       const row = await transaction.first(sql`
         select 1 from ${sql.table(table)} t where t.tenant_id = ${tenantId}
           and exists (select from unnest(${texts}::text[]) text where position(text in t::text) > 0) limit 1`);
