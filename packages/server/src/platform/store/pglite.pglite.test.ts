@@ -14,9 +14,10 @@ import { insertOrg } from '../../../test/rows.ts';
 import { smallDisk } from '../../../test/small-disk.ts';
 import { client } from '../../modules/clients/client.ts';
 import { conditionOf } from '../../query/where.ts';
+import type { Engine } from './engine.ts';
 import { checkpointIfDue, openPglite } from './pglite.ts';
 import { serviceRole } from './role.ts';
-import { openStore } from './store.ts';
+import { openStore, type Store } from './store.ts';
 
 /** The nightly run has 20. */
 const kills = Number(process.env.KILL_ROUNDS ?? 1);
@@ -40,17 +41,37 @@ async function writeUntilKilled(rows: number): Promise<string[]> {
   return acknowledged;
 }
 
+/** Opening a database takes a second of a processor: the first tests share a store, and those after it an engine. */
+let store: Store | undefined;
+let engine: Engine | undefined;
+afterAll(closeDatabase);
+
+async function closeDatabase(): Promise<void> {
+  await Promise.all([store?.close(), engine?.close()]);
+  [store, engine] = [undefined, undefined];
+}
+
+async function openedStore(): Promise<Store> {
+  store ??= await openStore({ dataDir, limits: patientLimits });
+  return store;
+}
+
+async function openedEngine(): Promise<Engine> {
+  if (engine === undefined) await closeDatabase();
+  engine ??= await openPglite(dataDir, patientLimits, { info() {}, warn() {} });
+  return engine;
+}
+
 test('kill -9 during writes loses no acknowledged row', async () => {
   const acknowledged: string[] = [];
   for (let kill = 1; kill <= kills; kill++) acknowledged.push(...(await writeUntilKilled(20 * kill)));
-  const store = await openStore({ dataDir, limits: patientLimits });
+  const store = await openedStore();
   const stored = await store.read(tenantId, (session) =>
     session.all(sql<{ id: string; beside: string }>`
       select o.id, b.id as beside from org o
       left join org b on b.tenant_id = o.tenant_id and b.name = 'beside ' || o.id::text
       where o.tenant_id = ${tenantId} and o.name = o.id::text`),
   );
-  await store.close();
   expect(acknowledged.length).toBeGreaterThanOrEqual(20 * kills);
   const found = new Set(stored.map((row) => row.id));
   expect(acknowledged.filter((id) => !found.has(id))).toEqual([]);
@@ -58,16 +79,58 @@ test('kill -9 during writes loses no acknowledged row', async () => {
 });
 
 test('the readiness check does not wait for work of tenants', async () => {
-  const store = await openStore({ dataDir, limits: patientLimits });
+  const store = await openedStore();
   // If it waited for the only connection, which this work has, neither would end.
   await store.read(tenantId, () => store.ready());
   await store.write(tenantId, () => store.ready());
   await store.ready();
-  await store.close();
+});
+
+test('a second process is rejected while the store is open', async () => {
+  await openedStore();
+  const script = `
+    const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, 'store.ts'))});
+    await openStore({ dataDir: process.argv[1] });`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script, dataDir]);
+  const output = (await child.stderr.toArray()).join('');
+  expect(output).toContain(`is in use by the process with pid ${process.pid}`);
+});
+
+test('a search by part of a name uses its index', async () => {
+  const store = await openedStore();
+  await store.write(tenantId, async (transaction) => {
+    const org = await transaction.first(insertOrg(tenantId, 'org of clients'));
+    await transaction.all(sql`
+      insert into client (tenant_id, id, system_ref, name, client_ref, pms_ref, org_id, currency)
+      select ${tenantId}, gen_random_uuid(), n, md5(n::text), n, n, ${org?.id}, 'USD' from generate_series(1, 3000) n`);
+  });
+  await store.system(async (transaction) => {
+    await transaction.all(sql`select gin_clean_pending_list('client_names_index')`);
+    await transaction.all(sql`analyze client`);
+  });
+  const plans = await store.write(tenantId, async (transaction) => {
+    // For so few rows, a sequential scan would be chosen.
+    await transaction.all(sql`set local enable_seqscan = off`);
+    const explain = (condition: object) =>
+      transaction.all(sql<{ 'QUERY PLAN': string }>`
+        explain (costs off) select * from client e
+        where e.tenant_id = ${tenantId} and ${conditionOf(client, 'e', tenantId, { name: condition })}`);
+    return {
+      client_names_index: [await explain({ _like: '%abc12%' }), await explain({ _ilike: '%ABC12%' })],
+      client_search_index: [await explain({ _search: 'ÁBC12' })],
+    };
+  });
+  for (const [index, plan] of Object.entries(plans).flatMap(([index, all]) =>
+    all.map((plan) => [index, plan] as const),
+  )) {
+    const lines = plan.map((line) => line['QUERY PLAN'].trim());
+    expect(lines).toContain(`->  Bitmap Index Scan on ${index}`);
+    expect(lines.join()).toMatch(/Index Cond: \(\(tenant_id = 1\) AND \(.*name.* ~~ '%abc12%'/);
+  }
 });
 
 test('terminating the thread during writes loses no acknowledged row', async () => {
-  const engine = await openPglite(dataDir, patientLimits, { info() {}, warn() {} });
+  const engine = await openedEngine();
   await engine.pool.query('create table if not exists written (id integer primary key, text text unique)');
   const acknowledged: number[] = [];
   let id = 0;
@@ -92,7 +155,6 @@ test('terminating the thread during writes loses no acknowledged row', async () 
     `select count(*)::integer as rows from generate_series(1, $1) n join written on written.text = 'text ' || n`,
     [id],
   );
-  await engine.close();
   const found = new Set(rows.map((row) => row.id));
   expect(acknowledged.length).toBeGreaterThan(0);
   expect(acknowledged.filter((one) => !found.has(one))).toEqual([]);
@@ -100,7 +162,7 @@ test('terminating the thread during writes loses no acknowledged row', async () 
 });
 
 test('freeMemory opens the database again, with its rows and its listeners', async () => {
-  const engine = await openPglite(dataDir, patientLimits, { info() {}, warn() {} });
+  const engine = await openedEngine();
   const heard: string[] = [];
   await engine.listen('after', (payload) => heard.push(payload));
   await engine.pool.query('create table kept (id integer)');
@@ -111,20 +173,20 @@ test('freeMemory opens the database again, with its rows and its listeners', asy
   );
   await engine.pool.query(`select pg_notify('after', 'heard')`);
   await engine.pool.query('drop table kept');
-  await engine.close();
   expect(rows).toEqual([{ kept: true, same: false }]);
   expect(heard.at(-1)).toBe('heard');
 });
 
-test('a second process is rejected while the store is open', async () => {
-  const store = await openStore({ dataDir, limits: patientLimits });
-  const script = `
-    const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, 'store.ts'))});
-    await openStore({ dataDir: process.argv[1] });`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', script, dataDir]);
-  const output = (await child.stderr.toArray()).join('');
-  await store.close();
-  expect(output).toContain(`is in use by the process with pid ${process.pid}`);
+test('a long write-ahead log is truncated by a checkpoint, and the rights of requests are restored', async () => {
+  const engine = await openedEngine();
+  await engine.pool.query(`set role ${serviceRole}`);
+  expect(await checkpointIfDue(engine.pool)).toBe(false);
+  await engine.pool.query(`select pg_logical_emit_message(false, '', repeat('x', 9000000)) from generate_series(1, 2)`);
+  expect(await checkpointIfDue(engine.pool)).toBe(true);
+  expect(await checkpointIfDue(engine.pool)).toBe(false);
+  const { rows } = await engine.pool.query('select current_user as user');
+  await engine.pool.query('reset role');
+  expect(rows).toEqual([{ user: serviceRole }]);
 });
 
 // Creating a database takes seconds; the preparation of these tests does it on a new machine.
@@ -146,6 +208,7 @@ nightlyTest?.('an interrupted first start is repeated, and logs what it does', a
 nightlyTest?.(
   'a disk that is too full for the write-ahead log stops PostgreSQL, which opens again once there is space',
   async (context) => {
+    await closeDatabase();
     const disk = await smallDisk(context, dataDir, 96);
     const script = join(import.meta.dirname, '../../../test/exhaust-disk.ts');
     const [program = '', ...words] = [...disk.through, process.execPath, script, disk.folder];
@@ -156,49 +219,3 @@ nightlyTest?.(
     expect(output.warnings).toContainEqual(expect.stringMatching(/^PGlite ended: The disk .* is full/));
   },
 );
-
-test('a long write-ahead log is truncated by a checkpoint, and the rights of requests are restored', async () => {
-  const engine = await openPglite(dataDir, patientLimits, { info() {}, warn() {} });
-  await engine.pool.query(`set role ${serviceRole}`);
-  expect(await checkpointIfDue(engine.pool)).toBe(false);
-  await engine.pool.query(`select pg_logical_emit_message(false, '', repeat('x', 9000000)) from generate_series(1, 2)`);
-  expect(await checkpointIfDue(engine.pool)).toBe(true);
-  expect(await checkpointIfDue(engine.pool)).toBe(false);
-  const { rows } = await engine.pool.query('select current_user as user');
-  await engine.close();
-  expect(rows).toEqual([{ user: serviceRole }]);
-});
-
-test('a search by part of a name uses its index', async () => {
-  const store = await openStore({ dataDir, limits: patientLimits });
-  await store.write(tenantId, async (transaction) => {
-    const org = await transaction.first(insertOrg(tenantId, 'org of clients'));
-    await transaction.all(sql`
-      insert into client (tenant_id, id, system_ref, name, client_ref, pms_ref, org_id, currency)
-      select ${tenantId}, gen_random_uuid(), n, md5(n::text), n, n, ${org?.id}, 'USD' from generate_series(1, 3000) n`);
-  });
-  await store.system(async (transaction) => {
-    await transaction.all(sql`select gin_clean_pending_list('client_names_index')`);
-    await transaction.all(sql`analyze client`);
-  });
-  const plans = await store.write(tenantId, async (transaction) => {
-    // For so few rows, a sequential scan would be chosen.
-    await transaction.all(sql`set local enable_seqscan = off`);
-    const explain = (condition: object) =>
-      transaction.all(sql<{ 'QUERY PLAN': string }>`
-        explain (costs off) select * from client e
-        where e.tenant_id = ${tenantId} and ${conditionOf(client, 'e', tenantId, { name: condition })}`);
-    return {
-      client_names_index: [await explain({ _like: '%abc12%' }), await explain({ _ilike: '%ABC12%' })],
-      client_search_index: [await explain({ _search: 'ÁBC12' })],
-    };
-  });
-  await store.close();
-  for (const [index, plan] of Object.entries(plans).flatMap(([index, all]) =>
-    all.map((plan) => [index, plan] as const),
-  )) {
-    const lines = plan.map((line) => line['QUERY PLAN'].trim());
-    expect(lines).toContain(`->  Bitmap Index Scan on ${index}`);
-    expect(lines.join()).toMatch(/Index Cond: \(\(tenant_id = 1\) AND \(.*name.* ~~ '%abc12%'/);
-  }
-});
