@@ -11,6 +11,7 @@ import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { freePort } from '../../test/free-port.ts';
 import { postgresFolder, startInstalledPostgres } from '../../test/installed-postgres.ts';
+import { isNightly } from '../../test/nightly.ts';
 import { PostgresProcess } from '../../test/postgres-process.ts';
 import { databaseUrl, runOn } from '../../test/postgres-server.ts';
 import { readConfig } from '../app/read-config.ts';
@@ -143,6 +144,8 @@ test.skipIf(binaries === undefined)(
         });
       });
 
+      // A recovery takes as long as all before it, and its commands are those of PostgreSQL alone.
+      if (!isNightly) return;
       // To a point in time: what came before it is there, and what came after it is not.
       await run('base', environment);
       const add = (systemRef: string) =>
