@@ -88,7 +88,8 @@ test('values at their bounds are rejected or can be read, whatever operation wri
   }
   // Rules reject the others.
   expect(possible / total).toBeGreaterThan(0.6);
-  await readAll();
+  // In a sample, the next test reads what both have written.
+  if (!isSample) await readAll();
 });
 
 const money = ['Invoice', 'Payment', 'WipEntry', 'DraftInvoice', 'TimeEntry', 'ExpenseEntry', 'createQuickPaymentLink'];

@@ -5,7 +5,7 @@ import { testService } from '../../test/service.ts';
 import { allOperations, type Operation } from './contract.ts';
 
 /** How many requests are sent to each operation; twice as many with a body. */
-const numRuns = Number(process.env.FUZZ_RUNS ?? 3);
+const numRuns = Number(process.env.FUZZ_RUNS ?? 1);
 
 const { call, handle } = await testService();
 const client = (await handle('onboardClient', { body: { name: 'Harbor', address: {} } })).body;

@@ -1,8 +1,9 @@
-import { seedDemoData } from '@financial-automation/demo-data';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { deliveringService } from '../../test/delivery.ts';
+import { sampleOf } from '../../test/nightly.ts';
 import { startReceiver } from '../../test/receiver.ts';
+import { testService } from '../../test/service.ts';
 import type { Tick } from '../background/clock.ts';
 import { writeAsSystem } from '../background/write-as-system.ts';
 import { removeOldEvents } from '../modules/events/delivery/retention.ts';
@@ -93,7 +94,7 @@ describe('webhook listen', () => {
       .map(({ entityType, operation }) => `${entityType}.${operation}`)
       .filter((event) => !triggers.includes(event));
     expect(examples).toEqual(expect.arrayContaining(['Invoice.CREATE', 'TimeEntry.UPDATE', 'Mail.CREATE']));
-    for (const event of examples) {
+    for (const event of sampleOf(examples, 5)) {
       const id = await triggerEvent(calls, event);
       const [type, operation] = event.split('.');
       const isIt = (line: string) => [type, operation, id].every((part) => line.includes(`"${part}"`));
@@ -126,9 +127,7 @@ describe('webhook listen', () => {
 });
 
 test('webhook trigger › changes a row of every type that records update, and the feed has the event', async () => {
-  const demo = await service.addTenant('triggers');
-  await seedDemoData(operator, demo.name);
-  const admin = await service.signIn({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'], tenant: demo });
+  const admin = await testService({ filled: 'examples', roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
   const calls = {
     call: async <Body>(method: string, path: string, body?: object) =>
       (await admin.call<Body>(method, path, body)).body,
@@ -137,10 +136,10 @@ test('webhook trigger › changes a row of every type that records update, and t
   for (const event of triggers) {
     const id = await triggerEvent(calls, event).catch((error: Error) => found.push(`${event}: ${error.message}`));
     const [type = '', operation] = event.split('.');
-    const recorded = await store.read(demo.id, (session) =>
+    const recorded = await admin.store.read(admin.tenant.id, (session) =>
       session.all(sql`
         select from recorded_event
-        where tenant_id = ${demo.id} and entity_type = ${type} and operation = ${operation ?? ''} and entity_id = ${id}`),
+        where tenant_id = ${admin.tenant.id} and entity_type = ${type} and operation = ${operation ?? ''} and entity_id = ${id}`),
     );
     found.push(recorded.length > 0 ? event : `${event} is missing`);
   }

@@ -64,7 +64,10 @@ describe('advanceSandboxClock', () => {
         .total('hours'),
     );
     expect(expected).toContain(days * 24);
-    for (let step = 0; step < days; step++) expect((await often.advance({ advanceBy: 'P1D' })).status).toBe(200);
+    // By day in longer steps, which still end within each month.
+    const step = isNightly ? 1 : 5;
+    for (let day = 0; day < days; day += step)
+      expect((await often.advance({ advanceBy: `P${Math.min(step, days - day)}D` })).status).toBe(200);
     // Jobs write documents in the background, before the first step or later.
     const changesOf = async (firm: typeof once) => (await firm.changes()).filter((line) => !line.includes(' job '));
     const changes = await changesOf(once);

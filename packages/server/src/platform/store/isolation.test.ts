@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { addTenant, engineName, testDatabase, testEngine, testStore } from '../../../test/database.ts';
+import { isNightly } from '../../../test/nightly.ts';
 import { insertOrg } from '../../../test/rows.ts';
 import { withConnection } from './connection.ts';
 import { DatabaseError } from './errors.ts';
@@ -109,7 +110,7 @@ test.each(bindings)('tenants are isolated on shared connections, $name', async (
     state = (state * 48_271) % 2_147_483_647;
     return state % below;
   };
-  const operations = Array.from({ length: 600 }, async () => {
+  const operations = Array.from({ length: isNightly ? 600 : 150 }, async () => {
     const tenant = tenants[random(tenants.length)] ?? 0;
     const kind = random(5);
     if (kind === 0) await expect(store.write(tenant, (transaction) => transaction.all(failing))).rejects.toThrow();

@@ -52,16 +52,25 @@ const small = documentOf(
 );
 let pdf: Uint8Array;
 
+/** Invoices and credit notes that have all that the format requires. */
+function* randomDocuments(format: 'facturx' | 'ubl' | 'xrechnung') {
+  const left = isNightly ? { INVOICE: 150, CREDIT_NOTE: 50 } : { INVOICE: 3, CREDIT_NOTE: 1 };
+  while (left.INVOICE + left.CREDIT_NOTE > 0) {
+    const document = randomDocument();
+    const { documentType } = document.face;
+    if (left[documentType] === 0 || gapsOf(document, format).length > 0) continue;
+    left[documentType] -= 1;
+    yield document;
+  }
+}
+
 beforeAll(async () => {
   pdf = await render({ format: 'facturx', document: small });
 });
 
 test('Factur-X of any document satisfies the XML schema of its profile, and another library reads the same figures', async () => {
-  let judged = 0;
-  for (let round = 0; round < (isNightly ? 200 : 8); round += 1) {
-    const document = randomDocument();
+  for (const document of randomDocuments('facturx')) {
     const { face } = document;
-    if (gapsOf(document, 'facturx').length > 0) continue;
     const bytes = await render({ format: 'facturx', document });
     const read = await FacturX.fromPDF(bytes.slice());
     expect([await violationsOf(await xmlOf(bytes)), rulesOf(read)]).toEqual([[], []]);
@@ -71,9 +80,7 @@ test('Factur-X of any document satisfies the XML schema of its profile, and anot
       buyer: { name: face.parties.clientName, reference: face.buyerReference },
       totals: { grossTotal: Math.abs(Number(face.total)) },
     });
-    judged += 1;
   }
-  expect(judged).toBeGreaterThan(3);
 });
 
 /** What is read here of a document of `einvoicing`. */
@@ -88,12 +95,9 @@ interface ReadUbl {
 }
 
 test('another library reads the same figures in UBL and XRechnung of any document', async () => {
-  let judged = 0;
-  for (let round = 0; round < (isNightly ? 200 : 8); round += 1) {
-    const document = randomDocument();
-    const { face, lines } = document;
-    for (const format of ['ubl', 'xrechnung'] as const) {
-      if (gapsOf(document, format).length > 0) continue;
+  for (const format of ['ubl', 'xrechnung'] as const)
+    for (const document of randomDocuments(format)) {
+      const { face, lines } = document;
       const xml = new TextDecoder().decode(await render({ format, document }));
       const read: ReadUbl = JSON.parse(JSON.stringify(await new UblReader().read(xml)));
       expect(read).toMatchObject({
@@ -116,10 +120,7 @@ test('another library reads the same figures in UBL and XRechnung of any documen
         Math.abs(Number(face.taxTotal)).toFixed(2),
         Math.abs(Number(face.total)).toFixed(2),
       ]);
-      judged += 1;
     }
-  }
-  expect(judged).toBeGreaterThan(6);
 });
 
 test('the schema and the rules find an element that is missing and a total that is wrong', async () => {

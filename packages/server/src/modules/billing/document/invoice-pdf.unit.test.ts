@@ -1,6 +1,7 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
 import { firmAddress, invoiceDocument as invoice, line } from '../../../../test/modules/invoice-document.ts';
+import { isNightly, sampleOf } from '../../../../test/nightly.ts';
 import type { InvoiceDocument } from './invoice-document.ts';
 import { render } from './invoice-pdf.ts';
 import { renderInvoice } from './write-invoice.ts';
@@ -117,7 +118,12 @@ test('the PDF of a voided invoice is stamped on every page', async () => {
 });
 
 test('the totals of an invoice are never alone on a page, however many lines there are', async () => {
-  for (let count = 15; count <= 62; count++) {
+  // The totals are higher than four lines: if they moved to a page without a line, several counts in a row would show it.
+  const counts = sampleOf(
+    Array.from({ length: 48 }, (_, index) => 15 + index),
+    4,
+  );
+  for (const count of counts) {
     const lines = Array.from({ length: count }, (_, index) => ({ ...line, description: `Work ${index + 1}.` }));
     const pages = await pagesOf({ ...invoice, lines });
     expect([count, pages.find((text) => text.includes('Subtotal'))]).toEqual([
@@ -134,8 +140,8 @@ test('the PDF of an invoice is the same each time, also from the worker thread',
   expect(await render(withFace({ memo: 'Other' }))).not.toEqual(bytes);
 });
 
-test('the PDF of an invoice with 1,000 lines repeats its head on each page, in a few seconds', async () => {
-  const lines = Array.from({ length: 1000 }, (_, index) => ({
+test('the PDF of an invoice with many lines repeats its head on each page, in a few seconds', async () => {
+  const lines = Array.from({ length: isNightly ? 1000 : 200 }, (_, index) => ({
     ...line,
     description: `Work ${index + 1} of the year.`,
   }));
@@ -149,7 +155,7 @@ test('the PDF of an invoice with 1,000 lines repeats its head on each page, in a
     if (/Work \d/.test(text)) expect(text).toMatch(/Description\s+Quantity\s+Rate\s+Amount \(USD\)/);
   }
   const found = pages.join('\n').match(/Work \d+ of the year\.\s+14\.5 h\s+220\.00\s+3,190\.00/g);
-  expect(found).toHaveLength(1000);
+  expect(found).toHaveLength(lines.length);
   // The totals are together.
   expect(pages.at(-1)).toMatch(/Subtotal[\s\S]*Amount due/);
 });
