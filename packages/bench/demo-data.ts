@@ -1,5 +1,5 @@
 /** The demo data of a profile, on which reads are measured. */
-import { createDemoTenants } from '@financial-automation/demo-data/profiles/make-demo-tenants';
+import { createProfileTenant } from '@financial-automation/demo-data/profiles/load-profile';
 import { isProfile } from '@financial-automation/demo-data/profiles/profile';
 import { onDatabase, readConfig, type Service, tenantNamed, unlimited } from '@financial-automation/server/service';
 import { createDatabase, openService, settings, temporaryFolder } from './service.ts';
@@ -36,5 +36,5 @@ async function fill(url: string, profile: string, name: string): Promise<void> {
   if (!isProfile(profile)) throw new Error(`The profile ${profile} does not exist.`);
   await using folder = await temporaryFolder();
   const config = readConfig({ ...settings, DATABASE_URL: url, MIGRATE_AT_START: 'on', DATA_DIR: folder.path });
-  await onDatabase(config, (operator) => createDemoTenants({ operator, profile, name, log: console.log }), unlimited);
+  await onDatabase(config, (operator) => createProfileTenant({ operator, profile, name, log: console.log }), unlimited);
 }

@@ -25,74 +25,59 @@ import {
 } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 import { storyId } from './story-id.ts';
-import type { Work } from './work.ts';
 
-/** The final states of the drafts of the demo firm. Each of them bills one row of work in progress. */
-interface Bills {
-  readonly overdue: string;
-  readonly posted: string;
-  readonly partlyPaid: string;
-  readonly paid: string;
-  readonly voided: string;
-  readonly inReview: string;
-  readonly rejected: string;
+const [clientId, jobId] = [storyId('Client', 1), storyId('Job', 1)];
+
+/** Plans changes in a transaction of its own. */
+export type Step = <Result>(plan: (plan: Plan) => Result) => Promise<Result>;
+
+/** Steps by the operation that changes the status of drafts, invoices and payments. */
+export function stepsOf(service: Service, tenant: Tenant): Step {
+  return (plan) => asOperator(service, tenant, 'upsertRecords', (unit) => unit.plan(plan));
+}
+
+/** A day before or after today. */
+export function dayFrom({ today }: Plan, days: number): string {
+  return Temporal.PlainDate.from(today).add({ days }).toString();
 }
 
 /** Creates drafts, invoices, payments and a link in every state; some of the work in progress remains open. */
-export async function seedBilling(
-  service: Service,
-  tenant: Tenant,
-  { clientId, jobId }: Work,
-  apiUserId: string,
-): Promise<void> {
-  // Only these operations change the status of drafts, invoices and payments.
-  const step = <Result>(plan: (plan: Plan) => Result) =>
-    asOperator(service, tenant, 'upsertRecords', (unit) => unit.plan(plan));
-  const bills = await step((plan) => planDrafts(plan, clientId, jobId));
-  await step((plan) => {
-    for (const id of Object.values(bills)) plan.update(draftInvoice, id, { status: 'IN_REVIEW' });
-  });
-  const { inReview: _, rejected, ...approved } = bills;
-  const invoices = await step((plan) => {
-    plan.update(draftInvoice, rejected, {
-      status: 'REJECTED',
-      rejectionReason: 'Bill the nexus study with the return.',
-    });
-    return new Map(
-      Object.entries(approved).map(([name, id]) => {
-        plan.update(draftInvoice, id, { status: 'APPROVED' });
-        return [name, plan.get(draftInvoice, id)?.invoiceId ?? ''];
-      }),
-    );
-  });
-  const idOf = (name: keyof Bills) => invoices.get(name) ?? '';
-  const refunded = await step((plan) => {
-    plan.update(invoice, idOf('voided'), { status: 'VOIDED', voidReason: 'Billed to the wrong job.' });
-    return planPayments(plan, clientId, {
-      paid: idOf('paid'),
-      partlyPaid: idOf('partlyPaid'),
-      overdue: idOf('overdue'),
-    });
-  });
-  await step((plan) => planImports(plan, clientId));
+export async function seedBilling(service: Service, tenant: Tenant, apiUserId: string): Promise<void> {
+  const step = stepsOf(service, tenant);
+  const { inReview, rejected, ...approved } = await step(planDrafts);
+  await step((plan) => [inReview, rejected].map((id) => plan.update(draftInvoice, id, { status: 'IN_REVIEW' })));
+  const rejectionReason = 'Bill the nexus study with the return.';
+  await step((plan) => plan.update(draftInvoice, rejected, { status: 'REJECTED', rejectionReason }));
+  const { overdue, posted, partlyPaid, paid, voided } = await postDrafts(step, approved);
+  await step((plan) => plan.update(invoice, voided.id, { status: 'VOIDED', voidReason: 'Billed to the wrong job.' }));
+  const refunded = await step((plan) => planPayments(plan, { paid, partlyPaid, overdue }));
+  await step(planImports);
   await step((plan) => plan.update(payment, refunded, { refundedAmount: '50.00' }));
   const url = newLinkUrl(service.config.publicUrl);
-  await step((plan) => {
-    const clientRef = plan.get(invoice, idOf('posted'))?.clientRef ?? '';
-    const body = { clientRef, invoiceIds: [idOf('posted')], note: 'Thank you for your prompt payment.' };
-    createLink(plan, apiUserId, url, body, storyId('QuickPaymentLink', 1));
-  });
-  await step((plan) => {
-    const row = plan.get(invoice, idOf('overdue'));
-    if (row === undefined) throw new Error('The demo firm has no overdue invoice.');
-    const subject = `Invoice ${row.invoiceNumber} from Hartwell & Oakes LLP`;
-    planSentMail(plan, row, { subject }, storyId('Mail', 1));
-  });
+  const link = { clientRef: posted.clientRef, invoiceIds: [posted.id], note: 'Thank you for your prompt payment.' };
+  await step((plan) => createLink(plan, apiUserId, url, link, storyId('QuickPaymentLink', 1)));
+  const subject = `Invoice ${overdue.invoiceNumber} from Hartwell & Oakes LLP`;
+  await step((plan) => planSentMail(plan, overdue, { subject }, storyId('Mail', 1)));
   for (const status of ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED'] as const)
     await step((plan) => plan.update(job, storyId('Job', 2), { status }));
-  await asOperator(service, tenant, 'upsertRecords', (unit) =>
-    insertProgress(unit.transaction, tenant.id, clientId, jobId),
-  );
+  await asOperator(service, tenant, 'upsertRecords', (unit) => insertProgress(unit.transaction, tenant.id));
+}
+
+/** Reviews and approves drafts. @returns their invoices */
+export async function postDrafts<Name extends string>(
+  step: Step,
+  drafts: Readonly<Record<Name, string>>,
+): Promise<Readonly<Record<Name, Row<'Invoice'>>>> {
+  for (const status of ['IN_REVIEW', 'APPROVED'] as const)
+    await step((plan) => Object.values<string>(drafts).map((id) => plan.update(draftInvoice, id, { status })));
+  return step((plan) => {
+    const posted = Object.entries<string>(drafts).map(([name, id]) => {
+      const row = plan.get(invoice, plan.get(draftInvoice, id)?.invoiceId ?? '');
+      if (row === undefined) throw new Error(`The draft ${name} has no invoice.`);
+      return [name, row] as const;
+    });
+    return Object.fromEntries(posted) as Record<Name, Row<'Invoice'>>;
+  });
 }
 
 /** Plans a mail about an invoice that was sent: by default the invoice itself, to the client. */
@@ -112,12 +97,7 @@ export function planSentMail(
 }
 
 /** Inserts work with the entry of the ledger that the examples of the contract read: entries get their IDs from the service. */
-async function insertProgress(
-  transaction: Transaction,
-  tenantId: number,
-  clientId: string,
-  jobId: string,
-): Promise<void> {
+async function insertProgress(transaction: Transaction, tenantId: number): Promise<void> {
   const id = newId();
   await transaction.all(sql`
     insert into wip_entry (tenant_id, id, system_ref, wip_type, client_id, job_id, work_date, amount, currency, posted_at)
@@ -128,13 +108,12 @@ async function insertProgress(
     from wip_entry where tenant_id = ${tenantId} and id = ${id}`);
 }
 
-/** Plans a draft for each final state, oldest work first, and one that remains a draft. */
-function planDrafts(plan: Plan, clientId: string, jobId: string): Bills {
+/** Plans a draft for each final state, oldest work first, and one that remains a draft. Each bills one row of work in progress. */
+function planDrafts(plan: Plan) {
   const open = plan
     .all(wipEntry, 'jobId', jobId)
     .filter((row) => row.wipType === 'TIME')
     .sort((one, other) => (one.workDate < other.workDate ? -1 : 1));
-  const day = (days: number) => Temporal.PlainDate.from(plan.today).add({ days }).toString();
   const billed = open.map((row): RowInput<'DraftInvoice'>['lines'] => [
     {
       lineType: 'TIME',
@@ -152,7 +131,8 @@ function planDrafts(plan: Plan, clientId: string, jobId: string): Bills {
     more: RowInput<'DraftInvoice'>['lines'] = [],
     id?: string,
   ): string => {
-    const dates = { proposedInvoiceDate: day(-ageInDays), dueDate: day(30 - ageInDays), billThroughDate: day(0) };
+    const [day, dueDate] = [dayFrom(plan, -ageInDays), dayFrom(plan, 30 - ageInDays)];
+    const dates = { proposedInvoiceDate: day, dueDate, billThroughDate: plan.today };
     const lines = [...(billed[index] ?? []), ...(more ?? [])];
     return plan.create(draftInvoice, { clientId, ...dates, lines }, { id }).row.id;
   };
@@ -171,15 +151,14 @@ function planDrafts(plan: Plan, clientId: string, jobId: string): Bills {
 }
 
 /** Plans two invoices from the practice-management system, both open and one overdue, and a fixed fee to be billed. */
-function planImports(plan: Plan, clientId: string): void {
-  const day = (days: number) => Temporal.PlainDate.from(plan.today).add({ days }).toString();
+function planImports(plan: Plan): void {
   const jobId = storyId('Job', 2);
   const line = { jobId, quantity: '1', taxable: false, wipIds: [], lineType: 'FIXED_FEE' } as const;
   const imports = [
     {
       pmsRef: 'INV-2026-00412',
-      invoiceDate: day(-3),
-      dueDate: day(27),
+      invoiceDate: dayFrom(plan, -3),
+      dueDate: dayFrom(plan, 27),
       description: 'Preparation of the 2026 partnership return',
       unitAmount: '707.00',
     },
@@ -196,41 +175,37 @@ function planImports(plan: Plan, clientId: string): void {
     const fields = { clientId, ...dates, lines: [{ ...line, description, unitAmount }] };
     plan.create(invoice, fields, { id: storyId('Invoice', index + 1), systemRef: `pms-inv-${dates.pmsRef}` });
   }
-  const fee = { wipType: 'FIXED_FEE', clientId, jobId, workDate: day(-1), amount: '1250.00' } as const;
+  const fee = { wipType: 'FIXED_FEE', clientId, jobId, workDate: dayFrom(plan, -1), amount: '1250.00' } as const;
   plan.create(wipEntry, fee, { id: storyId('WipEntry', 1) });
 }
 
-/** Plans payments by check, card and ACH. @returns the one that is partially refunded later */
-function planPayments(
+/** Plans a payment of some days ago, for an invoice or for later. @returns its ID */
+export function pay(
   plan: Plan,
-  clientId: string,
-  { paid, partlyPaid, overdue }: Readonly<Record<'paid' | 'partlyPaid' | 'overdue', string>>,
+  days: number,
+  amount: string,
+  fields: RowInput<'Payment'>,
+  covered?: Row<'Invoice'>,
+  id?: string,
 ): string {
-  const daysAgo = (days: number) => Temporal.PlainDate.from(plan.today).subtract({ days }).toString();
-  const due = (id: string) => {
-    const row = plan.get(invoice, id);
-    if (row === undefined) throw new Error(`Invoice ${id} not found.`);
-    return dueOf(row);
-  };
-  const shared = { clientId, currency: 'USD', source: 'MANUAL' } as const;
-  const check = { ...shared, method: 'CHECK', checkNumber: '20417', paymentDate: daysAgo(12) } as const;
-  const covered = { ...check, allocations: [{ invoiceId: paid, amount: due(paid).toFixed(2) }] };
-  const amount = due(paid).plus(parseDecimal('120.00')).toFixed(2);
-  plan.create(payment, { ...covered, amount }, { id: storyId('Payment', 1) });
-  const card = { ...shared, source: 'PORTAL', method: 'CARD', cardBrand: 'Visa', last4: '4242' } as const;
+  const whose = { clientId: covered?.clientId ?? clientId, currency: covered?.currency ?? 'USD' };
+  const money = { source: 'MANUAL', paymentDate: dayFrom(plan, -days), amount } as const;
+  const allocations = covered === undefined ? [] : [{ invoiceId: covered.id, amount }];
+  return plan.create(payment, { ...whose, ...money, allocations, ...fields }, { id }).row.id;
+}
+
+type Invoices = Readonly<Record<'paid' | 'partlyPaid' | 'overdue', Row<'Invoice'>>>;
+
+/** Plans payments by check, card and ACH. @returns the one that is partially refunded later */
+function planPayments(plan: Plan, { paid, partlyPaid, overdue }: Invoices): string {
+  const due = dueOf(paid);
+  const allocations = [{ invoiceId: paid.id, amount: due.toFixed(2) }];
+  const check = { method: 'CHECK', checkNumber: '20417', allocations } as const;
+  pay(plan, 12, due.plus(parseDecimal('120.00')).toFixed(2), check, undefined, storyId('Payment', 1));
   const processor = { processor: 'sandbox', processorRef: 'sbx_ch_4f0a92c1', payerName: 'Ines Calder' };
-  const byCard = { ...card, ...processor, paymentDate: daysAgo(6), amount: '300.00' };
-  plan.create(payment, { ...byCard, allocations: [{ invoiceId: partlyPaid, amount: '300.00' }] });
-  const ach = { ...shared, method: 'ACH', last4: '6789', paymentDate: daysAgo(1), amount: '200.00' } as const;
-  plan.create(payment, { ...ach, allocations: [{ invoiceId: overdue, amount: '200.00' }] });
-  const unknown = {
-    clientId: null,
-    method: 'WIRE',
-    paymentDate: daysAgo(2),
-    amount: '75.00',
-    currency: 'USD',
-  } as const;
-  plan.create(payment, { ...unknown, source: 'MANUAL', note: 'TRANSFER 8841 NO REFERENCE' });
-  const retainer = { ...shared, method: 'WIRE', paymentDate: daysAgo(15), amount: '400.00', note: 'Retainer' } as const;
-  return plan.create(payment, retainer).row.id;
+  const card = { method: 'CARD', source: 'PORTAL', cardBrand: 'Visa', last4: '4242', ...processor } as const;
+  pay(plan, 6, '300.00', card, partlyPaid);
+  pay(plan, 1, '200.00', { method: 'ACH', last4: '6789' }, overdue);
+  pay(plan, 2, '75.00', { clientId: null, method: 'WIRE', note: 'TRANSFER 8841 NO REFERENCE' });
+  return pay(plan, 15, '400.00', { method: 'WIRE', note: 'Retainer' });
 }

@@ -13,16 +13,14 @@ import { planDecisions, planEntries } from './work.ts';
  */
 export async function seedDemoData({ service }: { readonly service: Service }, tenantName: string): Promise<void> {
   const tenant = await tenantNamed({ service }, tenantName);
-  const work = await asOperator(service, tenant, 'demo data', (unit) => unit.plan(planFirm));
+  await asOperator(service, tenant, 'demo data', (unit) => unit.plan(planFirm));
   // Only this operation changes the status of entries.
-  const entries = await asOperator(service, tenant, 'upsertEntries', (unit) =>
-    unit.plan((plan) => planEntries(plan, work)),
-  );
+  const entries = await asOperator(service, tenant, 'upsertEntries', (unit) => unit.plan(planEntries));
   await asOperator(service, tenant, 'upsertEntries', (unit) => unit.plan((plan) => planDecisions(plan, entries)));
   const crm = { user: 'hartwell-crm', roles: ['API_ADMIN'] };
   const apiUserId = await service.store.write(tenant.id, (transaction) => ensureApiUser(transaction, tenant, crm));
-  await seedBilling(service, tenant, work, apiUserId);
+  await seedBilling(service, tenant, apiUserId);
   await seedAbroad(service, tenant);
-  await seedEngagements(service, tenant, work, apiUserId);
+  await seedEngagements(service, tenant, apiUserId);
   await seedIntegrations(service, tenant, apiUserId);
 }

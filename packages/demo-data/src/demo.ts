@@ -33,7 +33,13 @@ export async function demo(environment: NodeJS.ProcessEnv): Promise<void> {
     await createDemoTenant(operator);
   }
   const key = await demoKey(operator);
-  const { command, note } = operatorCommand(service, environment);
+  const { config } = service;
+  // The directory is relative to where the server was started.
+  const place = environment.DATA_DIR === undefined ? {} : { DATA_DIR: config.dataDir };
+  const command = pasteable('operator', { ...environment, ...place });
+  // Secrets are not printed.
+  const secrets = 'Both terminals need the DATABASE_URL and MASTER_KEY of this server in their environment.';
+  const note = config.databaseUrl === undefined ? '' : `\n${secrets}\n`;
   const hasYears = await isLoaded({ service, tenant: await tenantNamed(operator, tenant) });
   console.log(`
 The API is served at ${address} with the demo tenant "${tenant}".
@@ -63,7 +69,7 @@ To see events arrive, start a receiver in another terminal, and make a change in
   ${command} webhook listen ${tenant}
   ${command} webhook trigger ${tenant} Client.CREATE
 ${note}${
-  service.config.webhookAllowLoopback
+  config.webhookAllowLoopback
     ? '\nWEBHOOK_ALLOW_LOOPBACK is on: events can be sent to any port of this machine. For development only.\n'
     : ''
 }${service.processor?.isTest === true ? '\nPayments through links are tests: no money moves. Test cards are listed on the payment page.\n' : ''}
@@ -78,24 +84,6 @@ ${hasYears ? '' : 'Three years of a small firm are added to the tenant in the ba
       else console.error(`Loading three years of a small firm failed; the next start continues it. ${error.message}`);
     },
   );
-}
-
-/** How to call the operator's commands for this server from the directory of the project, in another terminal. */
-function operatorCommand(
-  { config }: Service,
-  environment: NodeJS.ProcessEnv,
-): { readonly command: string; readonly note: string } {
-  // The directory is relative to where the server was started.
-  const { DATA_DIR, ...others } = environment;
-  const settings = DATA_DIR === undefined ? others : { ...others, DATA_DIR: config.dataDir };
-  return {
-    command: pasteable('operator', settings),
-    // Secrets are not printed.
-    note:
-      config.databaseUrl === undefined
-        ? ''
-        : '\nBoth terminals need the DATABASE_URL and MASTER_KEY of this server in their environment.\n',
-  };
 }
 
 function howToLoadAgain({ config }: Service): string {

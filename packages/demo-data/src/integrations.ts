@@ -2,35 +2,34 @@ import { writeRecord } from '@financial-automation/server/modules/bulk';
 import { eventSubscription } from '@financial-automation/server/modules/events';
 import {
   customRecordType,
-  readFields,
   recordTypesForWriting,
   startRecordBatch,
 } from '@financial-automation/server/modules/records';
-import { asOperator, type Service, type Tenant, type Transaction } from '@financial-automation/server/service';
+import {
+  asOperator,
+  type Row,
+  type Service,
+  type Tenant,
+  type Transaction,
+} from '@financial-automation/server/service';
 import { sql } from 'kysely';
+import { exampleOf } from './firm.ts';
 import { storyId } from './story-id.ts';
 
 const deliveryUrl = 'https://hooks.hartwell.example.com/financial-automation';
-const stages = ['LEAD', 'QUALIFIED', 'PROPOSAL', 'WON', 'LOST'];
+const opportunities = exampleOf<Row<'CustomRecordType'>>('custom_record_type_opportunity');
 
 /** Creates the data of a CRM: a custom type with two records, and an inactive subscription. */
 export async function seedIntegrations(service: Service, tenant: Tenant, apiUserId: string): Promise<void> {
+  const { id, name, displayName, description, fields } = opportunities;
+  await asOperator(service, tenant, 'demo data', (unit) =>
+    unit.plan((plan) => plan.create(customRecordType, { displayName, description }, { id, system: { name, fields } })),
+  );
   await asOperator(service, tenant, 'demo data', async (unit) => {
-    const fields = await readFields(unit, 'Opportunity', [
-      { name: 'stage', displayName: 'Stage', type: 'ENUM', required: true, defaultValue: 'LEAD', enumValues: stages },
-      { name: 'value', displayName: 'Expected fees', type: 'DECIMAL', minimum: '0', scale: 2 },
-      { name: 'client', displayName: 'Client', type: 'REFERENCE', required: true, referencedEntityType: 'Client' },
-      { name: 'expectedCloseDate', displayName: 'Expected close', type: 'DATE' },
-    ]);
-    const labels = { displayName: 'Opportunity', description: 'Work that the firm may win, as the CRM sees it' };
-    const id = storyId('CustomRecordType', 1);
-    await unit.plan((plan) => plan.create(customRecordType, labels, { id, system: { name: 'Opportunity', fields } }));
-  });
-  await asOperator(service, tenant, 'demo data', async (unit) => {
-    const type = (await recordTypesForWriting(unit, ['Opportunity'])).get('Opportunity');
+    const type = (await recordTypesForWriting(unit, [name])).get(name);
     if (type === undefined) throw new Error('The custom type was not created.');
     const opportunity = (number: number, stage: string, value: string, client: number) => ({
-      type: 'Opportunity',
+      type: name,
       systemRef: `OPP-${number}`,
       attributes: { stage, value, client: storyId('Client', client), expectedCloseDate: '2026-10-15' },
     });

@@ -25,12 +25,7 @@ program
     if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
     const { onDatabase, readConfig, unlimited } = await import('@financial-automation/server/service');
     const config = readConfig({ MIGRATE_AT_START: 'on', ...process.env });
-    const options = {
-      profile,
-      name: name ?? `demo_${profile}`,
-      today,
-      log: console.log,
-    };
-    const { createDemoTenants } = await import('./profiles/make-demo-tenants.ts');
-    await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }), unlimited);
+    const options = { profile, name: name ?? `demo_${profile}`, today, log: console.log };
+    const { createProfileTenant } = await import('./profiles/load-profile.ts');
+    await onDatabase(config, (operator) => createProfileTenant({ operator, ...options }), unlimited);
   });

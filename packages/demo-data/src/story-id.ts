@@ -16,7 +16,6 @@ const types = {
   Job: '0d01',
   JobTemplate: '0d02',
   StaffJobAssignment: '0d03',
-  StaffTaskAssignment: '0d04',
   Task: '0d05',
   TaskType: '0d06',
   Engagement: '0d07',
@@ -24,7 +23,6 @@ const types = {
   LetterTemplate: '0d0a',
   Staff: '0e01',
   StaffType: '0e02',
-  RateCard: '0e03',
   TimeEntry: '0f01',
   ExpenseEntry: '0f02',
   WorkCode: '0f03',
@@ -45,7 +43,9 @@ const types = {
   RecordBatch: '1c05',
 } as const;
 
+export type StoryType = keyof typeof types;
+
 /** Returns the ID of a row in the examples of the contract, which openapi/examples/README.md lists. */
-export function storyId(type: keyof typeof types, number: number): string {
+export function storyId(type: StoryType, number: number): string {
   return `0199a1c2-${types[type]}-7c01-8a4f-5d2e9b60f1${String(number).padStart(2, '0')}`;
 }

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isProfile, profiles, sizeOf } from '@financial-automation/demo-data/profiles/profile';
+import { isProfile, profiles } from '@financial-automation/demo-data/profiles/profile';
 import { pino } from 'pino';
 import { readOptions } from '../../../scripts/options.ts';
 import { createApp } from '../src/app/app.ts';
@@ -30,13 +30,13 @@ if (!isProfile(profile)) {
   process.exit(2);
 }
 // Profiles have three years of jobs and entries.
-const { staff, clients, jobs, entries } = sizeOf(profile);
+const { written, copies } = profiles[profile];
 const years = 3;
 const size = {
-  staff,
-  clients,
-  jobs: Math.round(jobs / years),
-  entries: Math.round(entries / years),
+  staff: copies * written.staff,
+  clients: copies * written.clients,
+  jobs: Math.round((copies * written.jobs) / years),
+  entries: Math.round((copies * written.entries) / years),
   months: Number(values.months),
 };
 

@@ -1,6 +1,7 @@
+import { draftInvoice, invoice, payment } from '@financial-automation/server/modules/billing';
+import { wipEntry } from '@financial-automation/server/modules/time';
 import {
   type Decimal,
-  entityNamed,
   type Plan,
   parseDecimal,
   type Row,
@@ -136,7 +137,7 @@ const money = (amount: Decimal) => amount.toFixed(2);
 /** Plans a draft with a line for each kind of work; some have a charge, others a discount. Without work or a fee there is none. */
 function planDraft(plan: Plan, bill: Bill): void {
   const { id, index, job, day, through, isAdvance } = bill;
-  const all = plan.all(entityNamed('WipEntry'), 'jobId', job.id);
+  const all = plan.all(wipEntry, 'jobId', job.id);
   const open = isAdvance ? [] : all.filter((row) => row.status === 'OPEN' && row.workDate <= dateText(through));
   const dropped = index % 17 === 3 && open.length > 3 ? open.findLast(({ wipType }) => wipType === 'TIME') : undefined;
   const rows = open.filter((row) => row !== dropped);
@@ -144,14 +145,14 @@ function planDraft(plan: Plan, bill: Bill): void {
   if (lines.length === 0) return;
   // Some work is not worth billing.
   if (dropped !== undefined)
-    plan.update(entityNamed('WipEntry'), dropped.id, {
+    plan.update(wipEntry, dropped.id, {
       writeOffAmount: money(dropped.amount),
       writeOffReason: inTurn(writeOffReasons, index),
       changeDate: dateText(day),
     });
   const dates = { billThroughDate: dateText(day), proposedInvoiceDate: dateText(day) };
   const dueDate = dateText(day + job.client.paymentTermsDays);
-  plan.create(entityNamed('DraftInvoice'), { clientId: job.client.id, ...dates, dueDate, lines }, { id });
+  plan.create(draftInvoice, { clientId: job.client.id, ...dates, dueDate, lines }, { id });
 }
 
 function linesOf({ index, job, isAdvance, percent }: Bill, rows: readonly Row<'WipEntry'>[]): Line[] {
@@ -191,24 +192,21 @@ function linesOf({ index, job, isAdvance, percent }: Bill, rows: readonly Row<'W
 /** Steps that review drafts, and approve or reject them. Drafts that were not created are skipped. */
 function* postSteps(drafts: readonly Pick<Bill, 'id' | 'status'>[]): Generator<Step> {
   const move = (plan: Plan, id: string, fields: RowInput<'DraftInvoice'>) => {
-    if (plan.get(entityNamed('DraftInvoice'), id) !== undefined) plan.update(entityNamed('DraftInvoice'), id, fields);
+    if (plan.get(draftInvoice, id) !== undefined) plan.update(draftInvoice, id, fields);
   };
   const reviewed = drafts.filter(({ status }) => status !== 'DRAFT');
   yield* stepsFor('upsertRecords', reviewed, (plan, { id }) => move(plan, id, { status: 'IN_REVIEW' }));
   const decided = reviewed.filter(({ status }) => status !== 'IN_REVIEW');
+  const rejected = { status: 'REJECTED', rejectionReason: 'Split the work by month.' } as const;
   yield* stepsFor('upsertRecords', decided, (plan, { id, status }) =>
-    move(
-      plan,
-      id,
-      status === 'POSTED' ? { status: 'APPROVED' } : { status, rejectionReason: 'Split the work by month.' },
-    ),
+    move(plan, id, status === 'POSTED' ? { status: 'APPROVED' } : rejected),
   );
 }
 
 /** The invoice of a draft, if it was posted. */
 function invoiceOf(plan: Plan, draftId: string): Row<'Invoice'> | undefined {
-  const invoiceId = plan.get(entityNamed('DraftInvoice'), draftId)?.invoiceId;
-  return invoiceId == null ? undefined : plan.get(entityNamed('Invoice'), invoiceId);
+  const invoiceId = plan.get(draftInvoice, draftId)?.invoiceId;
+  return invoiceId == null ? undefined : plan.get(invoice, invoiceId);
 }
 
 const cards = [
@@ -221,39 +219,33 @@ const cards = [
 function* paymentSteps(bills: readonly Bill[], { span: { today } }: Firm): Generator<Step> {
   yield* stepsFor('upsertRecords', bills, (plan, bill) => {
     const { index, id, day, paidOn, method, outcome } = bill;
-    const invoice = invoiceOf(plan, id);
-    if (invoice === undefined || !invoice.amountDue.gt('0')) return;
+    const posted = invoiceOf(plan, id);
+    if (posted === undefined || !posted.amountDue.gt('0')) return;
     const share = outcome !== 'OPEN' ? '1' : index % 4 === 0 ? '0.25' : fateOf(bill) === undefined ? '0' : '1';
-    const amount = money(invoice.amountDue.times(share));
+    const amount = money(posted.amountDue.times(share));
     if (share === '0') return;
     const card = method === 'CARD' ? inTurn(cards, index) : {};
     const check = method === 'CHECK' ? { checkNumber: String(20_000 + index) } : {};
     const paymentDate = dateText(outcome === 'OPEN' ? Math.min(day + 20, today - 1) : paidOn);
-    const fields = { clientId: invoice.clientId, currency: invoice.currency, method, ...card, ...check };
-    const allocations = [{ invoiceId: invoice.id, amount }];
-    plan.create(
-      entityNamed('Payment'),
-      { ...fields, source: 'MANUAL', amount, paymentDate, allocations },
-      { id: idOf('payment', index) },
-    );
+    const fields = { clientId: posted.clientId, currency: posted.currency, method, ...card, ...check };
+    const allocations = [{ invoiceId: posted.id, amount }];
+    const paid = { source: 'MANUAL', amount, paymentDate, allocations } as const;
+    plan.create(payment, { ...fields, ...paid }, { id: idOf('payment', index) });
   });
   yield* stepsFor('upsertRecords', bills, (plan, { index, outcome }) => {
     const id = idOf('payment', index);
-    if (plan.get(entityNamed('Payment'), id)?.status !== 'PENDING') return;
+    if (plan.get(payment, id)?.status !== 'PENDING') return;
     // A debit is under way for some days.
     if (outcome === 'OPEN' && index % 3 === 0) return;
-    plan.update(entityNamed('Payment'), id, { status: outcome === 'OPEN' && index % 3 === 1 ? 'FAILED' : 'COMPLETED' });
+    plan.update(payment, id, { status: outcome === 'OPEN' && index % 3 === 1 ? 'FAILED' : 'COMPLETED' });
   });
   yield* stepsFor('upsertRecords', bills, (plan, bill) => {
     const id = idOf('payment', bill.index);
-    const row = plan.get(entityNamed('Payment'), id);
+    const row = plan.get(payment, id);
     const fate = fateOf(bill);
     if (row?.status !== 'COMPLETED' || fate === undefined) return;
-    const changes =
-      fate === 'REFUNDED'
-        ? { refundedAmount: money(row.amount) }
-        : { status: 'RETURNED' as const, changeReason: 'The bank returned it.' };
-    plan.update(entityNamed('Payment'), id, changes);
+    if (fate === 'REFUNDED') plan.update(payment, id, { refundedAmount: money(row.amount) });
+    else plan.update(payment, id, { status: fate, changeReason: 'The bank returned it.' });
   });
 }
 
@@ -264,47 +256,38 @@ function fateOf({ index, outcome }: Bill): 'RETURNED' | 'REFUNDED' | undefined {
 
 /** Plans the void or the write-off of an invoice. */
 function planLoss(plan: Plan, { id, outcome, day }: Bill, { span: { today } }: Firm): void {
-  const invoice = outcome === 'VOIDED' || outcome === 'WRITTEN_OFF' ? invoiceOf(plan, id) : undefined;
-  if (invoice?.status !== 'POSTED') return;
-  const fields =
-    outcome === 'VOIDED'
-      ? {
-          status: 'VOIDED' as const,
-          voidReason: 'Billed at the wrong rate.',
-          changeDate: dateText(Math.min(day + 2, today)),
-        }
-      : { status: 'WRITTEN_OFF' as const, writeOffReason: 'The client is insolvent.', changeDate: dateText(day + 150) };
-  plan.update(entityNamed('Invoice'), invoice.id, fields);
+  if (outcome !== 'VOIDED' && outcome !== 'WRITTEN_OFF') return;
+  const posted = invoiceOf(plan, id);
+  if (posted?.status !== 'POSTED') return;
+  const isVoided = outcome === 'VOIDED';
+  const reason = isVoided
+    ? { voidReason: 'Billed at the wrong rate.' }
+    : { writeOffReason: 'The client is insolvent.' };
+  const changeDate = dateText(isVoided ? Math.min(day + 2, today) : day + 150);
+  plan.update(invoice, posted.id, { status: outcome, ...reason, changeDate });
 }
 
 const noteId = ({ index }: Bill) => idOf('draft', 10_000 + index);
 
 /** Plans the draft of a credit note for a tenth of an invoice. */
 function planCreditNote(plan: Plan, bill: Bill): void {
-  const invoice = invoiceOf(plan, bill.id);
-  if (invoice === undefined) return;
+  const credited = invoiceOf(plan, bill.id);
+  if (credited === undefined) return;
   const day = dateText(bill.day);
-  const unitAmount = money(invoice.total.div('-10'));
-  const line = {
-    lineType: 'DISCOUNT',
-    quantity: '1',
-    unitAmount,
-    taxable: false,
-    jobId: bill.job.id,
-    wipIds: [],
-  } as const;
-  const lines = [{ ...line, description: inTurn(creditReasons, bill.index) }];
+  const [description, unitAmount] = [inTurn(creditReasons, bill.index), money(credited.total.div('-10'))];
+  const plain = { quantity: '1', taxable: false, jobId: bill.job.id, wipIds: [] };
+  const lines = [{ lineType: 'DISCOUNT' as const, description, unitAmount, ...plain }];
   const dates = { billThroughDate: day, proposedInvoiceDate: day, dueDate: day };
-  const fields = { clientId: invoice.clientId, creditedInvoiceId: invoice.id, ...dates, lines };
-  plan.create(entityNamed('DraftInvoice'), fields, { id: noteId(bill) });
+  const fields = { clientId: credited.clientId, creditedInvoiceId: credited.id, ...dates, lines };
+  plan.create(draftInvoice, fields, { id: noteId(bill) });
 }
 
 /** Plans that the credit of a credit note covers its invoice; some are not applied yet. */
 function applyCredit(plan: Plan, bill: Bill): void {
-  const [invoice, note] = [invoiceOf(plan, bill.id), invoiceOf(plan, noteId(bill))];
-  if (invoice === undefined || note === undefined || bill.index % 3 === 1) return;
-  const credit = plan.find(entityNamed('Payment'), 'creditNoteId', note.id);
+  const [credited, note] = [invoiceOf(plan, bill.id), invoiceOf(plan, noteId(bill))];
+  if (credited === undefined || note === undefined || bill.index % 3 === 1) return;
+  const credit = plan.find(payment, 'creditNoteId', note.id);
   if (credit === undefined) return;
-  const allocations = [{ invoiceId: invoice.id, amount: money(credit.amount) }];
-  plan.update(entityNamed('Payment'), credit.id, { allocations });
+  const allocations = [{ invoiceId: credited.id, amount: money(credit.amount) }];
+  plan.update(payment, credit.id, { allocations });
 }

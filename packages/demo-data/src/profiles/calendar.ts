@@ -10,15 +10,6 @@ export function dateText(day: number): string {
   return new Date(day * millisecondsADay).toISOString().slice(0, 10);
 }
 
-/** Returns an hour of a day in UTC, in milliseconds since 1970. */
-export function instantAt(day: number, hour: number): number {
-  return day * millisecondsADay + Math.round(hour * 3_600_000);
-}
-
-export function instantText(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
-}
-
 export function yearOf(day: number): number {
   return new Date(day * millisecondsADay).getUTCFullYear();
 }

@@ -1,5 +1,5 @@
-import { entityNamed } from '@financial-automation/server/service';
-import { instantAt, instantText, type Span } from './calendar.ts';
+import type { RowInput } from '@financial-automation/server/service';
+import { dateText, type Span } from './calendar.ts';
 import {
   awkwardNames,
   businessName,
@@ -14,7 +14,7 @@ import {
 import type { ClientKind } from './practice.ts';
 import type { Size } from './profile.ts';
 import { Random } from './random.ts';
-import { idOf, type Step, stepsFor } from './step.ts';
+import { idOf, rowSteps, type Step } from './step.ts';
 
 export interface ClientSeed {
   readonly id: string;
@@ -34,9 +34,13 @@ export interface ClientSeed {
 /** The first number of these clients: the firm of the examples has lower ones. */
 export const firstClientNumber = 10_001;
 
-/** Contacts of a client: the first one is preferred and signs, the second one is the secondary one. */
-const contactsOfClient = 3;
-export const signerOf = ({ index }: ClientSeed): string => idOf('contact', contactsOfClient * index);
+/** Of each contact of a client; the first one signs. */
+const roles: NonNullable<RowInput<'ContactClient'>['roles']>[] = [
+  ['PREFERRED', 'BILLING', 'SIGNER'],
+  ['SECONDARY'],
+  ['OTHER'],
+];
+export const signerOf = ({ index }: ClientSeed): string => idOf('contact', roles.length * index);
 
 const groups = 5;
 /** The client with documents in another currency. */
@@ -77,91 +81,63 @@ function nameOf(kind: ClientKind, index: number, isForPeople: boolean): string {
 
 /** Steps that write clients with their groups, contacts and addresses. */
 export function* clientSteps(clients: readonly ClientSeed[], span: Span): Generator<Step> {
-  const numbers = Array.from({ length: groups }, (_, index) => index);
-  yield* stepsFor('upsertRecords', numbers, (plan, index) => {
-    const fields = { name: `${inTurn(lastNames, index)} family group`, description: 'A family and what it owns' };
-    plan.create(
-      entityNamed('ClientGroup'),
-      { ...fields, ownerId: idOf('staff', 0) },
-      { id: idOf('clientGroup', index) },
-    );
-  });
-  yield* stepsFor(
-    'upsertRecords',
+  yield* rowSteps('ClientGroup', 'clientGroup', lastNames.slice(0, groups), (name) => ({
+    name: `${name} family group`,
+    description: 'A family and what it owns',
+    ownerId: idOf('staff', 0),
+  }));
+  yield* rowSteps(
+    'Client',
+    'client',
     clients,
-    (plan, { id, index, name, kind, region, ...client }) => {
-      plan.create(
-        entityNamed('Client'),
-        {
-          ...client,
-          name,
-          legalName: kind === 'BUSINESS' ? `${name.slice(0, 190)}, Inc.` : null,
-          clientRef: `C-${firstClientNumber + index}`,
-          status: client.status === 'PROSPECT' ? 'PROSPECT' : 'ACTIVE',
-          clientTypeId: idOf('clientType', kind === 'INDIVIDUAL' ? 0 : kind === 'TRUST' ? 3 : 1 + (index % 2)),
-          taxRegionId: idOf('taxRegion', region),
-          clientGroupId: index % 5 < 2 ? idOf('clientGroup', index % groups) : null,
-          industryId: kind === 'BUSINESS' ? idOf('industry', index % industries.length) : null,
-          officeId: idOf('office', index % 3),
-          departmentId: idOf('department', index % 7),
-          serviceLineId: idOf('serviceLine', index % 7),
-          partnerId: idOf('staff', 0),
-          managerId: idOf('staff', 1),
-          email: kind === 'BUSINESS' ? emailOf('office', name) : emailOf(name.replace(' Family Trust', ''), ''),
-          phone: phoneOf(index),
-          fiscalYearEndMonth: 12,
-          fiscalYearEndDay: 31,
-          incorporationDate: kind === 'BUSINESS' && index % 9 === 0 ? '2020-02-29' : null,
-          onboardedAt: instantText(instantAt(span.firstDay - 15, 15)),
-        },
-        { id },
-      );
-    },
-    50,
+    ({ id: _, index, name, kind, region, isTaxed: _taxed, ...client }) => ({
+      ...client,
+      name,
+      legalName: kind === 'BUSINESS' ? `${name.slice(0, 190)}, Inc.` : null,
+      clientRef: `C-${firstClientNumber + index}`,
+      status: client.status === 'PROSPECT' ? ('PROSPECT' as const) : ('ACTIVE' as const),
+      clientTypeId: idOf('clientType', kind === 'INDIVIDUAL' ? 0 : kind === 'TRUST' ? 3 : 1 + (index % 2)),
+      taxRegionId: idOf('taxRegion', region),
+      clientGroupId: index % 5 < 2 ? idOf('clientGroup', index % groups) : null,
+      industryId: kind === 'BUSINESS' ? idOf('industry', index % industries.length) : null,
+      officeId: idOf('office', index % 3),
+      departmentId: idOf('department', index % 7),
+      serviceLineId: idOf('serviceLine', index % 7),
+      partnerId: idOf('staff', 0),
+      managerId: idOf('staff', 1),
+      email: kind === 'BUSINESS' ? emailOf('office', name) : emailOf(name.replace(' Family Trust', ''), ''),
+      phone: phoneOf(index),
+      fiscalYearEndMonth: 12,
+      fiscalYearEndDay: 31,
+      incorporationDate: kind === 'BUSINESS' && index % 9 === 0 ? '2020-02-29' : null,
+      onboardedAt: `${dateText(span.firstDay - 15)}T15:00:00.000Z`,
+    }),
+    { size: 50 },
   );
-  yield* stepsFor(
-    'upsertRecords',
-    clients,
-    (plan, { id, index, kind, region }) => {
-      const [country, state, , , city, postalCode] = inTurn(regions, region);
-      const line1 = `${100 + 17 * index} ${inTurn(streets, index)} Street`;
-      const address = { line1, city, state, postalCode, country };
-      for (const use of kind === 'BUSINESS' ? (['PRIMARY', 'BILLING'] as const) : (['PRIMARY'] as const))
-        plan.create(entityNamed('ContactInfo'), { ownerType: 'CLIENT', ownerId: id, kind: use, address });
-    },
-    50,
-  );
-  const contacts = clients.flatMap((client) =>
-    Array.from({ length: contactsOfClient }, (_, place) => ({
+  const places = clients.flatMap((client) =>
+    (client.kind === 'BUSINESS' ? (['PRIMARY', 'BILLING'] as const) : (['PRIMARY'] as const)).map((kind) => ({
       client,
-      place,
-      number: contactsOfClient * client.index + place,
+      kind,
     })),
   );
-  yield* stepsFor('upsertRecords', contacts, (plan, { client, number }) => {
+  yield* rowSteps('ContactInfo', undefined, places, ({ client: { id, index, region }, kind }) => {
+    const [country, state, , , city, postalCode] = inTurn(regions, region);
+    const line1 = `${100 + 17 * index} ${inTurn(streets, index)} Street`;
+    return { ownerType: 'CLIENT' as const, ownerId: id, kind, address: { line1, city, state, postalCode, country } };
+  });
+  const contacts = clients.flatMap((client) => roles.map((ofContact) => ({ client, ofContact })));
+  yield* rowSteps('Contact', 'contact', contacts, ({ client }, number) => {
     const [firstName, lastName] = personName(number + 300);
     const business = client.kind === 'BUSINESS' ? client.name : '';
     const email = number % 11 === 7 ? null : emailOf(`${firstName} ${lastName}`, business);
-    const fields = { pmsRef: `P-${100_000 + number}`, firstName, lastName, email, phone: phoneOf(number) };
-    plan.create(entityNamed('Contact'), fields, { id: idOf('contact', number) });
+    return { pmsRef: `P-${100_000 + number}`, firstName, lastName, email, phone: phoneOf(number) };
   });
-  yield* stepsFor('upsertRecords', contacts, (plan, { client, place, number }) => {
-    const roles = (['PREFERRED BILLING SIGNER', 'SECONDARY', 'OTHER'][place] ?? 'OTHER').split(' ');
-    const link = { contactId: idOf('contact', number), clientId: client.id, roles: rolesOf(roles) };
-    plan.create(entityNamed('ContactClient'), link);
-  });
+  yield* rowSteps('ContactClient', undefined, contacts, ({ client, ofContact }, number) => ({
+    contactId: idOf('contact', number),
+    clientId: client.id,
+    roles: ofContact,
+  }));
 }
 
 /** One of the numbers that are reserved for fiction. */
 const phoneOf = (number: number) => `+1503555${String(100 + (number % 100)).padStart(4, '0')}`;
-
-const knownRoles = ['PREFERRED', 'BILLING', 'SIGNER', 'SECONDARY', 'OTHER'] as const;
-const rolesOf = (names: readonly string[]) => knownRoles.filter((role) => names.includes(role));
-
-/** Steps that record which clients have left. */
-export function partingSteps(clients: readonly ClientSeed[]): Iterable<Step> {
-  const gone = clients.filter(({ status }) => status === 'INACTIVE');
-  return stepsFor('upsertRecords', gone, (plan, { id }) =>
-    plan.update(entityNamed('Client'), id, { status: 'INACTIVE' }),
-  );
-}

@@ -6,7 +6,7 @@ import type { Person } from './people.ts';
 import { type BillingType, businessReturn, type JobKind, jobName, kindsFor, steps, templates } from './practice.ts';
 import type { Size } from './profile.ts';
 import { Random } from './random.ts';
-import { idOf, type Step, stepsFor } from './step.ts';
+import { idOf, rowSteps, type Step, stepsFor } from './step.ts';
 
 /** A job, its team, and the days between which work is done. */
 export interface JobSeed {
@@ -29,6 +29,8 @@ export interface JobSeed {
   readonly fee: number | undefined;
   readonly fiscalYear: number;
 }
+
+type Days = Pick<JobSeed, 'start' | 'end'>;
 
 /** The status of jobs, in the order in which they have them. */
 const way = ['PLANNED', 'READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED', 'CLOSED'] as const;
@@ -88,7 +90,7 @@ export function createJobs(
         start,
         workStart,
         end,
-        status: statusOf(random, span, start, end, isRecurring),
+        status: statusOf(random, span, { start, end }, isRecurring),
         team: isAbroad ? [] : teamOf(random, people, end),
         hours,
         billingType: isRecurring ? 'RECURRING' : isFixed ? 'FIXED_FEE' : 'TIME_AND_MATERIALS',
@@ -152,13 +154,7 @@ function teamOf(random: Random, people: readonly Person[], end: number): number[
   return Array.from({ length: Math.min(3, there.length) }, () => there.splice(random.below(there.length), 1)[0] ?? 0);
 }
 
-function statusOf(
-  random: Random,
-  { today }: Span,
-  start: number,
-  end: number,
-  isRecurring: boolean,
-): JobSeed['status'] {
+function statusOf(random: Random, { today }: Span, { start, end }: Days, isRecurring: boolean): JobSeed['status'] {
   if (start >= today) return random.pick(['PLANNED', 'PLANNED', 'READY']);
   if (random.chance(0.02)) return 'CANCELLED';
   if (end < today - closedAfter) return 'CLOSED';
@@ -174,19 +170,20 @@ function statusOf(
 }
 
 /** Returns the task of a job that work is done on on a day. */
-export function taskOn({ start, end }: Pick<JobSeed, 'start' | 'end'>, day: number): number {
+export function taskOn({ start, end }: Days, day: number): number {
   return Math.max(0, Math.min(steps.length - 1, Math.floor(((day - start) * steps.length) / (end - start + 1))));
 }
 
 /** Steps that write jobs with their tasks, whose assignees the service assigns to the job, and the engagements of most of them. */
 export function* jobSteps(jobs: readonly JobSeed[]): Generator<Step> {
-  yield* stepsFor('upsertRecords', jobs, (plan, job) => {
-    const { id, index, client, kind, start, end, billingType, fee } = job;
-    const ofKind = templates.flatMap(({ of }, place) => (of === kind ? [place] : []));
-    plan.create(
-      entityNamed('Job'),
-      {
-        name: job.name,
+  yield* rowSteps(
+    'Job',
+    'job',
+    jobs,
+    ({ name, client, kind, team, start, end, fiscalYear, hours, billingType, fee }, index) => {
+      const ofKind = templates.flatMap(({ of }, place) => (of === kind ? [place] : []));
+      return {
+        name,
         clientId: client.id,
         jobRef: `J-${yearOf(start)}-${10_001 + index}`,
         jobTemplateId: idOf('jobTemplate', ofKind[index % ofKind.length] ?? 0),
@@ -194,34 +191,32 @@ export function* jobSteps(jobs: readonly JobSeed[]): Generator<Step> {
         departmentId: idOf('department', kind.area % 7),
         officeId: idOf('office', index % 3),
         partnerId: idOf('staff', 0),
-        managerId: idOf('staff', job.team[1] ?? 0),
-        inChargeId: idOf('staff', job.team[0] ?? 0),
-        fiscalYear: job.fiscalYear,
+        managerId: idOf('staff', team[1] ?? 0),
+        inChargeId: idOf('staff', team[0] ?? 0),
+        fiscalYear,
         startDate: dateText(start),
         dueDate: dateText(end),
         billingType,
         feeAmount: fee === undefined ? null : `${fee}.00`,
         billingSchedule: billingType === 'RECURRING' ? (kind.schedule ?? null) : null,
-        budgetHours: `${Math.ceil(job.hours)}.00`,
-        priority: index % 10 === 0 ? 'HIGH' : 'NORMAL',
-      },
-      { id },
-    );
-  });
+        budgetHours: `${Math.ceil(hours)}.00`,
+        priority: index % 10 === 0 ? ('HIGH' as const) : ('NORMAL' as const),
+      };
+    },
+  );
   const tasks = jobs.flatMap((job) => steps.map(({ name }, step) => ({ job, name, step })));
-  yield* stepsFor('upsertRecords', tasks, (plan, { job, name, step }) => {
-    const length = (job.end - job.start) / steps.length;
-    const fields = {
-      jobId: job.id,
+  yield* rowSteps('Task', 'task', tasks, ({ job: { id, start, end, kind, team }, name, step }) => {
+    const dayOf = (share: number) => dateText(Math.floor(start + (share * (end - start)) / steps.length));
+    return {
+      jobId: id,
       name,
-      taskTypeId: idOf('taskType', job.kind.area * steps.length + step),
-      assigneeId: idOf('staff', job.team[step % Math.max(1, job.team.length)] ?? 0),
-      startDate: dateText(Math.floor(job.start + step * length)),
-      dueDate: dateText(Math.floor(job.start + (step + 1) * length)),
+      taskTypeId: idOf('taskType', kind.area * steps.length + step),
+      assigneeId: idOf('staff', team[step % Math.max(1, team.length)] ?? 0),
+      startDate: dayOf(step),
+      dueDate: dayOf(step + 1),
       sequence: 10 * (step + 1),
       isBillable: true,
     };
-    plan.create(entityNamed('Task'), fields, { id: taskId(job, step) });
   });
   yield* engagementSteps(jobs);
 }

@@ -1,37 +1,17 @@
 import { differencesOf, findBreaches } from '@financial-automation/server/modules/billing';
 import type { Store, Transaction } from '@financial-automation/server/service';
 import { type RawBuilder, sql } from 'kysely';
-import { businessName, personName } from './names.ts';
+import { businessName, personName, words } from './names.ts';
 import type { Profile, Size } from './profile.ts';
 import { idOf } from './step.ts';
 
 /** The tables whose rows are copied. Copies share the lists that they refer to. */
-const copied = [
-  ...['staff', 'staff_rate', 'client_group', 'client', 'contact', 'contact_info', 'contact_client', 'job', 'task'],
-  ...['staff_job_assignment', 'staff_task_assignment', 'engagement', 'engagement_job', 'engagement_signer'],
-  ...['engagement_document', 'time_entry', 'expense_entry', 'wip_entry', 'draft_invoice', 'draft_invoice_line'],
-  ...[
-    'draft_invoice_line_wip',
-    'draft_invoice_history',
-    'invoice',
-    'invoice_billing',
-    'invoice_line',
-    'invoice_line_wip',
-    'invoice_line_tax',
-  ],
-  ...[
-    'wip_relief',
-    'payment',
-    'payment_allocation',
-    'ledger_entry',
-    'ledger_month',
-    'ledger_work',
-    'file',
-    'custom_record',
-    'entity_ref',
-    'book_change',
-  ],
-];
+const copied = words(
+  `staff staff_rate client_group client contact contact_info contact_client job task staff_job_assignment staff_task_assignment
+  engagement engagement_job engagement_signer engagement_document time_entry expense_entry wip_entry draft_invoice draft_invoice_line
+  draft_invoice_line_wip draft_invoice_history invoice invoice_billing invoice_line invoice_line_wip invoice_line_tax wip_relief payment
+  payment_allocation ledger_entry ledger_month ledger_work file custom_record entity_ref book_change`,
+);
 
 /** Columns without a foreign key that do not refer to copied rows. */
 const shared = /^taxes$|api_user_id$|^document_type_id$|^template_id$|^rate_card_id$|^transaction_id$/;

@@ -1,6 +1,6 @@
-/** Fictitious names. */
-const words = (text: string) => text.split(' ');
+export const words = (text: string) => text.split(/\s+/);
 
+/** Fictitious names. */
 export const firstNames = words(
   'Ada Amir Bea Carl Chen Dana Elif Emre Fay Gita Hugo Ines Ivo Jun Kai Lena Luis Mara Nils Noor Omar Paula Quinn Rosa Sam Tara Umar Vera Wei Yara',
 );
@@ -69,26 +69,7 @@ export const regions = [
   ['CA', null, 'Canada', '5', 'Vancouver', 'V6B 1A1'],
 ] as const;
 
-/** With codes like those of the North American Industry Classification System. */
-export const industries = [
-  ['Orchards', '111339'],
-  ['Logging', '113310'],
-  ['Home building', '236115'],
-  ['Roofing', '238160'],
-  ['Bakeries', '311811'],
-  ['Breweries', '312120'],
-  ['Machine shops', '332710'],
-  ['Furniture making', '337122'],
-  ['Grocery wholesale', '424410'],
-  ['Car dealers', '441110'],
-  ['Pharmacies', '456110'],
-  ['Online retail', '455219'],
-  ['Trucking', '484121'],
-  ['Film production', '512110'],
-  ['Software publishing', '513210'],
-  ['Real estate leasing', '531110'],
-  ['Law offices', '541110'],
-  ['Architects', '541310'],
-  ['Physicians', '621111'],
-  ['Restaurants', '722511'],
-] as const;
+export const industries =
+  'Orchards,Logging,Home building,Roofing,Bakeries,Breweries,Machine shops,Furniture making,Grocery wholesale,Car dealers,Pharmacies,Online retail,Trucking,Film production,Software publishing,Real estate leasing,Law offices,Architects,Physicians,Restaurants'.split(
+    ',',
+  );

@@ -1,7 +1,7 @@
 import { entityNamed } from '@financial-automation/server/service';
 import { dateText, type Span, yearOf } from './calendar.ts';
 import { personName } from './names.ts';
-import { idOf, type Step, stepsFor } from './step.ts';
+import { idOf, rowSteps, type Step, stepsFor } from './step.ts';
 
 /** A staff member. */
 export interface Person {
@@ -50,26 +50,22 @@ export function createPeople({ firstDay }: Span): Person[] {
 
 /** Steps that write the staff, each with a rate that rises by five percent each January. */
 export function* peopleSteps({ people, span }: Staffing): Generator<Step> {
-  yield* stepsFor('upsertRecords', people, (plan, { id, index, lastDay, chargeable }) => {
+  yield* rowSteps('Staff', 'staff', people, ({ lastDay, chargeable }, index) => {
     const [firstName, lastName] = personName(index);
-    return plan.create(
-      entityNamed('Staff'),
-      {
-        staffRef: `E-${1000 + index}`,
-        firstName,
-        lastName,
-        email: `${firstName}.${lastName}@hartwell.example.com`.toLowerCase(),
-        staffTypeId: idOf('staffType', places[index]?.[0] ?? 0),
-        departmentId: idOf('department', index),
-        officeId: idOf('office', 0),
-        managerId: index === 0 ? null : idOf('staff', 0),
-        hireDate: dateText(span.firstDay - 400 + 60 * index),
-        terminationDate: lastDay === Number.POSITIVE_INFINITY ? null : dateText(lastDay),
-        isBillable: true,
-        targetUtilizationPercent: String(Math.round(100 * chargeable)),
-      },
-      { id },
-    );
+    return {
+      staffRef: `E-${1000 + index}`,
+      firstName,
+      lastName,
+      email: `${firstName}.${lastName}@hartwell.example.com`.toLowerCase(),
+      staffTypeId: idOf('staffType', places[index]?.[0] ?? 0),
+      departmentId: idOf('department', index),
+      officeId: idOf('office', 0),
+      managerId: index === 0 ? null : idOf('staff', 0),
+      hireDate: dateText(span.firstDay - 400 + 60 * index),
+      terminationDate: lastDay === Number.POSITIVE_INFINITY ? null : dateText(lastDay),
+      isBillable: true,
+      targetUtilizationPercent: String(Math.round(100 * chargeable)),
+    };
   });
   for (let year = span.firstYear; year <= yearOf(span.today); year++)
     yield* stepsFor('upsertRecords', people, (plan, { id, rate, lastDay }) => {
@@ -79,12 +75,4 @@ export function* peopleSteps({ people, span }: Staffing): Generator<Step> {
       const rateCardAssignment = { ...rates, currency: 'USD', effectiveFromDate: `${year}-01-01` };
       plan.update(entityNamed('Staff'), id, { rateCardAssignment });
     });
-}
-
-/** Steps that record, once all is written, who has left. */
-export function leavingSteps({ people, span }: Staffing): Iterable<Step> {
-  const gone = people.filter(({ lastDay }) => lastDay < span.today);
-  return stepsFor('upsertRecords', gone, (plan, { id }) =>
-    plan.update(entityNamed('Staff'), id, { status: 'TERMINATED' }),
-  );
 }

@@ -43,15 +43,10 @@ export const nonWorkCodes =
 export const leaveCodes = 4;
 
 /** Not those of the firm of the examples, whose names are taken. */
-export const serviceLines = [
-  'Individual returns',
-  'Business returns',
-  'Attest services',
-  'Outsourced accounting',
-  'Business advisory',
-  'Payroll services',
-  'Other services',
-] as const;
+export const serviceLines =
+  'Individual returns,Business returns,Attest services,Outsourced accounting,Business advisory,Payroll services,Other services'.split(
+    ',',
+  );
 
 export type BillingType = 'TIME_AND_MATERIALS' | 'FIXED_FEE' | 'RECURRING';
 

@@ -30,24 +30,6 @@ export const profiles = {
 
 export type ProfileName = keyof typeof profiles;
 
-/** Returns the size of the whole firm of a profile. */
-export function sizeOf(name: ProfileName): Size {
-  const { written: one, copies } = profiles[name];
-  const of = (count: number) => count * copies;
-  return {
-    staff: of(one.staff),
-    clients: of(one.clients),
-    jobs: of(one.jobs),
-    entries: of(one.entries),
-    files: of(one.files),
-  };
-}
-
-/** The other tenants that are loaded with the first, for tests of isolation: by the suffix of their name. */
-export const companions: Readonly<Partial<Record<ProfileName, Readonly<Record<string, ProfileName | 'empty'>>>>> = {
-  mid: { small: 'small', empty: 'empty' },
-};
-
 export function isProfile(name: string): name is ProfileName {
   return Object.hasOwn(profiles, name);
 }

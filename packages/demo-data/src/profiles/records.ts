@@ -33,14 +33,7 @@ export function sampleDocument(): Buffer {
   return Buffer.from(text);
 }
 
-const documents = [
-  'Bank statement',
-  'Form 1099',
-  'Trial balance',
-  'Depreciation schedule',
-  'Tax return',
-  'Signed letter',
-];
+const documents = 'Bank statement,Form 1099,Trial balance,Depreciation schedule,Tax return,Signed letter'.split(',');
 /** Names that are difficult to display. */
 const awkwardDocuments = ['Prüfungsbericht', 'תדפיס בנק', 'Very long '.repeat(24).trim()];
 

@@ -1,5 +1,10 @@
-import type { Plan, UnitOfWork } from '@financial-automation/server/service';
-import { dayNumber, instantAt } from './calendar.ts';
+import {
+  type EntityType,
+  entityNamed,
+  type Plan,
+  type RowInput,
+  type UnitOfWork,
+} from '@financial-automation/server/service';
 
 /** One transaction of the load. Its operation is one that the state machines of the contract allow the changes to. */
 export interface Step {
@@ -7,14 +12,16 @@ export interface Step {
   readonly work: (unit: UnitOfWork) => Promise<void>;
 }
 
-const founded = instantAt(dayNumber('2020-01-01'), 17);
+const founded = Date.parse('2020-01-01T17:00:00Z');
 
 /** Returns the ID of a row that others refer to, a UUID of version 7: the same in every run. */
-export function idOf(kind: keyof typeof kinds, number: number): string {
+export function idOf(kind: Kind, number: number): string {
   const time = (founded + number).toString(16).padStart(12, '0');
   const place = kinds[kind].toString(16).padStart(3, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${place}-8000-${number.toString(16).padStart(12, '0')}`;
 }
+
+type Kind = keyof typeof kinds;
 
 /** A number for each kind of row whose ID others refer to. */
 const kinds = {
@@ -54,4 +61,22 @@ export function* stepsFor<Item>(
     const some = items.slice(start, start + size);
     yield { operation, work: async (unit) => void (await unit.allOrNone(some, plan)) };
   }
+}
+
+/** Steps that create a row for each item, with the ID of its number if others refer to it. */
+export function rowSteps<Type extends EntityType, Item>(
+  type: Type,
+  kind: Kind | undefined,
+  items: readonly Item[],
+  fieldsOf: (item: Item, index: number) => RowInput<Type>,
+  { operation = 'upsertRecords', size }: { readonly operation?: string; readonly size?: number } = {},
+): Iterable<Step> {
+  const create = (plan: Plan, { item, index }: { readonly item: Item; readonly index: number }) =>
+    plan.create(entityNamed(type), fieldsOf(item, index), kind === undefined ? {} : { id: idOf(kind, index) });
+  return stepsFor(
+    operation,
+    items.map((item, index) => ({ item, index })),
+    create,
+    size,
+  );
 }

@@ -1,4 +1,4 @@
-import { entityNamed } from '@financial-automation/server/service';
+import { entityNamed, type RowInput } from '@financial-automation/server/service';
 import { dateText, isWeekday, monthOf } from './calendar.ts';
 import type { Firm } from './firm.ts';
 import { hoursADay, type JobSeed, taskId, taskOn } from './jobs.ts';
@@ -7,7 +7,7 @@ import { inTurn } from './names.ts';
 import type { Person } from './people.ts';
 import { leaveCodes, nonWorkCodes, steps, workCodes } from './practice.ts';
 import { Random } from './random.ts';
-import { idOf, type Step, stepsFor } from './step.ts';
+import { idOf, rowSteps, type Step, stepsFor } from './step.ts';
 
 /** What a person enters for a day. */
 interface Entry {
@@ -30,56 +30,46 @@ const seasonOf = (day: number) => [1, 1.3, 1.3, 1.3, 1, 1, 1, 1, 1, 1, 1, 0.8][m
 
 /** Steps that record the time and expenses of the three years, and approve what is not recent. */
 export function* workSteps(firm: Firm): Generator<Step> {
-  const timeEntry = entityNamed('TimeEntry');
-  const entries = createEntries(firm).map((entry, index) => ({ ...entry, id: idOf('timeEntry', index) }));
-  yield* decided(entries, timeEntry, (plan, { id, person, day, job, tenths, status, internal, note }) => {
+  yield* decided('TimeEntry', 'timeEntry', createEntries(firm), ({ person, day, job, tenths, internal, note }) => {
     const step = job === undefined ? 0 : taskOn(job, day);
     const notes = job === undefined ? [inTurn(nonWorkCodes, internal)] : inTurn(steps, step).notes;
+    const code = (of: JobSeed) => inTurn(workCodes, of.kind.area * steps.length + step).code;
     const work =
       job === undefined
         ? { code: `N${100 + internal}`, isBillable: false }
-        : {
-            jobId: job.id,
-            taskId: taskId(job, step),
-            code: inTurn(workCodes, job.kind.area * steps.length + step).code,
-          };
-    const description = inTurn(notes, note);
-    const fields = { staffId: person.id, workDate: dateText(day), hours: (tenths / 10).toFixed(2), description };
-    plan.create(timeEntry, { ...fields, ...work, status: status === 'DRAFT' ? 'DRAFT' : 'SUBMITTED' }, { id });
+        : { jobId: job.id, taskId: taskId(job, step), code: code(job) };
+    const hours = (tenths / 10).toFixed(2);
+    return { staffId: person.id, workDate: dateText(day), hours, description: inTurn(notes, note), ...work };
   });
-  const expenseEntry = entityNamed('ExpenseEntry');
-  yield* decided(createExpenses(firm), expenseEntry, (plan, { id, person, day, job, cents, markup, status }) => {
-    const cost = (cents / 100).toFixed(2);
+  yield* decided('ExpenseEntry', 'expenseEntry', createExpenses(firm), ({ person, day, job, cents, markup }) => {
     const place = cents % expenseCodes.length;
-    const described = { code: inTurn(expenseCodes, place), description: inTurn(purposes, place) };
-    const fields = { staffId: person, jobId: job.id, expenseDate: dateText(day), cost, ...described };
-    const billableAmount = ((cents * (100 + markup)) / 10_000).toFixed(2);
-    plan.create(
-      expenseEntry,
-      {
-        ...fields,
-        billableAmount,
-        markupPercent: markup === 0 ? null : String(markup),
-        status: status === 'DRAFT' ? 'DRAFT' : 'SUBMITTED',
-      },
-      { id },
-    );
+    return {
+      staffId: person,
+      jobId: job.id,
+      expenseDate: dateText(day),
+      cost: (cents / 100).toFixed(2),
+      code: inTurn(expenseCodes, place),
+      description: inTurn(purposes, place),
+      billableAmount: ((cents * (100 + markup)) / 10_000).toFixed(2),
+      markupPercent: markup === 0 ? null : String(markup),
+    };
   });
 }
 
-type EntryEntity = ReturnType<typeof entityNamed<'TimeEntry'>> | ReturnType<typeof entityNamed<'ExpenseEntry'>>;
-
 /** Steps that create entries, and others that approve or reject them. */
-function* decided<Item extends { readonly id: string; readonly status: Entry['status'] }>(
+function* decided<Type extends 'TimeEntry' | 'ExpenseEntry', Item extends Pick<Entry, 'status'>>(
+  type: Type,
+  kind: 'timeEntry' | 'expenseEntry',
   items: readonly Item[],
-  entity: EntryEntity,
-  create: (plan: Parameters<Parameters<typeof stepsFor>[2]>[0], item: Item) => void,
+  fieldsOf: (item: Item) => RowInput<Type>,
 ): Generator<Step> {
-  yield* stepsFor('upsertEntries', items, create);
-  const later = items.filter(({ status }) => status === 'APPROVED' || status === 'REJECTED');
-  yield* stepsFor('upsertEntries', later, (plan, { id, status }) => {
+  const operation = 'upsertEntries';
+  const created = (item: Item) => ({ ...fieldsOf(item), status: item.status === 'DRAFT' ? 'DRAFT' : 'SUBMITTED' });
+  yield* rowSteps<Type, Item>(type, kind, items, created, { operation });
+  const later = [...items.entries()].filter(([, { status }]) => status === 'APPROVED' || status === 'REJECTED');
+  yield* stepsFor(operation, later, (plan, [index, { status }]) => {
     const reason = status === 'REJECTED' ? { rejectionReason: 'The description does not say what was done.' } : {};
-    plan.untyped.update(entity, id, { status, ...reason }, {});
+    plan.untyped.update(entityNamed(type), idOf(kind, index), { status, ...reason }, {});
   });
 }
 
@@ -111,15 +101,8 @@ function createEntries({ span, size, people, jobs }: Firm): Entry[] {
         const tenths = Math.max(1, Math.round(((hoursADay * 10 * seasonOf(day)) / number) * (0.5 + random.next())));
         if (job !== undefined) left[job.index] = (left[job.index] ?? 0) - tenths / 10;
         const internal = isAway ? random.below(leaveCodes) : random.between(leaveCodes, nonWorkCodes.length - 1);
-        entries.push({
-          person,
-          day,
-          job,
-          tenths,
-          status: statusOf(random, span.today, day),
-          internal,
-          note: random.below(12),
-        });
+        const status = statusOf(random, span.today, day);
+        entries.push({ person, day, job, tenths, status, internal, note: random.below(12) });
       }
     }
   }
@@ -146,10 +129,9 @@ const purposes = ['Drive to the client', 'Filing fee', 'Certified mail', 'Hotel,
 function createExpenses({ span: { today }, jobs }: Firm) {
   const random = new Random(7);
   const worked = jobs.filter(({ status, team, start }) => status !== 'CANCELLED' && team.length > 0 && start < today);
-  return worked.map((job, index) => {
+  return worked.map((job) => {
     const day = random.between(job.start, Math.min(job.end, today - 1));
     return {
-      id: idOf('expenseEntry', index),
       job,
       day,
       person: idOf('staff', job.team[0] ?? 0),

@@ -1,27 +1,25 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { client } from '@financial-automation/server/modules/clients';
+import { staff } from '@financial-automation/server/modules/staff';
 import { asOperator, type Operator, type Tenant, type Transaction } from '@financial-automation/server/service';
 import { sql } from 'kysely';
 import { billingSteps } from './billing.ts';
 import type { Span } from './calendar.ts';
-import { clientSteps, partingSteps } from './clients.ts';
+import { clientSteps } from './clients.ts';
 import { createFirm, type Firm } from './firm.ts';
 import { jobSteps, progressSteps } from './jobs.ts';
 import { listSteps } from './lists.ts';
-import { leavingSteps, peopleSteps } from './people.ts';
+import { peopleSteps } from './people.ts';
 import type { Size } from './profile.ts';
 import { fileSteps, recordSteps, sampleDocument } from './records.ts';
-import type { Step } from './step.ts';
+import { type Step, stepsFor } from './step.ts';
 import { workSteps } from './work.ts';
 
 /** Another version, which writes other rows, began a load that was interrupted. */
 export class LoadOfOtherVersion extends Error {
   override readonly name = 'LoadOfOtherVersion';
 }
-
-/** What a load keeps in a counter of the tenant: how many of its steps are done, and a digest of what it decided. */
-const stepsDone = 'demo_data.steps';
-const decided = 'demo_data.decided';
 
 export interface Writing {
   readonly service: Operator['service'];
@@ -43,14 +41,12 @@ export interface Writing {
  */
 export async function writeFirm(writing: Writing): Promise<void> {
   const { service, tenant, span, size, isForPeople = false, signal, pauseShare = 0 } = writing;
-  const { store } = service;
   const firm = createFirm(span, size, isForPeople);
   const digest = createHash('sha256').update(JSON.stringify(firm)).digest().readUInt32BE() >>> 1;
   const content = await service.storage.put(tenant.id, sampleDocument());
-  const [done = 0, known] = await store.read(tenant.id, (session) =>
-    Promise.all([readCounter(session, tenant.id, stepsDone), readCounter(session, tenant.id, decided)]),
-  );
-  if (known !== undefined && known !== digest)
+  const progress = await progressOf(writing);
+  const [done, known = digest] = [progress.get('steps') ?? 0, progress.get('decided')];
+  if (known !== digest)
     throw new LoadOfOtherVersion('Another version of the service began to load the data, and this one has other rows.');
   let number = 0;
   for (const { operation, work } of stepsOf(firm, content)) {
@@ -59,8 +55,8 @@ export async function writeFirm(writing: Writing): Promise<void> {
     const start = performance.now();
     await asOperator(service, tenant, operation, async (unit) => {
       await work(unit);
-      await saveCounter(unit.transaction, tenant.id, stepsDone, number);
-      await saveCounter(unit.transaction, tenant.id, decided, digest);
+      await saveProgress(unit.transaction, tenant.id, 'steps', number);
+      await saveProgress(unit.transaction, tenant.id, 'decided', digest);
     });
     if (pauseShare > 0) await pause((performance.now() - start) * pauseShare);
   }
@@ -76,30 +72,35 @@ function* stepsOf(firm: Firm, content: Parameters<typeof fileSteps>[1]): Generat
   yield* progressSteps(firm.jobs, firm.span);
   yield* fileSteps(firm, content);
   yield* recordSteps(firm);
-  yield* leavingSteps(firm);
-  yield* partingSteps(firm.clients);
+  // Once all is written, people and clients leave.
+  const former = firm.people.filter(({ lastDay }) => lastDay < firm.span.today);
+  yield* stepsFor('upsertRecords', former, (plan, { id }) => plan.update(staff, id, { status: 'TERMINATED' }));
+  const gone = firm.clients.filter(({ status }) => status === 'INACTIVE');
+  yield* stepsFor('upsertRecords', gone, (plan, { id }) => plan.update(client, id, { status: 'INACTIVE' }));
 }
 
-/** Sets a counter of the tenant to a value. */
-export async function saveCounter(
+/** Counters of the tenant say how far a load is: the day of the data by the profile, the steps that are done, and that it is complete. */
+const prefix = 'demo_data.';
+
+export async function saveProgress(
   transaction: Transaction,
   tenantId: number,
   name: string,
   value: number,
 ): Promise<void> {
   await transaction.all(sql`
-    insert into tenant_counter (tenant_id, name, value) values (${tenantId}, ${name}, ${value})
+    insert into tenant_counter (tenant_id, name, value) values (${tenantId}, ${prefix + name}, ${value})
     on conflict (tenant_id, name) do update set value = excluded.value`);
 }
 
-/** Returns the value of a counter; undefined if it was never used. */
-export async function readCounter(
-  session: Pick<Transaction, 'all'>,
-  tenantId: number,
-  name: string,
-): Promise<number | undefined> {
-  const [row] = await session.all<{ value: number }>(
-    sql`select value from tenant_counter where tenant_id = ${tenantId} and name = ${name}`,
+export async function progressOf({
+  service,
+  tenant,
+}: Pick<Writing, 'service' | 'tenant'>): Promise<ReadonlyMap<string, number>> {
+  const counters = await service.store.read(tenant.id, (session) =>
+    session.all<{ name: string; value: number }>(
+      sql`select name, value from tenant_counter where tenant_id = ${tenant.id} and starts_with(name, ${prefix})`,
+    ),
   );
-  return row?.value;
+  return new Map(counters.map(({ name, value }) => [name.slice(prefix.length), value]));
 }

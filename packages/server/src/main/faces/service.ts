@@ -3,6 +3,7 @@ import '../../app/handlers.ts';
 
 export { ensureApiUser } from '../../admission/create-key.ts';
 export { readConfig } from '../../app/read-config.ts';
+export { contract } from '../../contract/contract.ts';
 export type { Plan } from '../../entity/plan.ts';
 export { entityNamed } from '../../entity/registry.ts';
 export type { EntityType, Row, RowInput } from '../../entity/row.ts';

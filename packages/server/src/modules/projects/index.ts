@@ -27,7 +27,6 @@ export const projects = {
   removeStaff,
 };
 export { isFinished, job, reopenJob } from './job.ts';
-export { jobTemplate } from './job-template.ts';
 export { staffJobAssignment } from './staff-job-assignment.ts';
 export { task } from './task.ts';
 export { taskType } from './task-type.ts';

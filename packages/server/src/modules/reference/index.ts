@@ -27,13 +27,9 @@ export { changeReasonGiven, checkNotAfterToday, recordBookChange, storeBookChang
 export { expenseCode, nonWorkCode, workCode } from './codes.ts';
 export { hasOpenStatus, openStatuses } from './open-invoices.ts';
 export {
-  clientBusinessEntity,
   clientType,
-  department,
-  industry,
   office,
   org,
-  serviceLine,
   taxCode,
   taxRegion,
 } from './reference-data.ts';
