@@ -1,6 +1,8 @@
 /** The demo data of a profile, on which reads are measured. */
+import { join } from 'node:path';
 import { createProfileTenant } from '@financial-automation/demo-data/profiles/load-profile';
 import { isProfile } from '@financial-automation/demo-data/profiles/profile';
+import type { StoreOptions } from '@financial-automation/server/bench';
 import { onDatabase, readConfig, type Service, tenantNamed, unlimited } from '@financial-automation/server/service';
 import { createDatabase, openService, settings, temporaryFolder } from './service.ts';
 
@@ -8,33 +10,35 @@ interface Chosen {
   /** The URL of a database that has the data; without it, one is created and filled, which takes minutes. */
   readonly database?: string | undefined;
   readonly profile: string;
+  /** `PGlite`, or PostgreSQL by default. */
+  readonly engine?: string;
 }
 
-type DemoData = AsyncDisposable & Pick<Service, 'store' | 'vault'> & { readonly tenantId: number };
+interface DemoData extends AsyncDisposable, Pick<Service, 'store'> {
+  /** For whom a reader reads: the tenant with the data, and a caller with all roles. */
+  readonly scope: Pick<Service, 'vault'> & { readonly tenantId: number; readonly holds: () => boolean };
+}
 
 /** Opens the demo data of a profile. */
-export async function openDemoData({ database, profile }: Chosen): Promise<DemoData> {
+export async function openDemoData({ database, profile, engine }: Chosen): Promise<DemoData> {
   const name = `demo_${profile}`;
-  const own = database === undefined ? await createDatabase(name) : undefined;
-  const databaseUrl = database ?? own?.url ?? '';
-  if (own !== undefined) await fill(databaseUrl, profile, name);
-  const service = await openService({ databaseUrl, limits: { firstConnect: 60_000 } });
-  const { store, vault } = service;
+  const resources = new AsyncDisposableStack();
+  const folder = resources.use(await temporaryFolder()).path;
+  const databaseUrl = database ?? (engine === 'PGlite' ? undefined : resources.use(await createDatabase(name)).url);
+  if (database === undefined) await fill({ DATA_DIR: folder, DATABASE_URL: databaseUrl }, profile, name);
+  const place: StoreOptions = databaseUrl === undefined ? { dataDir: join(folder, 'database') } : { databaseUrl };
+  const service = await openService({ ...place, limits: { firstConnect: 60_000 } });
+  resources.defer(() => service.store.close());
   const { id: tenantId } = await tenantNamed({ service }, name);
   return {
-    store,
-    vault,
-    tenantId,
-    async [Symbol.asyncDispose]() {
-      await store.close();
-      await own?.[Symbol.asyncDispose]();
-    },
+    store: service.store,
+    scope: { tenantId, vault: service.vault, holds: () => true },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
-async function fill(url: string, profile: string, name: string): Promise<void> {
+async function fill(place: NodeJS.ProcessEnv, profile: string, name: string): Promise<void> {
   if (!isProfile(profile)) throw new Error(`The profile ${profile} does not exist.`);
-  await using folder = await temporaryFolder();
-  const config = readConfig({ ...settings, DATABASE_URL: url, MIGRATE_AT_START: 'on', DATA_DIR: folder.path });
+  const config = readConfig({ ...settings, ...place, MIGRATE_AT_START: 'on' });
   await onDatabase(config, (operator) => createProfileTenant({ operator, profile, name, log: console.log }), unlimited);
 }

@@ -7,8 +7,7 @@ const others: Readonly<Record<string, string>> = {
   writes: 'contacts, time and billing beside hand-written SQL',
   delivery: 'events on their way to receivers',
   reads: 'every read of a large firm beside bare SQL',
-  aggregates:
-    'aggregates over 1.2 million time entries beside hand-written SQL, and figures of 2.4 million entries of the ledger',
+  aggregates: 'aggregates over the time entries of a large firm beside hand-written SQL, and figures of its ledger',
   'past-days': 'figures of a large firm as of past days',
 };
 

@@ -30,8 +30,8 @@ const orders: Readonly<Record<string, (column: string) => Partial<AggregateReque
 
 const order = orders[values.order] ?? unknownOrder();
 await using data = await openDemoData(values);
-const { store, tenantId, vault } = data;
-const scope = { tenantId, vault, holds: () => true };
+const { store, scope } = data;
+const { tenantId } = scope;
 const times: Record<string, Record<string, string>> = {};
 for (const [label, day] of Object.entries(await pastDays()))
   for (const [name, request] of Object.entries(figuresAsOf(day))) {

@@ -36,8 +36,8 @@ interface Read {
 type Row = Readonly<Record<string, unknown>>;
 
 await using data = await openDemoData(values);
-const { store, vault, tenantId } = data;
-const scope = { tenantId, vault, holds: () => true };
+const { store, scope } = data;
+const { tenantId } = scope;
 const figures: Record<string, object> = {};
 for (const read of await allReads()) {
   const [service = [], bare = []] = await inTurns(

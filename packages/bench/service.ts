@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -41,9 +41,8 @@ export async function createDatabase(name: string): Promise<AsyncDisposable & { 
 }
 
 /** Creates a folder for a measurement, which is removed at the end. */
-export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
-  const path = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+export function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  return mkdtempDisposable(join(tmpdir(), 'financial-automation-bench-'));
 }
 
 /** Settings of everything that is measured. The key is the same for all processes of a run, which share a database, or that of a filled one. */

@@ -4,9 +4,8 @@ import {
   authorize,
   type Context,
   contract,
-  type Operation,
-  referred,
-  type Schema,
+  declarationsOf,
+  parametersOf,
 } from '@financial-automation/server/bench';
 import type { Service } from '@financial-automation/server/service';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -19,21 +18,6 @@ declare module 'fastify' {
     /** The context of the authenticated caller. */
     caller: Context | null;
   }
-}
-
-interface Described {
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
-  readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>
-  >;
-}
-interface Parameter {
-  readonly $ref?: string;
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly schema: Schema;
 }
 
 /**
@@ -63,14 +47,15 @@ export async function fastifyWithSchemas(service: Service): Promise<RequestListe
   app.decorateRequest('caller', null);
 
   for (const operation of allOperations) {
-    const described = describedOf(operation);
-    const success = Object.keys(described.responses).find((status) => status.startsWith('2')) ?? '200';
-    const responseSchema = described.responses[success]?.content?.['application/json']?.schema ?? {};
+    const declared = declarationsOf(operation);
+    const { responses = {} } = declared[1] ?? {};
+    const success = Object.keys(responses).find((status) => status.startsWith('2')) ?? '200';
+    const responseSchema = responses[success]?.content?.['application/json']?.schema ?? {};
     let validateResponse: ReturnType<typeof ajv.compile> | undefined;
     app.route<{ Params: object; Querystring: object; Body: unknown }>({
       method: operation.method,
       url: pattern(operation),
-      schema: schemasOf(described),
+      schema: schemasOf(declared),
       onRequest: async (request) => {
         const open = openCall(service, operation, header(request.headers.tenant));
         const context = await signInTo(open, request.headers.authorization);
@@ -103,30 +88,15 @@ function header(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-function describedOf(operation: Operation): Described {
-  const item = contract.paths[operation.path] as Record<string, unknown> & { parameters?: Described['parameters'] };
-  const described = item[operation.method.toLowerCase()] as Described;
-  return { ...described, parameters: [...(item.parameters ?? []), ...(described.parameters ?? [])] };
-}
-
-function schemasOf(described: Described): Record<string, object> {
-  const parameters = (described.parameters ?? []).map(referred);
-  const body = described.requestBody?.content['application/json'].schema;
+/** The parts of a route that Fastify validates. Header names are lowercase, as Node reads them. */
+function schemasOf(declared: ReturnType<typeof declarationsOf>): Record<string, object> {
+  const { query, params, headers } = parametersOf(declared).schema.properties;
+  const body = declared[1]?.requestBody?.content['application/json']?.schema;
+  const closed = { additionalProperties: false };
   return {
-    params: objectOf(parameters, 'path'),
-    querystring: objectOf(parameters, 'query'),
-    headers: objectOf(parameters, 'header'),
-    ...(body === undefined ? {} : { body }),
-  };
-}
-
-function objectOf(parameters: readonly Parameter[], place: string): object {
-  const here = parameters.filter((parameter) => parameter.in === place);
-  const nameOf = (parameter: Parameter) => (place === 'header' ? parameter.name.toLowerCase() : parameter.name);
-  return {
-    type: 'object',
-    properties: Object.fromEntries(here.map((parameter) => [nameOf(parameter), parameter.schema])),
-    required: here.filter((parameter) => parameter.required).map(nameOf),
-    ...(place === 'header' ? {} : { additionalProperties: false }),
+    params: { ...params, ...closed },
+    querystring: { ...query, ...closed },
+    headers,
+    ...(body !== undefined && { body }),
   };
 }

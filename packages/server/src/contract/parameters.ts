@@ -8,7 +8,7 @@ type Location = (typeof locations)[keyof typeof locations];
 
 export interface Parameters {
   /** The schema of an object with the parameters of all locations. Header names are lowercase, as Node reads them. */
-  readonly schema: object;
+  readonly schema: { readonly type: 'object'; readonly properties: Readonly<Record<Location, LocationSchema>> };
   /** The declared types of the query parameters, by name. */
   readonly query: ReadonlyMap<string, Schema['type']>;
 }

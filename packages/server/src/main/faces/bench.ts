@@ -10,19 +10,17 @@ export {
   bundleFiles,
   contract,
   type Operation,
-  type Schema,
   schemaOf,
 } from '../../contract/contract.ts';
 export { millisecondsOf } from '../../contract/durations.ts';
 export { propertiesOf } from '../../contract/fields.ts';
-export { referred } from '../../contract/parameters.ts';
+export { declarationsOf, parametersOf } from '../../contract/parameters.ts';
 export { problemDocument } from '../../contract/problem.ts';
 export { authorize } from '../../contract/roles.ts';
 export type { Context, PublicContext } from '../../entity/context.ts';
 export type { AnyEntity } from '../../entity/entity.ts';
 export { allEntities } from '../../entity/registry.ts';
 export { createService } from '../../entity/service.ts';
-export { writeSumsOfClients } from '../../modules/billing/index.ts';
 export { DeliveryAddresses } from '../../platform/addresses.ts';
 export { openStore, type Session, type StoreOptions } from '../../platform/store/store.ts';
 export { eventsRecorded } from '../../platform/store/trace.ts';
