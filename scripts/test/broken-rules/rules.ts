@@ -133,8 +133,8 @@ export const brokenRules: readonly BrokenRule[] = [
     name: 'the database accepts half an allocation',
     file: `${baseline}/10_ledger.sql`,
     ...replaced(
-      '  if exists (\n    select 1 from ledger_entry e\n    where e.tenant_id = tenant and e.payment_id',
-      '  if false and exists (\n    select 1 from ledger_entry e\n    where e.tenant_id = tenant and e.payment_id',
+      "if new.kind in ('ALLOCATION', 'DEALLOCATION') and (",
+      "if false and new.kind in ('ALLOCATION', 'DEALLOCATION') and (",
     ),
     ...ledger,
   },

@@ -220,7 +220,9 @@ call protect_entity_table('wip_entry');
 create unique index wip_entry_time_entry_id_unique on wip_entry (tenant_id, time_entry_id) where (status <> 'REVERSED');
 create unique index wip_entry_expense_entry_id_unique on wip_entry (tenant_id, expense_entry_id) where (status <> 'REVERSED');
 create index wip_entry_job_id_index on wip_entry (tenant_id, job_id, status);
-create index wip_entry_open_index on wip_entry (tenant_id, client_id, work_date, id) where (status in ('OPEN', 'PARTIALLY_BILLED', 'IN_DRAFT'));
+-- What is open of work, from its index alone.
+create index wip_entry_unbilled_index on wip_entry (tenant_id, client_id, work_date, id)
+  include (job_id, currency, outstanding_amount) where (status in ('OPEN', 'PARTIALLY_BILLED', 'IN_DRAFT'));
 create index wip_entry_work_date_index on wip_entry (tenant_id, work_date, id);
 create index wip_entry_draft_invoice_id_index on wip_entry (tenant_id, draft_invoice_id);
 create index wip_entry_invoice_id_index on wip_entry (tenant_id, invoice_id);

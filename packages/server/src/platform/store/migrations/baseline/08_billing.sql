@@ -42,6 +42,7 @@ create table draft_invoice (
   service_period_end date,
   order_reference text collate "C",
   buyer_reference text collate "C",
+  early_payment jsonb,
   constraint draft_invoice_status_enum check (status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
   constraint draft_invoice_due_date_order check (due_date >= proposed_invoice_date),
   constraint draft_invoice_discount_total_range check (discount_total >= 0),
@@ -223,6 +224,9 @@ create table invoice (
   service_period_end date,
   order_reference text collate "C",
   buyer_reference text collate "C",
+  early_payment jsonb,
+  -- The credit note over the discount that was taken.
+  early_payment_note_id uuid,
   constraint invoice_status_enum check (status in ('PENDING', 'POSTED', 'PARTIALLY_PAID', 'PAID', 'VOIDED', 'WRITTEN_OFF')),
   constraint invoice_due_date_order check (due_date >= invoice_date),
   constraint invoice_service_period_order check (service_period_end >= service_period_start),
@@ -241,6 +245,7 @@ create table invoice (
   constraint invoice_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint invoice_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
   constraint invoice_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id),
+  constraint invoice_early_payment_note_id_reference foreign key (tenant_id, early_payment_note_id) references invoice (tenant_id, id) deferrable initially deferred,
   constraint invoice_tax_region_id_reference foreign key (tenant_id, tax_region_id) references tax_region (tenant_id, id),
   constraint invoice_billing_contact_id_reference foreign key (tenant_id, billing_contact_id) references contact (tenant_id, id),
   constraint invoice_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id),
@@ -286,7 +291,9 @@ create index invoice_posted_at_nulls_last_index on invoice (tenant_id, posted_at
 create index invoice_paid_at_nulls_last_index on invoice (tenant_id, paid_at desc nulls last, id);
 create index invoice_paid_date_index on invoice (tenant_id, paid_date, id);
 create index invoice_paid_date_nulls_last_index on invoice (tenant_id, paid_date desc nulls last, id);
-create index invoice_open_index on invoice (tenant_id, client_id, due_date, id) include (currency, amount_due) where (status in ('POSTED', 'PARTIALLY_PAID'));
+-- What is owed as of a day, from its index alone.
+create index invoice_unpaid_index on invoice (tenant_id, client_id, due_date, id)
+  include (currency, amount_due, invoice_date) where (status in ('POSTED', 'PARTIALLY_PAID'));
 create index invoice_amount_due_index on invoice (tenant_id, amount_due, id);
 create index invoice_document_type_index on invoice (tenant_id, document_type, id);
 create index invoice_credited_invoice_id_index on invoice (tenant_id, credited_invoice_id) where (credited_invoice_id is not null);
@@ -338,6 +345,8 @@ create table invoice_line (
 );
 call protect_tenant_table('invoice_line', 'select, insert');
 create index invoice_line_invoice_id_index on invoice_line (tenant_id, invoice_id, "position");
+-- Billed lines by a part of their text.
+create index invoice_line_search_index on invoice_line using gin (tenant_id, search_text(description) gin_trgm_ops);
 
 -- A row for each tax of a line, and one for a line without tax. The first has the ID of the line, and its amount.
 create table invoice_line_tax (

@@ -22,6 +22,9 @@ create table ledger_entry (
   reason text collate "C",
   recorded_by_api_user_id uuid,
   work_date date,
+  is_rounding boolean not null default false,
+  -- The day of the invoice or payment of the entry. No entry of a document is of an earlier day, and that day never changes.
+  document_date date,
   constraint ledger_entry_account_enum check (account in ('RECEIVABLE', 'CREDIT', 'WIP')),
   constraint ledger_entry_kind_enum check (kind in (
     'INVOICE', 'ALLOCATION', 'DEALLOCATION', 'WRITE_OFF', 'RECOVERY', 'VOID', 'PAYMENT', 'CREDIT_NOTE', 'REFUND', 'RETURN',
@@ -49,7 +52,9 @@ create table ledger_entry (
     end),
   primary key (tenant_id, id),
   constraint ledger_entry_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
-  constraint ledger_entry_work_date_agrees check ((account = 'WIP') = (work_date is not null))
+  constraint ledger_entry_work_date_agrees check ((account = 'WIP') = (work_date is not null)),
+  constraint ledger_entry_work_date_order check (business_date >= work_date),
+  constraint ledger_entry_document_date_agrees check ((account = 'WIP') = (document_date is null) and business_date >= document_date)
 );
 call protect_tenant_table('ledger_entry', 'select, insert');
 grant update (client_id) on ledger_entry to financial_automation_service;
@@ -57,12 +62,34 @@ create index ledger_entry_invoice_id_index on ledger_entry (tenant_id, invoice_i
 create index ledger_entry_payment_id_index on ledger_entry (tenant_id, payment_id, account) include (amount) where (payment_id is not null);
 create index ledger_entry_wip_entry_id_index on ledger_entry (tenant_id, wip_entry_id) include (amount) where (wip_entry_id is not null);
 create index ledger_entry_unidentified_index on ledger_entry (tenant_id, business_date, id) where (client_id is null);
-create index ledger_entry_client_id_index on ledger_entry (tenant_id, client_id, business_date, id);
+create index ledger_entry_client_index on ledger_entry (tenant_id, client_id, business_date, id) include (account, currency, due_date, amount);
+-- What a client owed, and what was held for it, without the entries of its work: statements, and figures that balances do not say.
+create index ledger_entry_client_document_index on ledger_entry (tenant_id, client_id, business_date)
+  include (account, currency, due_date, amount) where (account <> 'WIP');
 create index ledger_entry_job_id_index on ledger_entry (tenant_id, job_id) where (job_id is not null);
 create index ledger_entry_business_date_index on ledger_entry (tenant_id, business_date, id);
 create index ledger_entry_recorded_at_index on ledger_entry (tenant_id, recorded_at, id);
--- What is owed and held as of a day, by client and due date, without reading the entries of work, which are by far the most.
-create index ledger_entry_account_index on ledger_entry (tenant_id, account, business_date) include (client_id, due_date, amount) where (account <> 'WIP');
+-- What has happened since a day to what is owed and held, and balances as they were known at a time; and what was settled late.
+create index ledger_entry_document_index on ledger_entry (tenant_id, account, business_date)
+  include (client_id, currency, due_date, amount, document_date, recorded_at) where (account <> 'WIP');
+create index ledger_entry_late_index on ledger_entry (tenant_id, account, business_date)
+  include (client_id, currency, due_date, amount, document_date) where (business_date - document_date > 100);
+
+create function set_document_date() returns trigger language plpgsql as $$
+begin
+  if new.account = 'RECEIVABLE' then
+    select i.invoice_date into new.document_date from invoice i where i.tenant_id = new.tenant_id and i.id = new.invoice_id;
+  else
+    select p.payment_date into new.document_date from payment p where p.tenant_id = new.tenant_id and p.id = new.payment_id;
+  end if;
+  return new;
+end
+$$;
+
+create trigger ledger_entry_document_date
+  before insert on ledger_entry for each row
+  when (new.account <> 'WIP' and new.document_date is null and current_setting('app.copies_rows', true) is distinct from 'on')
+  execute function set_document_date();
 
 -- Sums of the entries of the ledger by month, from which figures as of a day are added up without reading all entries.
 create table ledger_month (
@@ -75,10 +102,39 @@ create table ledger_month (
   amount numeric(18,2) not null,
   -- How many entries there are.
   entries integer not null,
+  -- The first day of the work that is entered in the month, from which ages and the oldest day of work follow.
+  first_work_date date,
   constraint ledger_month_business_date_agrees check (extract(day from business_date) = 1),
+  constraint ledger_month_first_work_date_agrees check ((account = 'WIP') = (first_work_date is not null)),
   primary key (tenant_id, account, client_id, currency, business_date)
 ) with (fillfactor = 80);
 call protect_tenant_table('ledger_month', 'select, insert, update, delete');
+
+-- Sums of the entries of work by client, job, day of the work and day, from which work that was not billed on a day follows.
+-- Writers only add rows, so that they never wait for each other: several can have one client, job, day of the work and day.
+create table ledger_work (
+  tenant_id integer not null,
+  id uuid not null default gen_random_uuid(),
+  client_id uuid not null,
+  business_date date not null,
+  work_date date not null,
+  job_id uuid not null,
+  currency text collate "C" not null,
+  amount numeric(18,2) not null,
+  -- How many entries there are.
+  entries integer not null,
+  primary key (tenant_id, client_id, business_date, id) include (work_date, job_id, currency, amount, entries)
+);
+call protect_tenant_table('ledger_work', 'select, insert, update (client_id), delete');
+
+-- What relieves work of earlier days.
+create index ledger_work_relief_index on ledger_work (tenant_id, business_date) include (work_date, client_id, job_id, currency, amount)
+  where business_date > work_date;
+create index ledger_work_late_relief_index on ledger_work (tenant_id, business_date) include (work_date, client_id, job_id, currency, amount)
+  where business_date - work_date > 100;
+-- How many entries the work of some jobs has, and its oldest day, without the sums of all clients.
+create index ledger_work_job_index on ledger_work (tenant_id, job_id, business_date)
+  include (work_date, client_id, currency, amount, entries);
 
 -- Why a row of the books was changed, and for which day it counts, where a caller said so.
 create table book_change (
@@ -108,7 +164,7 @@ create table gl_mapping (
   subject text collate "C" not null generated always as (
     coalesce(kind, payment_method, service_line_id::text, tax_name, '')) stored,
   constraint gl_mapping_purpose_enum check (
-    purpose in ('RECEIVABLE', 'CREDIT', 'SUSPENSE', 'WIP', 'REVENUE', 'TAX', 'PAYMENT', 'WRITE_OFF', 'WIP_CHANGE')),
+    purpose in ('RECEIVABLE', 'CREDIT', 'SUSPENSE', 'WIP', 'REVENUE', 'TAX', 'PAYMENT', 'WRITE_OFF', 'ROUNDING', 'WIP_CHANGE')),
   constraint gl_mapping_kind_enum check (kind in (
     'INVOICE', 'ALLOCATION', 'DEALLOCATION', 'WRITE_OFF', 'RECOVERY', 'VOID', 'PAYMENT', 'CREDIT_NOTE', 'REFUND', 'RETURN',
     'PAYMENT_VOID', 'NOTE_VOID', 'IDENTIFICATION', 'WORK', 'WORK_REVERSED', 'WRITE_UP', 'WRITE_DOWN', 'BILLED', 'UNBILLED')),
@@ -161,12 +217,12 @@ select e.tenant_id, journal_row_id(e.id, r.number) as id, e.id as posting_id, e.
   r.payment_method, r.tax_name, r.tax_category, r.tax_region_id, r.tax_rate_percent, e.reverses_id, e.reason
 from (
   select tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id, invoice_id, payment_id,
-    wip_entry_id, reverses_id, reason
+    wip_entry_id, reverses_id, reason, is_rounding
   from ledger_entry
   union all
   -- An invoice of 0.00 moves no balance, but can have revenue and tax. It is paid when it is posted, so it is never voided.
   select tenant_id, id, 'RECEIVABLE'::text collate "C", 'INVOICE'::text collate "C", 0.00::numeric(16, 2), currency, invoice_date, posted_at,
-    client_id, null::uuid, id, null::uuid, null::uuid, null::uuid, null::text collate "C"
+    client_id, null::uuid, id, null::uuid, null::uuid, null::uuid, null::text collate "C", false
   from invoice where total = 0 and posted_at is not null
 ) e
 cross join lateral (
@@ -185,7 +241,7 @@ cross join lateral (
   from invoice i where i.tenant_id = e.tenant_id and i.id = e.invoice_id
     and e.account = 'CREDIT' and e.kind in ('ALLOCATION', 'DEALLOCATION')
   union all
-  select 1, case e.account when 'WIP' then 'WIP_CHANGE' else 'WRITE_OFF' end, -e.amount, e.client_id, e.job_id, null, null, null, null, null, null
+  select 1, case when e.account = 'WIP' then 'WIP_CHANGE' when e.is_rounding then 'ROUNDING' else 'WRITE_OFF' end, -e.amount, e.client_id, e.job_id, null, null, null, null, null, null
   where e.account = 'WIP' or e.kind in ('WRITE_OFF', 'RECOVERY')
   union all
   select 1, 'PAYMENT', e.amount, e.client_id, null, null, p.method, null, null, null, null
@@ -212,7 +268,7 @@ left join service_line s on s.tenant_id = j.tenant_id and s.id = j.service_line_
 -- A client can move to another org; its documents cannot.
 cross join lateral (
   select case when e.client_id is null then paid.org_id
-    when r.purpose in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF') then coalesce(d.org_id, c.org_id) else c.org_id end as org_id
+    when r.purpose in ('RECEIVABLE', 'REVENUE', 'TAX', 'WRITE_OFF', 'ROUNDING') then coalesce(d.org_id, c.org_id) else c.org_id end as org_id
 ) o
 left join gl_mapping narrow on narrow.tenant_id = e.tenant_id and narrow.active and narrow.org_id = o.org_id and narrow.purpose = r.purpose
   and narrow.subject = case r.purpose when 'REVENUE' then j.service_line_id::text when 'TAX' then r.tax_name
@@ -225,11 +281,15 @@ grant select on journal_entry to financial_automation_service;
 -- Entries without a client are few, and have an index.
 create function sum_ledger() returns trigger language plpgsql as $$
 begin
-  insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries)
-  select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*)
+  insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries, first_work_date)
+  select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*), min(work_date)
   from new_rows where client_id is not null group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict (tenant_id, account, client_id, currency, business_date)
-    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries;
+    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
+      first_work_date = case when kept.first_work_date is not null then least(kept.first_work_date, excluded.first_work_date) end;
+  insert into ledger_work (tenant_id, client_id, business_date, work_date, job_id, currency, amount, entries)
+  select tenant_id, client_id, business_date, work_date, job_id, currency, sum(amount), count(*)
+  from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5, 6;
   return null;
 end
 $$;
@@ -237,17 +297,24 @@ $$;
 -- The sums of the months follow the entries of a client that is merged.
 create function move_ledger_sums() returns trigger language plpgsql as $$
 begin
-  insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries)
-  select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), sum(entries)
+  insert into ledger_month as kept (tenant_id, account, client_id, currency, business_date, amount, entries, first_work_date)
+  select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), sum(entries), min(work_date)
   from (
-    select tenant_id, account, client_id, currency, business_date, amount, 1 as entries from new_rows
+    select tenant_id, account, client_id, currency, business_date, amount, 1 as entries, work_date from new_rows
     union all
-    select tenant_id, account, client_id, currency, business_date, -amount, -1 from old_rows) moved
+    select tenant_id, account, client_id, currency, business_date, -amount, -1, work_date from old_rows) moved
   group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict (tenant_id, account, client_id, currency, business_date)
-    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries;
+    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
+      first_work_date = case when kept.first_work_date is not null then least(kept.first_work_date, excluded.first_work_date) end;
   delete from ledger_month m using (select distinct tenant_id, client_id from old_rows) moved
   where m.tenant_id = moved.tenant_id and m.client_id = moved.client_id and m.entries = 0;
+  -- All entries of a client move at once.
+  update ledger_work w set client_id = moved.new_id
+  from (
+    select distinct o.tenant_id, o.client_id as old_id, n.client_id as new_id from old_rows o
+    join new_rows n on n.tenant_id = o.tenant_id and n.id = o.id where o.account = 'WIP') moved
+  where w.tenant_id = moved.tenant_id and w.client_id = moved.old_id;
   return null;
 end
 $$;
@@ -273,16 +340,6 @@ begin
       where e.tenant_id = tenant and e.payment_id = payment and e.account = 'CREDIT') then
     raise exception 'the entries of payment % do not add up to its unapplied amount', payment
       using errcode = 'check_violation', constraint = 'ledger_entry_payment_agrees', table = 'ledger_entry';
-  end if;
-  -- Both halves of an allocation have one amount and one day.
-  if exists (
-    select 1 from ledger_entry e
-    where e.tenant_id = tenant and e.payment_id = payment and e.kind in ('ALLOCATION', 'DEALLOCATION')
-    group by e.invoice_id, e.kind, e.business_date, e.recorded_at
-    having sum(e.amount) filter (where e.account = 'RECEIVABLE')
-      is distinct from sum(e.amount) filter (where e.account = 'CREDIT')) then
-    raise exception 'half an allocation of payment % is missing', payment
-      using errcode = 'check_violation', constraint = 'ledger_entry_halves_agree', table = 'ledger_entry';
   end if;
 end
 $$;
@@ -339,6 +396,15 @@ begin
     when 'CREDIT' then perform check_balance_of_payment(new.tenant_id, new.payment_id);
     else perform check_balance_of_work(new.tenant_id, new.wip_entry_id);
   end case;
+  -- Both halves of an allocation have one amount and one day.
+  if new.kind in ('ALLOCATION', 'DEALLOCATION') and (
+    select sum(e.amount) filter (where e.account = 'RECEIVABLE') is distinct from sum(e.amount) filter (where e.account = 'CREDIT')
+    from ledger_entry e
+    where e.tenant_id = new.tenant_id and e.invoice_id = new.invoice_id and e.payment_id = new.payment_id and e.kind = new.kind
+      and e.business_date = new.business_date and e.recorded_at = new.recorded_at) then
+    raise exception 'half an allocation of payment % is missing', new.payment_id
+      using errcode = 'check_violation', constraint = 'ledger_entry_halves_agree', table = 'ledger_entry';
+  end if;
   return null;
 end
 $$;

@@ -56,6 +56,8 @@ create index mail_status_index on mail (tenant_id, status, id);
 create index mail_kind_index on mail (tenant_id, kind, id);
 create index mail_org_id_index on mail (tenant_id, org_id, id);
 create index mail_template_index on mail (tenant_id, template, id);
+-- The mails that an address has rejected. They decide who gets a mail, and are few.
+create index mail_bounced_index on mail (tenant_id, id) where (bounced_addresses <> '{}');
 create index mail_attempts_index on mail (tenant_id, attempts, id);
 create index mail_sent_at_index on mail (tenant_id, sent_at, id);
 create index mail_created_at_index on mail (tenant_id, created_at, id);
