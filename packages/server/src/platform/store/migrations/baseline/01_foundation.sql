@@ -68,6 +68,18 @@ begin
 end
 $$;
 
+-- Columns by which callers sort a large table, with their direction. The ID makes each order unique. The last file drops it.
+create procedure index_orders(tenant_table regclass, variadic orders text[]) language plpgsql as $$
+declare
+  sorted text;
+begin
+  foreach sorted in array orders loop
+    execute format('create index %I on %s (tenant_id, %s, id)',
+      format('%s_%s_index', tenant_table, replace(replace(sorted, ' desc nulls last', '_nulls_last'), ' desc', '_desc')), tenant_table, sorted);
+  end loop;
+end
+$$;
+
 -- Whoever owns the tables works on the rows of all tenants in this one: it relays, schedules and recovers for all of them.
 create procedure admit_owner(tenant_table regclass) language plpgsql as $$
 begin
@@ -282,7 +294,7 @@ create function tenant_now() returns timestamptz
   language sql stable parallel safe
   return now() + coalesce(nullif(current_setting('app.clock_offset', true), '')::bigint, 0) * interval '1 millisecond';
 
--- What every table of an entity begins with. The last file indexes the metadata of them all, and drops it.
+-- What every table of an entity begins with. The last file makes the references of all of them unique, indexes their metadata, and drops it.
 create table entity_columns (
   tenant_id integer not null,
   id uuid not null,

@@ -23,7 +23,6 @@ create table org (
   constraint org_settle_within_range check (settle_within >= 0),
   constraint org_time_step_range check (time_step in (0.01, 0.10, 0.25)),
   primary key (tenant_id, id),
-  constraint org_system_ref_unique unique (tenant_id, system_ref),
   constraint org_name_unique unique (tenant_id, name),
   constraint org_code_unique unique (tenant_id, code)
 );
@@ -43,7 +42,6 @@ create table office (
   phone text collate "C",
   time_zone text collate "C" not null,
   primary key (tenant_id, id),
-  constraint office_system_ref_unique unique (tenant_id, system_ref),
   constraint office_name_unique unique (tenant_id, name),
   constraint office_code_unique unique (tenant_id, code),
   constraint office_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id)
@@ -70,7 +68,6 @@ create table document_series (
       else true
     end),
   primary key (tenant_id, id),
-  constraint document_series_system_ref_unique unique (tenant_id, system_ref),
   constraint document_series_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
   constraint document_series_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id)
 );
@@ -90,7 +87,6 @@ create table department (
   parent_id uuid,
   constraint department_parent_id_other check (parent_id <> id),
   primary key (tenant_id, id),
-  constraint department_system_ref_unique unique (tenant_id, system_ref),
   constraint department_name_unique unique (tenant_id, name),
   constraint department_code_unique unique (tenant_id, code),
   constraint department_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id),
@@ -105,7 +101,6 @@ create table service_line (
   department_id uuid,
   revenue_account_code text collate "C",
   primary key (tenant_id, id),
-  constraint service_line_system_ref_unique unique (tenant_id, system_ref),
   constraint service_line_name_unique unique (tenant_id, name),
   constraint service_line_code_unique unique (tenant_id, code),
   constraint service_line_department_id_reference foreign key (tenant_id, department_id) references department (tenant_id, id)
@@ -120,7 +115,6 @@ create table industry (
   constraint industry_code_pattern check (code ~ '^[0-9]{2,6}$'),
   constraint industry_parent_id_other check (parent_id <> id),
   primary key (tenant_id, id),
-  constraint industry_system_ref_unique unique (tenant_id, system_ref),
   constraint industry_name_unique unique (tenant_id, name),
   constraint industry_parent_id_reference foreign key (tenant_id, parent_id) references industry (tenant_id, id) deferrable initially deferred
 );
@@ -135,7 +129,6 @@ create table client_type (
   display_order integer not null default 0,
   constraint client_type_default_payment_terms_days_range check (default_payment_terms_days between 0 and 120),
   primary key (tenant_id, id),
-  constraint client_type_system_ref_unique unique (tenant_id, system_ref),
   constraint client_type_name_unique unique (tenant_id, name),
   constraint client_type_code_unique unique (tenant_id, code)
 );
@@ -150,7 +143,6 @@ create table client_business_entity (
   constraint client_business_entity_tax_form_enum check (
     tax_form in ('FORM_1040', 'FORM_1065', 'FORM_1120', 'FORM_1120S', 'FORM_990', 'FORM_1041', 'OTHER')),
   primary key (tenant_id, id),
-  constraint client_business_entity_system_ref_unique unique (tenant_id, system_ref),
   constraint client_business_entity_name_unique unique (tenant_id, name),
   constraint client_business_entity_code_unique unique (tenant_id, code)
 );
@@ -169,7 +161,6 @@ create table tax_region (
   tax_exempt_reason text collate "C",
   constraint tax_region_rate_percent_range check (rate_percent between 0 and 100 and scale(rate_percent) <= 4),
   primary key (tenant_id, id),
-  constraint tax_region_system_ref_unique unique (tenant_id, system_ref),
   constraint tax_region_name_unique unique (tenant_id, name),
   constraint tax_region_code_unique unique (tenant_id, code)
 );
@@ -181,7 +172,6 @@ create table tax_code (
   code text collate "C" not null,
   taxes jsonb not null,
   primary key (tenant_id, id),
-  constraint tax_code_system_ref_unique unique (tenant_id, system_ref),
   constraint tax_code_name_unique unique (tenant_id, name),
   constraint tax_code_code_unique unique (tenant_id, code)
 );
@@ -199,7 +189,6 @@ create table staff_type (
   constraint staff_type_default_billing_rate_range check (default_billing_rate >= 0 and default_billing_rate < 1e11 and scale(default_billing_rate) <= 4),
   constraint staff_type_default_average_rate_range check (default_average_rate >= 0 and default_average_rate < 1e11 and scale(default_average_rate) <= 4),
   primary key (tenant_id, id),
-  constraint staff_type_system_ref_unique unique (tenant_id, system_ref),
   constraint staff_type_name_unique unique (tenant_id, name),
   constraint staff_type_code_unique unique (tenant_id, code)
 );
@@ -232,7 +221,6 @@ create table staff (
   constraint staff_target_utilization_percent_range check (target_utilization_percent between 0 and 100 and scale(target_utilization_percent) <= 4),
   constraint staff_status_enum check (status in ('ACTIVE', 'ON_LEAVE', 'TERMINATED')),
   primary key (tenant_id, id),
-  constraint staff_system_ref_unique unique (tenant_id, system_ref),
   constraint staff_staff_ref_unique unique (tenant_id, staff_ref),
   constraint staff_pms_ref_unique unique (tenant_id, pms_ref),
   constraint staff_email_unique unique (tenant_id, email),

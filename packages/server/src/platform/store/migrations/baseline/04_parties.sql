@@ -6,7 +6,6 @@ create table client_group (
   manager_id uuid,
   primary_client_id uuid,
   primary key (tenant_id, id),
-  constraint client_group_system_ref_unique unique (tenant_id, system_ref),
   constraint client_group_name_unique unique (tenant_id, name),
   constraint client_group_owner_id_reference foreign key (tenant_id, owner_id) references staff (tenant_id, id),
   constraint client_group_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id)
@@ -81,7 +80,6 @@ create table client (
   constraint client_outstanding_balance_range check (outstanding_balance >= 0),
   constraint client_document_language_enum check (document_language in ('en', 'de', 'fr', 'es')),
   primary key (tenant_id, id),
-  constraint client_system_ref_unique unique (tenant_id, system_ref),
   constraint client_client_ref_unique unique (tenant_id, client_ref),
   constraint client_pms_ref_unique unique (tenant_id, pms_ref),
   constraint client_client_type_id_reference foreign key (tenant_id, client_type_id) references client_type (tenant_id, id),
@@ -105,22 +103,14 @@ create table client (
   constraint client_status_settled check (status <> 'ARCHIVED' or (outstanding_balance = 0 and unbilled_wip = 0 and unapplied_credit = 0))
 );
 call protect_entity_table('client');
-create index client_name_index on client (tenant_id, name, id);
-create index client_status_index on client (tenant_id, status, id);
-create index client_outstanding_balance_index on client (tenant_id, outstanding_balance, id);
-create index client_unbilled_wip_index on client (tenant_id, unbilled_wip, id);
-create index client_onboarded_at_index on client (tenant_id, onboarded_at, id);
+call index_orders('client', 'name', 'status', 'outstanding_balance', 'unbilled_wip', 'onboarded_at', 'created_at', 'active', 'active desc',
+  'email', 'onboarded_at desc nulls last');
 create index client_client_group_id_index on client (tenant_id, client_group_id) where (client_group_id is not null);
 create index client_names_index on client using gin (tenant_id, name gin_trgm_ops, legal_name gin_trgm_ops, lower((name collate fa_case)) collate "C" gin_trgm_ops, lower((legal_name collate fa_case)) collate "C" gin_trgm_ops);
 -- People search clients and jobs by a part of their number, also from contacts and from clients.
 create index client_refs_index on client using gin (tenant_id, client_ref gin_trgm_ops, lower((client_ref collate fa_case)) collate "C" gin_trgm_ops);
-create index client_created_at_index on client (tenant_id, created_at, id);
-create index client_active_index on client (tenant_id, active, id);
-create index client_active_desc_index on client (tenant_id, active desc, id);
-create index client_email_index on client (tenant_id, email, id);
 -- A part of a number or an address.
 create index client_contact_refs_index on client using gin (tenant_id, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops, email gin_trgm_ops, lower((email collate fa_case)) collate "C" gin_trgm_ops);
-create index client_onboarded_at_nulls_last_index on client (tenant_id, onboarded_at desc nulls last, id);
 create index client_parent_client_id_index on client (tenant_id, parent_client_id) where parent_client_id is not null;
 create index client_phone_index on client using gin (tenant_id, phone gin_trgm_ops, (lower(phone collate fa_case) collate "C") gin_trgm_ops);
 create index client_vat_id_index on client (tenant_id, vat_id, id) where (vat_id is not null);
@@ -147,21 +137,13 @@ create table contact (
   primary_contact_info_id uuid,
   constraint contact_preferred_channel_enum check (preferred_channel in ('EMAIL', 'PHONE', 'SMS', 'PORTAL')),
   primary key (tenant_id, id),
-  constraint contact_system_ref_unique unique (tenant_id, system_ref),
   constraint contact_pms_ref_unique unique (tenant_id, pms_ref)
 );
 call protect_entity_table('contact');
-create index contact_last_name_index on contact (tenant_id, last_name, id);
-create index contact_first_name_index on contact (tenant_id, first_name, id);
-create index contact_email_index on contact (tenant_id, email, id);
+call index_orders('contact', 'last_name', 'first_name', 'email', 'created_at', 'active', 'active desc', 'last_name desc nulls last',
+  'first_name desc nulls last', 'email desc nulls last');
 create index contact_names_index on contact using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops, lower((display_name collate fa_case)) collate "C" gin_trgm_ops, lower((last_name collate fa_case)) collate "C" gin_trgm_ops, lower((first_name collate fa_case)) collate "C" gin_trgm_ops);
-create index contact_created_at_index on contact (tenant_id, created_at, id);
-create index contact_active_index on contact (tenant_id, active, id);
-create index contact_active_desc_index on contact (tenant_id, active desc, id);
 create index contact_refs_index on contact using gin (tenant_id, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops, email gin_trgm_ops, lower((email collate fa_case)) collate "C" gin_trgm_ops, phone gin_trgm_ops, lower((phone collate fa_case)) collate "C" gin_trgm_ops, mobile gin_trgm_ops, lower((mobile collate fa_case)) collate "C" gin_trgm_ops);
-create index contact_last_name_nulls_last_index on contact (tenant_id, last_name desc nulls last, id);
-create index contact_first_name_nulls_last_index on contact (tenant_id, first_name desc nulls last, id);
-create index contact_email_nulls_last_index on contact (tenant_id, email desc nulls last, id);
 create index contact_search_index on contact using gin (tenant_id, search_text(display_name) gin_trgm_ops, search_text(last_name) gin_trgm_ops, search_text(first_name) gin_trgm_ops);
 
 alter table client add constraint client_preferred_contact_id_reference foreign key (tenant_id, preferred_contact_id) references contact (tenant_id, id);
@@ -192,7 +174,6 @@ create table contact_info (
   constraint contact_info_owner_type_enum check (owner_type in ('CLIENT', 'CONTACT', 'OFFICE')),
   constraint contact_info_kind_enum check (kind in ('PRIMARY', 'BILLING', 'MAILING', 'HOME', 'OTHER')),
   primary key (tenant_id, id),
-  constraint contact_info_system_ref_unique unique (tenant_id, system_ref),
   constraint contact_info_owner_client_id_reference foreign key (tenant_id, owner_client_id) references client (tenant_id, id) deferrable initially deferred,
   constraint contact_info_owner_contact_id_reference foreign key (tenant_id, owner_contact_id) references contact (tenant_id, id) deferrable initially deferred,
   constraint contact_info_owner_office_id_reference foreign key (tenant_id, owner_office_id) references office (tenant_id, id) deferrable initially deferred
@@ -221,7 +202,6 @@ create table contact_client (
   constraint contact_client_roles_present check (cardinality(roles) > 0),
   constraint contact_client_unlinked_at_agrees check (active = (unlinked_at is null)),
   primary key (tenant_id, id),
-  constraint contact_client_system_ref_unique unique (tenant_id, system_ref),
   constraint contact_client_contact_id_client_id_unique unique (tenant_id, contact_id, client_id),
   constraint contact_client_contact_id_reference foreign key (tenant_id, contact_id) references contact (tenant_id, id),
   constraint contact_client_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id)

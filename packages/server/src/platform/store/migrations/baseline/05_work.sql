@@ -17,7 +17,6 @@ create table job_template (
   constraint job_template_budget_hours_range check (budget_hours >= 0),
   constraint job_template_duration_days_range check (duration_days between 0 and 3650),
   primary key (tenant_id, id),
-  constraint job_template_system_ref_unique unique (tenant_id, system_ref),
   constraint job_template_name_unique unique (tenant_id, name),
   constraint job_template_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id)
 );
@@ -36,7 +35,6 @@ create table task_type (
   constraint task_type_billing_method_enum check (billing_method in ('HOURLY', 'FIXED', 'NON_BILLABLE')),
   constraint task_type_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
   primary key (tenant_id, id),
-  constraint task_type_system_ref_unique unique (tenant_id, system_ref),
   constraint task_type_display_name_unique unique (tenant_id, display_name),
   constraint task_type_code_unique unique (tenant_id, code),
   constraint task_type_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id)
@@ -115,7 +113,6 @@ create table job (
   constraint job_budget_amount_range check (budget_amount >= 0),
   constraint job_period_end_date_order check (period_end_date >= period_start_date),
   primary key (tenant_id, id),
-  constraint job_system_ref_unique unique (tenant_id, system_ref),
   constraint job_pms_ref_unique unique (tenant_id, pms_ref),
   constraint job_job_ref_unique unique (tenant_id, job_ref),
   constraint job_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
@@ -142,17 +139,10 @@ create index job_names_index on job using gin (tenant_id, name gin_trgm_ops, low
 -- Searches of projects and tasks start from an index on the first key that they sort by. Descending orders read it backwards;
 -- where they have nulls last, only due dates need an index of their own. Sorting 40,000 jobs takes 0.1 s.
 create index job_name_index on job (tenant_id, name, id);
-create index job_status_index on job (tenant_id, status, id);
-create index job_start_date_index on job (tenant_id, start_date, id);
-create index job_due_date_index on job (tenant_id, due_date, id);
-create index job_due_date_nulls_last_index on job (tenant_id, due_date desc nulls last, id);
-create index job_deadline_date_index on job (tenant_id, deadline_date, id);
-create index job_completed_at_index on job (tenant_id, completed_at, id);
-create index job_budget_hours_index on job (tenant_id, budget_hours, id);
-create index job_budget_amount_index on job (tenant_id, budget_amount, id);
-create index job_actual_hours_index on job (tenant_id, actual_hours, id);
-create index job_wip_amount_index on job (tenant_id, wip_amount, id);
-create index job_billed_amount_index on job (tenant_id, billed_amount, id);
+call index_orders('job', 'status', 'start_date', 'due_date', 'due_date desc nulls last', 'deadline_date', 'completed_at', 'budget_hours',
+  'budget_amount', 'actual_hours', 'wip_amount', 'billed_amount', 'created_at', 'active', 'active desc', 'status desc',
+  'start_date desc nulls last', 'deadline_date desc nulls last', 'completed_at desc nulls last', 'budget_hours desc nulls last',
+  'budget_amount desc nulls last');
 -- Values that few jobs share. Service lines, departments and offices have too many jobs each for an index to help.
 create index job_partner_id_index on job (tenant_id, partner_id, due_date) where (partner_id is not null);
 create index job_manager_id_index on job (tenant_id, manager_id, due_date) where (manager_id is not null);
@@ -160,16 +150,7 @@ create index job_in_charge_id_index on job (tenant_id, in_charge_id, due_date) w
 create index job_engagement_id_index on job (tenant_id, engagement_id) where (engagement_id is not null);
 create index job_job_template_id_index on job (tenant_id, job_template_id) where (job_template_id is not null);
 create index job_refs_index on job using gin (tenant_id, job_ref gin_trgm_ops, lower((job_ref collate fa_case)) collate "C" gin_trgm_ops);
-create index job_created_at_index on job (tenant_id, created_at, id);
-create index job_active_index on job (tenant_id, active, id);
-create index job_active_desc_index on job (tenant_id, active desc, id);
-create index job_status_desc_index on job (tenant_id, status desc, id);
 create index job_pms_refs_index on job using gin (tenant_id, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops);
-create index job_start_date_nulls_last_index on job (tenant_id, start_date desc nulls last, id);
-create index job_deadline_date_nulls_last_index on job (tenant_id, deadline_date desc nulls last, id);
-create index job_completed_at_nulls_last_index on job (tenant_id, completed_at desc nulls last, id);
-create index job_budget_hours_nulls_last_index on job (tenant_id, budget_hours desc nulls last, id);
-create index job_budget_amount_nulls_last_index on job (tenant_id, budget_amount desc nulls last, id);
 -- The jobs that the clock bills, which it reads in batches.
 create index job_billing_schedule_index on job (tenant_id, billing_schedule, id) where (billing_schedule is not null);
 create index job_search_index on job using gin (tenant_id, search_text(name) gin_trgm_ops);
@@ -200,7 +181,6 @@ create table task (
   constraint task_budget_hours_range check (budget_hours >= 0),
   constraint task_sequence_range check (sequence between 0 and 1000000),
   primary key (tenant_id, id),
-  constraint task_system_ref_unique unique (tenant_id, system_ref),
   constraint task_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
   constraint task_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id),
   constraint task_assignee_id_reference foreign key (tenant_id, assignee_id) references staff (tenant_id, id),
@@ -209,18 +189,9 @@ create table task (
 call protect_entity_table('task');
 create index task_job_id_index on task (tenant_id, job_id, sequence);
 create index task_assignee_id_index on task (tenant_id, assignee_id, status);
-create index task_due_date_index on task (tenant_id, due_date, id);
-create index task_name_index on task (tenant_id, name, id);
-create index task_status_index on task (tenant_id, status, id);
-create index task_sequence_index on task (tenant_id, sequence, id);
-create index task_due_date_nulls_last_index on task (tenant_id, due_date desc nulls last, id);
+call index_orders('task', 'due_date', 'name', 'status', 'sequence', 'due_date desc nulls last', 'created_at', 'active', 'active desc',
+  'status desc', 'sequence desc', 'name desc');
 create index task_names_index on task using gin (tenant_id, name gin_trgm_ops, lower((name collate fa_case)) collate "C" gin_trgm_ops);
-create index task_created_at_index on task (tenant_id, created_at, id);
-create index task_active_index on task (tenant_id, active, id);
-create index task_active_desc_index on task (tenant_id, active desc, id);
-create index task_status_desc_index on task (tenant_id, status desc, id);
-create index task_sequence_desc_index on task (tenant_id, sequence desc, id);
-create index task_name_desc_index on task (tenant_id, name desc, id);
 create index task_not_billable_index on task (tenant_id, id) where (NOT is_billable);
 create index task_search_index on task using gin (tenant_id, search_text(name) gin_trgm_ops);
 
@@ -243,7 +214,6 @@ create table staff_job_assignment (
   constraint staff_job_assignment_end_date_order check (end_date >= start_date),
   constraint staff_job_assignment_deactivated_at_agrees check (active = (deactivated_at is null)),
   primary key (tenant_id, id),
-  constraint staff_job_assignment_system_ref_unique unique (tenant_id, system_ref),
   constraint staff_job_assignment_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
   constraint staff_job_assignment_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id)
 );
@@ -261,7 +231,6 @@ create table staff_task_assignment (
   constraint staff_task_assignment_allocated_hours_range check (allocated_hours >= 0),
   constraint staff_task_assignment_deactivated_at_agrees check (active = (deactivated_at is null)),
   primary key (tenant_id, id),
-  constraint staff_task_assignment_system_ref_unique unique (tenant_id, system_ref),
   constraint staff_task_assignment_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
   constraint staff_task_assignment_task_id_reference foreign key (tenant_id, task_id) references task (tenant_id, id)
 );

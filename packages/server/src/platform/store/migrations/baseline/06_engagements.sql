@@ -39,7 +39,6 @@ create table engagement (
       else executed_at is null end),
   constraint engagement_completed_at_agrees check ((status = 'COMPLETED') = (completed_at is not null)),
   primary key (tenant_id, id),
-  constraint engagement_system_ref_unique unique (tenant_id, system_ref),
   constraint engagement_engagement_ref_unique unique (tenant_id, engagement_ref),
   constraint engagement_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint engagement_partner_id_reference foreign key (tenant_id, partner_id) references staff (tenant_id, id),
@@ -47,31 +46,15 @@ create table engagement (
 );
 call protect_entity_table('engagement');
 create index engagement_client_id_index on engagement (tenant_id, client_id, status);
-create index engagement_status_index on engagement (tenant_id, status, id);
-create index engagement_name_index on engagement (tenant_id, name, id);
-create index engagement_fiscal_year_index on engagement (tenant_id, fiscal_year, id);
-create index engagement_start_date_index on engagement (tenant_id, start_date, id);
-create index engagement_end_date_index on engagement (tenant_id, end_date, id);
-create index engagement_sent_at_index on engagement (tenant_id, sent_at, id);
-create index engagement_executed_at_index on engagement (tenant_id, executed_at, id);
-create index engagement_expires_at_index on engagement (tenant_id, expires_at, id);
+call index_orders('engagement', 'status', 'name', 'fiscal_year', 'start_date', 'end_date', 'sent_at', 'executed_at', 'expires_at',
+  'fee_amount', 'created_at', 'active', 'active desc', 'fiscal_year desc', 'status desc', 'start_date desc nulls last',
+  'end_date desc nulls last', 'sent_at desc nulls last', 'executed_at desc nulls last', 'expires_at desc nulls last');
 create index engagement_expiring_index on engagement (tenant_id, expires_at) where ((status = 'SENT') and (expires_at is not null));
-create index engagement_fee_amount_index on engagement (tenant_id, fee_amount, id);
 create index engagement_partner_id_index on engagement (tenant_id, partner_id) where (partner_id is not null);
 create index engagement_manager_id_index on engagement (tenant_id, manager_id) where (manager_id is not null);
 create index engagement_template_id_index on engagement (tenant_id, template_id) where (template_id is not null);
 create index engagement_names_index on engagement using gin (tenant_id, name gin_trgm_ops, lower((name collate fa_case)) collate "C" gin_trgm_ops);
 create index engagement_refs_index on engagement using gin (tenant_id, engagement_ref gin_trgm_ops, lower((engagement_ref collate fa_case)) collate "C" gin_trgm_ops);
-create index engagement_created_at_index on engagement (tenant_id, created_at, id);
-create index engagement_active_index on engagement (tenant_id, active, id);
-create index engagement_active_desc_index on engagement (tenant_id, active desc, id);
-create index engagement_fiscal_year_desc_index on engagement (tenant_id, fiscal_year desc, id);
-create index engagement_status_desc_index on engagement (tenant_id, status desc, id);
-create index engagement_start_date_nulls_last_index on engagement (tenant_id, start_date desc nulls last, id);
-create index engagement_end_date_nulls_last_index on engagement (tenant_id, end_date desc nulls last, id);
-create index engagement_sent_at_nulls_last_index on engagement (tenant_id, sent_at desc nulls last, id);
-create index engagement_executed_at_nulls_last_index on engagement (tenant_id, executed_at desc nulls last, id);
-create index engagement_expires_at_nulls_last_index on engagement (tenant_id, expires_at desc nulls last, id);
 create index engagement_search_index on engagement using gin (tenant_id, search_text(name) gin_trgm_ops);
 create trigger engagement_client_id_present after insert or update of client_id on engagement for each row
   when (current_setting('app.copies_rows', true) is distinct from 'on')
@@ -141,7 +124,6 @@ create table engagement_document (
   constraint engagement_document_signed_at_agrees check ((status = 'SIGNED') = (signed_at is not null)),
   constraint engagement_document_size_bytes_range check (size_bytes between 0 and 9007199254740991),
   primary key (tenant_id, id),
-  constraint engagement_document_system_ref_unique unique (tenant_id, system_ref),
   constraint engagement_document_version_number_unique unique (tenant_id, engagement_id, document_type_id, version_number),
   constraint engagement_document_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id)
 );
@@ -158,8 +140,7 @@ create table engagement_batch (
   constraint engagement_batch_total_range check (total between 1 and 500),
   constraint engagement_batch_started_at_agrees check ((status = 'PENDING') = (started_at is null)),
   constraint engagement_batch_finished_at_agrees check ((status in ('PENDING', 'PROCESSING')) = (finished_at is null)),
-  primary key (tenant_id, id),
-  constraint engagement_batch_system_ref_unique unique (tenant_id, system_ref)
+  primary key (tenant_id, id)
 );
 call protect_entity_table('engagement_batch');
 

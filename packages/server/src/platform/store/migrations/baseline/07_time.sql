@@ -14,7 +14,6 @@ create table work_code (
   default_rate numeric,
   constraint work_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
   primary key (tenant_id, id),
-  constraint work_code_system_ref_unique unique (tenant_id, system_ref),
   constraint work_code_code_unique unique (tenant_id, code),
   constraint work_code_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
   constraint work_code_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id)
@@ -34,7 +33,6 @@ create table non_work_code (
   constraint non_work_code_is_billable_range check (not is_billable),
   constraint non_work_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
   primary key (tenant_id, id),
-  constraint non_work_code_system_ref_unique unique (tenant_id, system_ref),
   constraint non_work_code_code_unique unique (tenant_id, code),
   constraint non_work_code_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
   constraint non_work_code_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id)
@@ -53,7 +51,6 @@ create table expense_code (
   default_rate numeric,
   constraint expense_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
   primary key (tenant_id, id),
-  constraint expense_code_system_ref_unique unique (tenant_id, system_ref),
   constraint expense_code_code_unique unique (tenant_id, code),
   constraint expense_code_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
   constraint expense_code_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id)
@@ -105,15 +102,10 @@ create index time_entry_job_id_index on time_entry (tenant_id, job_id, status);
 create index time_entry_task_id_index on time_entry (tenant_id, task_id);
 create index time_entry_code_index on time_entry (tenant_id, code);
 create index time_entry_reverses_system_ref_index on time_entry (tenant_id, reverses_system_ref) where (reverses_system_ref is not null);
-create index time_entry_created_at_index on time_entry (tenant_id, created_at, id);
-create index time_entry_active_index on time_entry (tenant_id, active, id);
-create index time_entry_active_desc_index on time_entry (tenant_id, active desc, id);
-create index time_entry_status_index on time_entry (tenant_id, status, id);
+call index_orders('time_entry', 'created_at', 'active', 'active desc', 'status', 'work_date', 'amount');
 create index time_entry_approved_by_id_index on time_entry (tenant_id, approved_by_id) where (approved_by_id is not null);
 create index time_entry_approved_at_index on time_entry (tenant_id, approved_at, id) where (approved_at is not null);
 create index time_entry_rejection_reason_index on time_entry (tenant_id, id) where (rejection_reason is not null);
-create index time_entry_work_date_index on time_entry (tenant_id, work_date, id);
-create index time_entry_amount_index on time_entry (tenant_id, amount, id);
 create index time_entry_notes_index on time_entry using gin (tenant_id, description gin_trgm_ops, lower((description collate fa_case)) collate "C" gin_trgm_ops, internal_note gin_trgm_ops, lower((internal_note collate fa_case)) collate "C" gin_trgm_ops);
 create index time_entry_search_index on time_entry using gin (tenant_id, search_text(description) gin_trgm_ops, search_text(internal_note) gin_trgm_ops);
 
@@ -140,7 +132,6 @@ create table expense_entry (
   constraint expense_entry_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
   constraint expense_entry_approved_at_agrees check ((status = 'APPROVED') = (approved_at is not null)),
   primary key (tenant_id, id),
-  constraint expense_entry_system_ref_unique unique (tenant_id, system_ref),
   constraint expense_entry_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
   constraint expense_entry_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
   constraint expense_entry_approved_by_id_reference foreign key (tenant_id, approved_by_id) references staff (tenant_id, id)
@@ -149,15 +140,10 @@ call protect_entity_table('expense_entry');
 create index expense_entry_job_id_index on expense_entry (tenant_id, job_id, status);
 create index expense_entry_staff_id_index on expense_entry (tenant_id, staff_id, expense_date);
 create index expense_entry_code_index on expense_entry (tenant_id, code);
-create index expense_entry_created_at_index on expense_entry (tenant_id, created_at, id);
-create index expense_entry_active_index on expense_entry (tenant_id, active, id);
-create index expense_entry_active_desc_index on expense_entry (tenant_id, active desc, id);
-create index expense_entry_status_index on expense_entry (tenant_id, status, id);
+call index_orders('expense_entry', 'created_at', 'active', 'active desc', 'status', 'expense_date', 'billable_amount');
 create index expense_entry_approved_by_id_index on expense_entry (tenant_id, approved_by_id) where (approved_by_id is not null);
 create index expense_entry_approved_at_index on expense_entry (tenant_id, approved_at, id) where (approved_at is not null);
 create index expense_entry_rejection_reason_index on expense_entry (tenant_id, id) where (rejection_reason is not null);
-create index expense_entry_expense_date_index on expense_entry (tenant_id, expense_date, id);
-create index expense_entry_billable_amount_index on expense_entry (tenant_id, billable_amount, id);
 create index expense_entry_receipt_file_id_index on expense_entry (tenant_id, receipt_file_id) where (receipt_file_id is not null);
 create index expense_entry_notes_index on expense_entry using gin (tenant_id, description gin_trgm_ops, lower((description collate fa_case)) collate "C" gin_trgm_ops);
 create index expense_entry_search_index on expense_entry using gin (tenant_id, search_text(description) gin_trgm_ops);
@@ -204,7 +190,6 @@ create table wip_entry (
     end),
   constraint wip_entry_write_off_reason_agrees check (status <> 'WRITTEN_OFF' or write_off_reason is not null),
   primary key (tenant_id, id),
-  constraint wip_entry_system_ref_unique unique (tenant_id, system_ref),
   constraint wip_entry_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint wip_entry_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
   constraint wip_entry_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
@@ -223,21 +208,15 @@ create index wip_entry_job_id_index on wip_entry (tenant_id, job_id, status);
 -- What is open of work, from its index alone.
 create index wip_entry_unbilled_index on wip_entry (tenant_id, client_id, work_date, id)
   include (job_id, currency, outstanding_amount) where (status in ('OPEN', 'PARTIALLY_BILLED', 'IN_DRAFT'));
-create index wip_entry_work_date_index on wip_entry (tenant_id, work_date, id);
+call index_orders('wip_entry', 'work_date', 'amount', 'outstanding_amount', 'created_at', 'active', 'active desc', 'billed_amount',
+  'write_off_amount');
 create index wip_entry_draft_invoice_id_index on wip_entry (tenant_id, draft_invoice_id);
 create index wip_entry_invoice_id_index on wip_entry (tenant_id, invoice_id);
 -- All work of a client, billed or not; the index of open work has only a tenth of it.
 create index wip_entry_client_id_index on wip_entry (tenant_id, client_id, work_date, id);
 -- Orders of searches of work in progress and of revisions. Without an index, a page of them sorts a million rows.
 create index wip_entry_posted_at_index on wip_entry (tenant_id, posted_at, id);
-create index wip_entry_amount_index on wip_entry (tenant_id, amount, id);
-create index wip_entry_outstanding_amount_index on wip_entry (tenant_id, outstanding_amount, id);
-create index wip_entry_created_at_index on wip_entry (tenant_id, created_at, id);
-create index wip_entry_active_index on wip_entry (tenant_id, active, id);
-create index wip_entry_active_desc_index on wip_entry (tenant_id, active desc, id);
 create index wip_entry_time_entry_id_index on wip_entry (tenant_id, time_entry_id) where (time_entry_id is not null);
-create index wip_entry_billed_amount_index on wip_entry (tenant_id, billed_amount, id);
-create index wip_entry_write_off_amount_index on wip_entry (tenant_id, write_off_amount, id);
 create trigger wip_entry_client_id_present after insert or update of client_id on wip_entry for each row
   when (current_setting('app.copies_rows', true) is distinct from 'on')
   execute function refuse_merged_client('client_id');

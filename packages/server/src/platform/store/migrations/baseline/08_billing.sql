@@ -54,7 +54,6 @@ create table draft_invoice (
   constraint draft_invoice_invoice_id_agrees check ((status = 'POSTED') = (invoice_id is not null)),
   constraint draft_invoice_active_agrees check (active = (status <> 'DELETED')),
   primary key (tenant_id, id),
-  constraint draft_invoice_system_ref_unique unique (tenant_id, system_ref),
   constraint draft_invoice_draft_number_unique unique (tenant_id, draft_number),
   constraint draft_invoice_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint draft_invoice_billing_contact_id_reference foreign key (tenant_id, billing_contact_id) references contact (tenant_id, id),
@@ -65,9 +64,7 @@ create table draft_invoice (
 );
 call protect_entity_table('draft_invoice');
 create index draft_invoice_client_id_index on draft_invoice (tenant_id, client_id, status);
-create index draft_invoice_status_index on draft_invoice (tenant_id, status, id);
-create index draft_invoice_proposed_invoice_date_index on draft_invoice (tenant_id, proposed_invoice_date, id);
-create index draft_invoice_total_index on draft_invoice (tenant_id, total, id);
+call index_orders('draft_invoice', 'status', 'proposed_invoice_date', 'total');
 create trigger draft_invoice_client_id_present after insert or update of client_id on draft_invoice for each row
   when (current_setting('app.copies_rows', true) is distinct from 'on')
   execute function refuse_merged_client('client_id');
@@ -142,7 +139,6 @@ create table draft_invoice_history (
   constraint draft_invoice_history_from_status_enum check (from_status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
   constraint draft_invoice_history_to_status_enum check (to_status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
   primary key (tenant_id, id),
-  constraint draft_invoice_history_system_ref_unique unique (tenant_id, system_ref),
   constraint draft_invoice_history_revision_unique unique (tenant_id, draft_invoice_id, revision),
   constraint draft_invoice_history_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id) deferrable initially deferred,
   constraint draft_invoice_history_changed_by_id_reference foreign key (tenant_id, changed_by_id) references staff (tenant_id, id),
@@ -150,19 +146,12 @@ create table draft_invoice_history (
 );
 call protect_tenant_table('draft_invoice_history', 'select, insert');
 grant update (client_id) on draft_invoice_history to financial_automation_service;
-create index draft_invoice_history_updated_at_index on draft_invoice_history (tenant_id, updated_at, id);
-create index draft_invoice_history_changed_at_index on draft_invoice_history (tenant_id, changed_at, id);
+call index_orders('draft_invoice_history', 'updated_at', 'changed_at', 'to_status', 'total', 'revision', 'created_at', 'active',
+  'active desc', 'revision desc');
 create index draft_invoice_history_client_id_index on draft_invoice_history (tenant_id, client_id, changed_at, id);
-create index draft_invoice_history_to_status_index on draft_invoice_history (tenant_id, to_status, id);
 create index draft_invoice_history_invoice_id_index on draft_invoice_history (tenant_id, invoice_id) where (invoice_id is not null);
 create index draft_invoice_history_job_ids_index on draft_invoice_history using gin (tenant_id, job_ids);
 create index draft_invoice_history_approved_at_index on draft_invoice_history (tenant_id, stored_instant((draft_invoice ->> 'approvedAt')), id);
-create index draft_invoice_history_total_index on draft_invoice_history (tenant_id, total, id);
-create index draft_invoice_history_revision_index on draft_invoice_history (tenant_id, revision, id);
-create index draft_invoice_history_created_at_index on draft_invoice_history (tenant_id, created_at, id);
-create index draft_invoice_history_active_index on draft_invoice_history (tenant_id, active, id);
-create index draft_invoice_history_active_desc_index on draft_invoice_history (tenant_id, active desc, id);
-create index draft_invoice_history_revision_desc_index on draft_invoice_history (tenant_id, revision desc, id);
 
 create table invoice (
   like entity_columns including defaults,
@@ -239,7 +228,6 @@ create table invoice (
   constraint invoice_paid_at_agrees check ((status = 'PAID') = (paid_at is not null)),
   constraint invoice_voided_at_agrees check ((status = 'VOIDED') = (voided_at is not null) and (status = 'VOIDED') = (void_reason is not null)),
   primary key (tenant_id, id),
-  constraint invoice_system_ref_unique unique (tenant_id, system_ref),
   constraint invoice_pms_ref_unique unique (tenant_id, pms_ref),
   constraint invoice_draft_invoice_id_unique unique (tenant_id, draft_invoice_id),
   constraint invoice_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
@@ -272,30 +260,15 @@ create table invoice (
   end)
 );
 call protect_entity_table('invoice');
-create index invoice_client_id_index on invoice (tenant_id, client_id, id);
+call index_orders('invoice', 'client_id', 'status', 'invoice_date', 'due_date', 'posted_at', 'paid_at', 'overdue_at', 'total',
+  'created_at', 'active', 'active desc', 'amount_paid', 'posted_at desc nulls last', 'paid_at desc nulls last', 'paid_date',
+  'paid_date desc nulls last', 'amount_due', 'document_type');
 create index invoice_overdue_index on invoice (tenant_id, due_date, id) where (status in ('POSTED', 'PARTIALLY_PAID'));
-create index invoice_status_index on invoice (tenant_id, status, id);
-create index invoice_invoice_date_index on invoice (tenant_id, invoice_date, id);
-create index invoice_due_date_index on invoice (tenant_id, due_date, id);
-create index invoice_posted_at_index on invoice (tenant_id, posted_at, id);
-create index invoice_paid_at_index on invoice (tenant_id, paid_at, id);
-create index invoice_overdue_at_index on invoice (tenant_id, overdue_at, id);
-create index invoice_total_index on invoice (tenant_id, total, id);
 create index invoice_job_ids_index on invoice using gin (tenant_id, job_ids);
-create index invoice_created_at_index on invoice (tenant_id, created_at, id);
-create index invoice_active_index on invoice (tenant_id, active, id);
-create index invoice_active_desc_index on invoice (tenant_id, active desc, id);
-create index invoice_amount_paid_index on invoice (tenant_id, amount_paid, id);
 create index invoice_refs_index on invoice using gin (tenant_id, invoice_number gin_trgm_ops, lower((invoice_number collate fa_case)) collate "C" gin_trgm_ops, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops);
-create index invoice_posted_at_nulls_last_index on invoice (tenant_id, posted_at desc nulls last, id);
-create index invoice_paid_at_nulls_last_index on invoice (tenant_id, paid_at desc nulls last, id);
-create index invoice_paid_date_index on invoice (tenant_id, paid_date, id);
-create index invoice_paid_date_nulls_last_index on invoice (tenant_id, paid_date desc nulls last, id);
 -- What is owed as of a day, from its index alone.
 create index invoice_unpaid_index on invoice (tenant_id, client_id, due_date, id)
   include (currency, amount_due, invoice_date) where (status in ('POSTED', 'PARTIALLY_PAID'));
-create index invoice_amount_due_index on invoice (tenant_id, amount_due, id);
-create index invoice_document_type_index on invoice (tenant_id, document_type, id);
 create index invoice_credited_invoice_id_index on invoice (tenant_id, credited_invoice_id) where (credited_invoice_id is not null);
 create index invoice_falling_due_index on invoice (tenant_id, due_date) where ((overdue_at is null) and (status in ('POSTED', 'PARTIALLY_PAID')) and (document_type = 'INVOICE'));
 -- Other systems of two orgs may have used the same numbers.

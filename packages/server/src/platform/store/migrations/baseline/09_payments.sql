@@ -17,7 +17,6 @@ create table quick_payment_link (
   constraint quick_payment_link_payment_id_agrees check ((status = 'USED') = (payment_id is not null) and (status = 'USED') = (used_at is not null)),
   constraint quick_payment_link_active_agrees check (active = (status <> 'CANCELLED')),
   primary key (tenant_id, id),
-  constraint quick_payment_link_system_ref_unique unique (tenant_id, system_ref),
   constraint quick_payment_link_token_hash_unique unique (tenant_id, token_hash),
   constraint quick_payment_link_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id)
 );
@@ -96,7 +95,6 @@ create table payment (
   constraint payment_refunded_amount_range check (refunded_amount between 0 and amount),
   constraint payment_last4_pattern check (last4 ~ '^[0-9]{4}$'),
   primary key (tenant_id, id),
-  constraint payment_system_ref_unique unique (tenant_id, system_ref),
   constraint payment_payment_number_unique unique (tenant_id, payment_number),
   constraint payment_pms_ref_unique unique (tenant_id, pms_ref),
   constraint payment_processor_ref_unique unique (tenant_id, processor_ref),
@@ -125,16 +123,9 @@ create table payment (
   and (source <> 'CREDIT_NOTE' or (method = 'CREDIT' and status in ('COMPLETED', 'VOIDED') and refunded_amount = 0)))
 );
 call protect_entity_table('payment');
-create index payment_client_id_index on payment (tenant_id, client_id, id);
+call index_orders('payment', 'client_id', 'payment_date', 'amount', 'status', 'settled_at', 'created_at', 'active', 'active desc');
 create index payment_org_id_index on payment (tenant_id, org_id, id) where (org_id is not null);
-create index payment_payment_date_index on payment (tenant_id, payment_date, id);
-create index payment_amount_index on payment (tenant_id, amount, id);
-create index payment_status_index on payment (tenant_id, status, id);
-create index payment_settled_at_index on payment (tenant_id, settled_at, id);
 create index payment_unapplied_index on payment (tenant_id, client_id) where (unapplied_amount > 0);
-create index payment_created_at_index on payment (tenant_id, created_at, id);
-create index payment_active_index on payment (tenant_id, active, id);
-create index payment_active_desc_index on payment (tenant_id, active desc, id);
 create index payment_refs_index on payment using gin (tenant_id, payment_number gin_trgm_ops, lower((payment_number collate fa_case)) collate "C" gin_trgm_ops, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops, processor_ref gin_trgm_ops, lower((processor_ref collate fa_case)) collate "C" gin_trgm_ops);
 create index payment_quick_payment_link_id_index on payment (tenant_id, quick_payment_link_id) where (quick_payment_link_id is not null);
 create index payment_batches_index on payment using gin (tenant_id, check_number gin_trgm_ops, (lower(check_number collate fa_case) collate "C") gin_trgm_ops, batch_ref gin_trgm_ops, (lower(batch_ref collate fa_case) collate "C") gin_trgm_ops);

@@ -175,7 +175,6 @@ create table gl_mapping (
     and (service_line_id is null or purpose = 'REVENUE')
     and (tax_name is null or purpose = 'TAX')),
   primary key (tenant_id, id),
-  constraint gl_mapping_system_ref_unique unique (tenant_id, system_ref),
   constraint gl_mapping_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
   constraint gl_mapping_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id)
 );

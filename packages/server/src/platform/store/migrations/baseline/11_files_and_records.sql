@@ -23,7 +23,6 @@ create table file (
   constraint file_sha256_agrees check (sha256 is not null or status not in ('AVAILABLE', 'ARCHIVED')),
   constraint file_active_agrees check (active = (status <> 'DELETED')),
   primary key (tenant_id, id),
-  constraint file_system_ref_unique unique (tenant_id, system_ref),
   constraint file_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint file_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
   constraint file_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id)
@@ -32,9 +31,7 @@ call protect_entity_table('file');
 create index file_client_id_index on file (tenant_id, client_id, id) where (client_id is not null);
 create index file_job_id_index on file (tenant_id, job_id, id) where (job_id is not null);
 create index file_engagement_id_index on file (tenant_id, engagement_id, id) where (engagement_id is not null);
-create index file_status_index on file (tenant_id, status, id);
-create index file_source_index on file (tenant_id, source, id);
-create index file_created_at_index on file (tenant_id, created_at, id);
+call index_orders('file', 'status', 'source', 'created_at');
 create index file_names_index on file using gin (tenant_id, lower((file_name collate fa_case)) collate "C" gin_trgm_ops);
 create trigger file_client_id_present after insert or update of client_id on file for each row
   when (new.client_id is not null and current_setting('app.copies_rows', true) is distinct from 'on')
@@ -53,7 +50,6 @@ create table custom_record_type (
   constraint custom_record_type_name_pattern check (name ~ '^[A-Z][A-Za-z0-9]{1,62}$'),
   constraint custom_record_type_fields_list check (jsonb_typeof(fields) = 'array'),
   primary key (tenant_id, id),
-  constraint custom_record_type_system_ref_unique unique (tenant_id, system_ref),
   -- For foreign keys of rows. The index below is stricter: callers get its violations.
   constraint custom_record_type_name_exact_unique unique (tenant_id, name)
 );

@@ -15,7 +15,6 @@ create table event_subscription (
   constraint event_subscription_operations_present check (cardinality(operations) > 0),
   constraint event_subscription_deactivated_at_agrees check (active = (deactivated_at is null)),
   primary key (tenant_id, id),
-  constraint event_subscription_system_ref_unique unique (tenant_id, system_ref),
   constraint event_subscription_created_by_api_user_id_reference foreign key (tenant_id, created_by_api_user_id) references api_user (tenant_id, id)
 );
 call protect_entity_table('event_subscription');

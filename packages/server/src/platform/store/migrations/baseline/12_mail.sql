@@ -10,7 +10,6 @@ create table mail_template (
   reply_to text collate "C",
   constraint mail_template_language_enum check (language in ('en', 'de', 'fr', 'es')),
   primary key (tenant_id, id),
-  constraint mail_template_system_ref_unique unique (tenant_id, system_ref),
   constraint mail_template_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id)
 );
 call protect_entity_table('mail_template');
@@ -43,7 +42,6 @@ create table mail (
   constraint mail_sent_at_agrees check ((status = 'SENT') = (sent_at is not null)),
   constraint mail_reminder_date_agrees check ((kind = 'REMINDER') = (reminder_date is not null)),
   primary key (tenant_id, id),
-  constraint mail_system_ref_unique unique (tenant_id, system_ref),
   constraint mail_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
   constraint mail_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint mail_quick_payment_link_id_reference foreign key (tenant_id, quick_payment_link_id) references quick_payment_link (tenant_id, id)
@@ -51,16 +49,9 @@ create table mail (
 call protect_entity_table('mail');
 -- A client gets at most one reminder a day.
 create unique index mail_reminder_date_unique on mail (tenant_id, client_id, reminder_date) where (reminder_date is not null);
-create index mail_client_id_index on mail (tenant_id, client_id, id);
-create index mail_status_index on mail (tenant_id, status, id);
-create index mail_kind_index on mail (tenant_id, kind, id);
-create index mail_org_id_index on mail (tenant_id, org_id, id);
-create index mail_template_index on mail (tenant_id, template, id);
+call index_orders('mail', 'client_id', 'status', 'kind', 'org_id', 'template', 'attempts', 'sent_at', 'created_at');
 -- The mails that an address has rejected. They decide who gets a mail, and are few.
 create index mail_bounced_index on mail (tenant_id, id) where (bounced_addresses <> '{}');
-create index mail_attempts_index on mail (tenant_id, attempts, id);
-create index mail_sent_at_index on mail (tenant_id, sent_at, id);
-create index mail_created_at_index on mail (tenant_id, created_at, id);
 create index mail_invoice_ids_index on mail using gin (tenant_id, invoice_ids);
 create index mail_addresses_index on mail using gin (tenant_id, addresses);
 create trigger mail_client_id_present after insert or update of client_id on mail for each row

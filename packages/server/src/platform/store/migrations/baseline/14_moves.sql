@@ -105,6 +105,10 @@ begin
     where relnamespace = current_schema()::regnamespace and relkind = 'r' and relname <> 'entity_columns' loop
     execute format('create index %I on %I using gin (tenant_id, metadata jsonb_path_ops) where metadata <> ''{}''',
       entity_table || '_metadata_index', entity_table);
+    -- Records of all types that tenants define share a table, and a reference of time entries requires this key earlier.
+    if entity_table not in ('custom_record', 'time_entry') then
+      execute format('alter table %I add constraint %I unique (tenant_id, system_ref)', entity_table, entity_table || '_system_ref_unique');
+    end if;
   end loop;
 end
 $$;
@@ -122,3 +126,4 @@ begin
 end
 $$;
 drop table entity_columns;
+drop procedure index_orders;
