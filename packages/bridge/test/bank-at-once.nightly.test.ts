@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { orThrow } from '../../client/src/index.ts';
 import { bridgeForFile } from './bridge.ts';
 
-const { api, file, killWhen, run } = await bridgeForFile();
+const { api, file, killWhen, run, runTwice } = await bridgeForFile();
 const movements = 1_000;
 const rowsPerCall = 100;
 
@@ -42,7 +42,7 @@ test('bank records each of 1,000 movements once when a run is killed, two read t
     (await orThrow(api.searchPayments({ body: { includeTotal: true, pageSize: 1 } }))).total ?? 0;
   await killWhen(async () => (await recorded()) > 0, ...apply);
   expect(await recorded()).toBeLessThan(movements);
-  const both = await Promise.all([run(...apply), run(...apply)]);
+  const both = await runTwice(...apply);
   expect(both.map(({ errors, code }) => ({ errors, code }))).toEqual(
     both.map(() => ({ errors: expect.any(String), code: 0 })),
   );

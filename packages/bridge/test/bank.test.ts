@@ -4,7 +4,7 @@ import { orThrow } from '../../client/src/index.ts';
 import { bai2, balances, camt, entry, mt940, ofx, statement } from './bank-files.ts';
 import { bridgeForFile } from './bridge.ts';
 
-const { api, file, read, run } = await bridgeForFile();
+const { api, file, read, run, runTwice } = await bridgeForFile();
 
 beforeAll(async () => {
   const line = { lineType: 'OTHER', description: 'Advice', quantity: '1', taxable: false } as const;
@@ -60,7 +60,7 @@ test('bank proposes payments of an OFX file, and records those above the bound o
 
   // Two at once, and again.
   const words = ['bank', 'march.ofx', '--apply', '--min-score', '90'];
-  const both = await Promise.all([run(...words), run(...words)]);
+  const both = await runTwice(...words);
   expect(both.map(({ code, errors }) => [code, errors])).toEqual([
     [0, ''],
     [0, ''],
@@ -168,7 +168,7 @@ test('bank --suspense records what matches no invoice once, as a payment of an u
   const words = ['bank', 'unknown.xml', '--suspense', '--apply', '--min-score', '90'];
   expect((await run('bank', 'unknown.xml', '--suspense')).output).toMatch(/of them of unknown payers +1\n/);
   expect(await unidentified()).not.toContain('17.35 Nobody we know');
-  const both = await Promise.all([run(...words), run(...words)]);
+  const both = await runTwice(...words);
   expect(both.map(({ code, errors }) => [code, errors])).toEqual([
     [0, ''],
     [0, ''],

@@ -1,5 +1,5 @@
 /** The command, run as a person runs it, in front of a running service, and the rows that it leaves there. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,6 +13,13 @@ import { afterAll } from 'vitest';
 import { type Client, createClient } from '../../client/src/index.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const warmCommand = fileURLToPath(new URL('warm-command.ts', import.meta.url));
+
+interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
 
 export interface Bridge {
   readonly api: Client;
@@ -20,7 +27,10 @@ export interface Bridge {
   file(name: string, content: string | Uint8Array): Promise<string>;
   read(name: string): Promise<string>;
   readonly folder: string;
-  run(...words: string[]): Promise<{ code: number | null; output: string; errors: string }>;
+  /** Runs the command in a process that all runs of the file share; one at a time. */
+  run(...words: string[]): Promise<Ended>;
+  /** The same twice at once, each in a process of its own. */
+  runTwice(...words: string[]): Promise<[Ended, Ended]>;
   /** The same, and kills it (`SIGKILL`) as soon as this is true. */
   killWhen(isTime: () => Promise<boolean>, ...words: string[]): Promise<void>;
 }
@@ -48,6 +58,13 @@ export async function bridgeForFile(): Promise<Bridge> {
       env: { ...process.env, ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+  const runAlone = async (words: readonly string[]) => {
+    const child = start(words);
+    const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    return { code, output, errors };
+  };
+  let warm: ChildProcess | undefined;
+  afterAll(() => void warm?.kill());
   return {
     api: createClient({ baseUrl: running.address, tenant: 'firm', apiKey: key }),
     async file(name, content) {
@@ -57,14 +74,13 @@ export async function bridgeForFile(): Promise<Bridge> {
     read: (name) => readFile(join(folder, name), 'utf8'),
     folder,
     async run(...words) {
-      const child = start(words);
-      const [output, errors, [code]] = await Promise.all([
-        text(child.stdout),
-        text(child.stderr),
-        once(child, 'close'),
-      ]);
-      return { code, output, errors };
+      warm ??= fork(warmCommand, { cwd: folder, env: { ...process.env, ...variables } });
+      const ended = once(warm, 'message');
+      warm.send(words);
+      const [result] = await ended;
+      return result;
     },
+    runTwice: (...words) => Promise.all([runAlone(words), runAlone(words)]),
     async killWhen(isTime, ...words) {
       const child = start(words);
       const ended = once(child, 'close');

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { orThrow } from '../../client/src/index.ts';
 import { bridgeForFile } from './bridge.ts';
 
-const { api, file, killWhen, read, run } = await bridgeForFile();
+const { api, file, killWhen, read, run, runTwice } = await bridgeForFile();
 
 const customers = `Customer Contact List
 Hartwell Advisory
@@ -82,7 +82,7 @@ Q-1,Café Zoë,04/01/2025,,,Advice,,1,10.00,10.00,
   expect((await run(...payments)).errors).toContain('Add --decimal comma.');
   payments.push('--decimal', 'comma');
   // Two at once store the same rows.
-  const both = await Promise.all([run(...payments), run(...payments)]);
+  const both = await runTwice(...payments);
   expect(both.map(({ code, errors }) => [code, errors])).toEqual([
     [1, ''],
     [1, ''],
@@ -106,7 +106,7 @@ test('import stores the same rows after a kill, by two runs at once, and again, 
   await killWhen(async () => (await count('Client')) > before, ...words);
   expect(await count('Client')).toBeLessThan(before + names.length);
   expect(await read('many.failed.csv')).toBe('of an earlier run');
-  await Promise.all([run(...words), run(...words)]);
+  await runTwice(...words);
   expect(await figures(...words)).toEqual({ unchanged: 300, 'rows that failed': 1 });
   expect(await read('many.failed.csv')).toMatch(/^\ufeffName,Email,Reason\r\nBad,nowhere,.*\r\n$/);
   expect(await count('Client')).toBe(before + names.length);
