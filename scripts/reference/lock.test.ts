@@ -1,5 +1,4 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -25,12 +24,5 @@ describe('withLock', () => {
     };
     const results = await Promise.allSettled([true, false, false].map((fails) => withLock(file, work(fails))));
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
-  });
-
-  it('ignores the lock of a process that has ended', async () => {
-    const file = join(folder, 'left');
-    const { pid } = spawnSync(process.execPath, ['--version']);
-    await writeFile(file, String(pid));
-    expect(await withLock(file, async () => 'done')).toBe('done');
   });
 });
