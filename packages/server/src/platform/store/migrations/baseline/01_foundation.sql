@@ -294,7 +294,8 @@ create function tenant_now() returns timestamptz
   language sql stable parallel safe
   return now() + coalesce(nullif(current_setting('app.clock_offset', true), '')::bigint, 0) * interval '1 millisecond';
 
--- What every table of an entity begins with. The last file makes the references of all of them unique, indexes their metadata, and drops it.
+-- What every table of an entity begins with. The last file names the keys after their tables, protects these, indexes their metadata, and
+-- drops this one.
 create table entity_columns (
   tenant_id integer not null,
   id uuid not null,
@@ -305,7 +306,9 @@ create table entity_columns (
   active boolean not null default true,
   created_at timestamptz(3) not null default tenant_now(),
   updated_at timestamptz(3) not null default tenant_now(),
-  version integer not null default 1
+  version integer not null default 1,
+  primary key (tenant_id, id),
+  unique (tenant_id, system_ref)
 );
 
 -- The day of the transaction's start, in the tenant's time zone: the same in every statement of a transaction.

@@ -1,5 +1,5 @@
 create table org (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   legal_name text collate "C" not null,
   code text collate "C" not null,
@@ -22,14 +22,12 @@ create table org (
   constraint org_tax_rounding_enum check (tax_rounding in ('LINE', 'DOCUMENT')),
   constraint org_settle_within_range check (settle_within >= 0),
   constraint org_time_step_range check (time_step in (0.01, 0.10, 0.25)),
-  primary key (tenant_id, id),
   constraint org_name_unique unique (tenant_id, name),
   constraint org_code_unique unique (tenant_id, code)
 );
-call protect_entity_table('org');
 
 create table office (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   code text collate "C" not null,
   org_id uuid not null,
@@ -41,16 +39,14 @@ create table office (
   country text collate "C",
   phone text collate "C",
   time_zone text collate "C" not null,
-  primary key (tenant_id, id),
   constraint office_name_unique unique (tenant_id, name),
   constraint office_code_unique unique (tenant_id, code),
   constraint office_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id)
 );
-call protect_entity_table('office');
 
 -- Series of the numbers of invoices and credit notes.
 create table document_series (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   org_id uuid not null,
   document_type text collate "C" not null,
   office_id uuid,
@@ -67,11 +63,9 @@ create table document_series (
       when 'MONTH' then pattern ~ '\{YY(YY)?\}' and pattern like '%{MM}%'
       else true
     end),
-  primary key (tenant_id, id),
   constraint document_series_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
   constraint document_series_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id)
 );
-call protect_entity_table('document_series');
 create unique index document_series_office_id_unique on document_series (tenant_id, org_id, document_type, office_id) nulls not distinct
   where (active);
 create unique index document_series_pattern_unique on document_series (tenant_id, org_id, regexp_replace(pattern, '\{N+\}', '{N}'))
@@ -79,79 +73,69 @@ create unique index document_series_pattern_unique on document_series (tenant_id
 
 -- The head of a department is a staff member: the reference is added with the staff table.
 create table department (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   code text collate "C" not null,
   head_id uuid,
   office_id uuid,
   parent_id uuid,
   constraint department_parent_id_other check (parent_id <> id),
-  primary key (tenant_id, id),
   constraint department_name_unique unique (tenant_id, name),
   constraint department_code_unique unique (tenant_id, code),
   constraint department_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id),
   constraint department_parent_id_reference foreign key (tenant_id, parent_id) references department (tenant_id, id) deferrable initially deferred
 );
-call protect_entity_table('department');
 
 create table service_line (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   code text collate "C" not null,
   department_id uuid,
   revenue_account_code text collate "C",
-  primary key (tenant_id, id),
   constraint service_line_name_unique unique (tenant_id, name),
   constraint service_line_code_unique unique (tenant_id, code),
   constraint service_line_department_id_reference foreign key (tenant_id, department_id) references department (tenant_id, id)
 );
-call protect_entity_table('service_line');
 
 create table industry (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   code text collate "C",
   parent_id uuid,
   constraint industry_code_pattern check (code ~ '^[0-9]{2,6}$'),
   constraint industry_parent_id_other check (parent_id <> id),
-  primary key (tenant_id, id),
   constraint industry_name_unique unique (tenant_id, name),
   constraint industry_parent_id_reference foreign key (tenant_id, parent_id) references industry (tenant_id, id) deferrable initially deferred
 );
-call protect_entity_table('industry');
 
 create table client_type (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   code text collate "C" not null,
   description text collate "C",
   default_payment_terms_days integer,
   display_order integer not null default 0,
   constraint client_type_default_payment_terms_days_range check (default_payment_terms_days between 0 and 120),
-  primary key (tenant_id, id),
   constraint client_type_name_unique unique (tenant_id, name),
   constraint client_type_code_unique unique (tenant_id, code)
 );
-call protect_entity_table('client_type');
 
 create table client_business_entity (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   code text collate "C" not null,
   description text collate "C",
   tax_form text collate "C",
   constraint client_business_entity_tax_form_enum check (
     tax_form in ('FORM_1040', 'FORM_1065', 'FORM_1120', 'FORM_1120S', 'FORM_990', 'FORM_1041', 'OTHER')),
-  primary key (tenant_id, id),
   constraint client_business_entity_name_unique unique (tenant_id, name),
   constraint client_business_entity_code_unique unique (tenant_id, code)
 );
-call protect_entity_table('client_business_entity');
 
 -- Rates and percentages keep the decimal places that they are written with: a column type of a fixed scale would silently
 -- round the fifth place, which the check rejects.
 create table tax_region (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   code text collate "C" not null,
   country text collate "C" not null,
@@ -160,25 +144,21 @@ create table tax_region (
   applies_to_services boolean not null,
   tax_exempt_reason text collate "C",
   constraint tax_region_rate_percent_range check (rate_percent between 0 and 100 and scale(rate_percent) <= 4),
-  primary key (tenant_id, id),
   constraint tax_region_name_unique unique (tenant_id, name),
   constraint tax_region_code_unique unique (tenant_id, code)
 );
-call protect_entity_table('tax_region');
 
 create table tax_code (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   code text collate "C" not null,
   taxes jsonb not null,
-  primary key (tenant_id, id),
   constraint tax_code_name_unique unique (tenant_id, name),
   constraint tax_code_code_unique unique (tenant_id, code)
 );
-call protect_entity_table('tax_code');
 
 create table staff_type (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   code text collate "C" not null,
   description text collate "C",
@@ -188,14 +168,12 @@ create table staff_type (
   default_average_rate numeric,
   constraint staff_type_default_billing_rate_range check (default_billing_rate >= 0 and default_billing_rate < 1e11 and scale(default_billing_rate) <= 4),
   constraint staff_type_default_average_rate_range check (default_average_rate >= 0 and default_average_rate < 1e11 and scale(default_average_rate) <= 4),
-  primary key (tenant_id, id),
   constraint staff_type_name_unique unique (tenant_id, name),
   constraint staff_type_code_unique unique (tenant_id, code)
 );
-call protect_entity_table('staff_type');
 
 create table staff (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   staff_ref text collate "C" not null,
   pms_ref text collate "C",
   first_name text collate "C" not null,
@@ -220,7 +198,6 @@ create table staff (
   constraint staff_weekly_capacity_hours_range check (weekly_capacity_hours between 0 and 168),
   constraint staff_target_utilization_percent_range check (target_utilization_percent between 0 and 100 and scale(target_utilization_percent) <= 4),
   constraint staff_status_enum check (status in ('ACTIVE', 'ON_LEAVE', 'TERMINATED')),
-  primary key (tenant_id, id),
   constraint staff_staff_ref_unique unique (tenant_id, staff_ref),
   constraint staff_pms_ref_unique unique (tenant_id, pms_ref),
   constraint staff_email_unique unique (tenant_id, email),
@@ -230,7 +207,6 @@ create table staff (
   constraint staff_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
   constraint staff_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id) deferrable initially deferred
 );
-call protect_entity_table('staff');
 create index staff_names_index on staff using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops, lower((display_name collate fa_case)) collate "C" gin_trgm_ops, lower((last_name collate fa_case)) collate "C" gin_trgm_ops, lower((first_name collate fa_case)) collate "C" gin_trgm_ops);
 create index staff_search_index on staff using gin (tenant_id, search_text(display_name) gin_trgm_ops, search_text(last_name) gin_trgm_ops, search_text(first_name) gin_trgm_ops);
 

@@ -1,20 +1,18 @@
 create table client_group (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   description text collate "C",
   owner_id uuid,
   manager_id uuid,
   primary_client_id uuid,
-  primary key (tenant_id, id),
   constraint client_group_name_unique unique (tenant_id, name),
   constraint client_group_owner_id_reference foreign key (tenant_id, owner_id) references staff (tenant_id, id),
   constraint client_group_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id)
 );
-call protect_entity_table('client_group');
 
 -- A client's balances are sums over its invoices, work in progress and payments, updated by whoever writes those.
 create table client (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   legal_name text collate "C",
   client_ref text collate "C" not null,
@@ -79,7 +77,6 @@ create table client (
   constraint client_payment_terms_days_range check (payment_terms_days between 0 and 120),
   constraint client_outstanding_balance_range check (outstanding_balance >= 0),
   constraint client_document_language_enum check (document_language in ('en', 'de', 'fr', 'es')),
-  primary key (tenant_id, id),
   constraint client_client_ref_unique unique (tenant_id, client_ref),
   constraint client_pms_ref_unique unique (tenant_id, pms_ref),
   constraint client_client_type_id_reference foreign key (tenant_id, client_type_id) references client_type (tenant_id, id),
@@ -102,7 +99,6 @@ create table client (
   constraint client_unapplied_credit_bound check (abs(unapplied_credit) < 1e13),
   constraint client_status_settled check (status <> 'ARCHIVED' or (outstanding_balance = 0 and unbilled_wip = 0 and unapplied_credit = 0))
 );
-call protect_entity_table('client');
 call index_orders('client', 'name', 'status', 'outstanding_balance', 'unbilled_wip', 'onboarded_at', 'created_at', 'active', 'active desc',
   'email', 'onboarded_at desc nulls last');
 create index client_client_group_id_index on client (tenant_id, client_group_id) where (client_group_id is not null);
@@ -120,7 +116,7 @@ create index client_merged_into_id_index on client (tenant_id, merged_into_id) w
 alter table client_group add constraint client_group_primary_client_id_reference foreign key (tenant_id, primary_client_id) references client (tenant_id, id) deferrable initially deferred;
 
 create table contact (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   pms_ref text collate "C" not null,
   first_name text collate "C",
   last_name text collate "C",
@@ -136,10 +132,8 @@ create table contact (
   email_opt_out boolean not null default false,
   primary_contact_info_id uuid,
   constraint contact_preferred_channel_enum check (preferred_channel in ('EMAIL', 'PHONE', 'SMS', 'PORTAL')),
-  primary key (tenant_id, id),
   constraint contact_pms_ref_unique unique (tenant_id, pms_ref)
 );
-call protect_entity_table('contact');
 call index_orders('contact', 'last_name', 'first_name', 'email', 'created_at', 'active', 'active desc', 'last_name desc nulls last',
   'first_name desc nulls last', 'email desc nulls last');
 create index contact_names_index on contact using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops, lower((display_name collate fa_case)) collate "C" gin_trgm_ops, lower((last_name collate fa_case)) collate "C" gin_trgm_ops, lower((first_name collate fa_case)) collate "C" gin_trgm_ops);
@@ -153,7 +147,7 @@ alter table client add constraint client_secondary_contact_id_reference foreign 
 -- The owner is a client, a contact or an office. The generated columns split `owner_id` by kind of owner, so that the
 -- database can have a foreign key for each.
 create table contact_info (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   owner_type text collate "C" not null,
   owner_id uuid not null,
   owner_client_id uuid generated always as (case owner_type when 'CLIENT' then owner_id else null::uuid end) stored,
@@ -173,12 +167,10 @@ create table contact_info (
   country text collate "C",
   constraint contact_info_owner_type_enum check (owner_type in ('CLIENT', 'CONTACT', 'OFFICE')),
   constraint contact_info_kind_enum check (kind in ('PRIMARY', 'BILLING', 'MAILING', 'HOME', 'OTHER')),
-  primary key (tenant_id, id),
   constraint contact_info_owner_client_id_reference foreign key (tenant_id, owner_client_id) references client (tenant_id, id) deferrable initially deferred,
   constraint contact_info_owner_contact_id_reference foreign key (tenant_id, owner_contact_id) references contact (tenant_id, id) deferrable initially deferred,
   constraint contact_info_owner_office_id_reference foreign key (tenant_id, owner_office_id) references office (tenant_id, id) deferrable initially deferred
 );
-call protect_entity_table('contact_info');
 create unique index contact_info_owner_id_kind_unique on contact_info (tenant_id, owner_id, kind) where active;
 create index contact_info_owner_id_index on contact_info (tenant_id, owner_id);
 create index contact_info_reached_index on contact_info using gin (tenant_id, email gin_trgm_ops, (lower(email collate fa_case) collate "C") gin_trgm_ops, phone gin_trgm_ops, (lower(phone collate fa_case) collate "C") gin_trgm_ops, mobile gin_trgm_ops, (lower(mobile collate fa_case) collate "C") gin_trgm_ops);
@@ -189,7 +181,7 @@ alter table contact add constraint contact_primary_contact_info_id_reference for
 
 -- Relinking reopens the row of the pair, so the pair is unique among all rows, not among active ones only.
 create table contact_client (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   contact_id uuid not null,
   client_id uuid not null,
   roles text[] not null,
@@ -201,12 +193,10 @@ create table contact_client (
   constraint contact_client_roles_enum check (roles <@ array['PREFERRED', 'BILLING', 'SECONDARY', 'SIGNER', 'OTHER']),
   constraint contact_client_roles_present check (cardinality(roles) > 0),
   constraint contact_client_unlinked_at_agrees check (active = (unlinked_at is null)),
-  primary key (tenant_id, id),
   constraint contact_client_contact_id_client_id_unique unique (tenant_id, contact_id, client_id),
   constraint contact_client_contact_id_reference foreign key (tenant_id, contact_id) references contact (tenant_id, id),
   constraint contact_client_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id)
 );
-call protect_entity_table('contact_client');
 create index contact_client_client_id_index on contact_client (tenant_id, client_id);
 create unique index contact_client_client_id_preferred_unique on contact_client (tenant_id, client_id) where (active and (roles @> ARRAY['PREFERRED']));
 create unique index contact_client_client_id_billing_unique on contact_client (tenant_id, client_id) where (active and (roles @> ARRAY['BILLING']));

@@ -1,5 +1,5 @@
 create table job_template (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   code text collate "C",
   description text collate "C",
@@ -16,14 +16,12 @@ create table job_template (
   constraint job_template_default_fee_range check (default_fee >= 0),
   constraint job_template_budget_hours_range check (budget_hours >= 0),
   constraint job_template_duration_days_range check (duration_days between 0 and 3650),
-  primary key (tenant_id, id),
   constraint job_template_name_unique unique (tenant_id, name),
   constraint job_template_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id)
 );
-call protect_entity_table('job_template');
 
 create table task_type (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   display_name text collate "C" not null,
   code text collate "C" not null,
   is_billable boolean not null,
@@ -34,12 +32,10 @@ create table task_type (
   service_line_id uuid,
   constraint task_type_billing_method_enum check (billing_method in ('HOURLY', 'FIXED', 'NON_BILLABLE')),
   constraint task_type_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
-  primary key (tenant_id, id),
   constraint task_type_display_name_unique unique (tenant_id, display_name),
   constraint task_type_code_unique unique (tenant_id, code),
   constraint task_type_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id)
 );
-call protect_entity_table('task_type');
 
 create table job_template_task (
   tenant_id integer not null,
@@ -60,7 +56,7 @@ create table job_template_task (
 call protect_tenant_table('job_template_task', 'select, insert, delete');
 
 create table job (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   status text collate "C" not null default 'PLANNED',
   client_id uuid not null,
@@ -112,7 +108,6 @@ create table job (
   constraint job_budget_hours_range check (budget_hours >= 0),
   constraint job_budget_amount_range check (budget_amount >= 0),
   constraint job_period_end_date_order check (period_end_date >= period_start_date),
-  primary key (tenant_id, id),
   constraint job_pms_ref_unique unique (tenant_id, pms_ref),
   constraint job_job_ref_unique unique (tenant_id, job_ref),
   constraint job_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
@@ -133,7 +128,6 @@ create table job (
   -- A project shows its standard amount, which no decimal of the contract must exceed.
   constraint job_standard_amount_bound check (abs(billed_work_amount + write_off_amount - write_up_amount + fee_without_work_amount) < 1e13)
 );
-call protect_entity_table('job');
 create index job_client_id_status_index on job (tenant_id, client_id, status);
 create index job_names_index on job using gin (tenant_id, name gin_trgm_ops, lower((name collate fa_case)) collate "C" gin_trgm_ops);
 -- Searches of projects and tasks start from an index on the first key that they sort by. Descending orders read it backwards;
@@ -159,7 +153,7 @@ create trigger job_client_id_present after insert or update of client_id on job 
   execute function refuse_merged_client('client_id');
 
 create table task (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   job_id uuid not null,
   task_type_id uuid not null,
@@ -180,13 +174,11 @@ create table task (
   constraint task_priority_enum check (priority in ('LOW', 'NORMAL', 'HIGH')),
   constraint task_budget_hours_range check (budget_hours >= 0),
   constraint task_sequence_range check (sequence between 0 and 1000000),
-  primary key (tenant_id, id),
   constraint task_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
   constraint task_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id),
   constraint task_assignee_id_reference foreign key (tenant_id, assignee_id) references staff (tenant_id, id),
   constraint task_actual_hours_bound check (abs(actual_hours) < 1e7)
 );
-call protect_entity_table('task');
 create index task_job_id_index on task (tenant_id, job_id, sequence);
 create index task_assignee_id_index on task (tenant_id, assignee_id, status);
 call index_orders('task', 'due_date', 'name', 'status', 'sequence', 'due_date desc nulls last', 'created_at', 'active', 'active desc',
@@ -197,7 +189,7 @@ create index task_search_index on task using gin (tenant_id, search_text(name) g
 
 -- An assignment that ended remains, and a new one is another row: at most one active one has the same person, job and role.
 create table staff_job_assignment (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   staff_id uuid not null,
   job_id uuid not null,
   role text collate "C" not null,
@@ -213,27 +205,23 @@ create table staff_job_assignment (
     billing_rate_override >= 0 and billing_rate_override < 1e11 and scale(billing_rate_override) <= 4),
   constraint staff_job_assignment_end_date_order check (end_date >= start_date),
   constraint staff_job_assignment_deactivated_at_agrees check (active = (deactivated_at is null)),
-  primary key (tenant_id, id),
   constraint staff_job_assignment_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
   constraint staff_job_assignment_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id)
 );
-call protect_entity_table('staff_job_assignment');
 create unique index staff_job_assignment_role_unique on staff_job_assignment (tenant_id, job_id, staff_id, role) where active;
 create index staff_job_assignment_job_id_index on staff_job_assignment (tenant_id, job_id);
 create index staff_job_assignment_staff_id_index on staff_job_assignment (tenant_id, staff_id);
 
 create table staff_task_assignment (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   staff_id uuid not null,
   task_id uuid not null,
   allocated_hours numeric(10,2),
   deactivated_at timestamptz(3),
   constraint staff_task_assignment_allocated_hours_range check (allocated_hours >= 0),
   constraint staff_task_assignment_deactivated_at_agrees check (active = (deactivated_at is null)),
-  primary key (tenant_id, id),
   constraint staff_task_assignment_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
   constraint staff_task_assignment_task_id_reference foreign key (tenant_id, task_id) references task (tenant_id, id)
 );
-call protect_entity_table('staff_task_assignment');
 create unique index staff_task_assignment_task_id_unique on staff_task_assignment (tenant_id, task_id, staff_id) where active;
 create index staff_task_assignment_staff_id_index on staff_task_assignment (tenant_id, staff_id);

@@ -1,5 +1,5 @@
 create table engagement (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   client_id uuid not null,
   name text collate "C" not null,
   engagement_ref text collate "C" not null,
@@ -38,13 +38,11 @@ create table engagement (
       when 'ON_HOLD' then executed_at is not null when 'COMPLETED' then executed_at is not null
       else executed_at is null end),
   constraint engagement_completed_at_agrees check ((status = 'COMPLETED') = (completed_at is not null)),
-  primary key (tenant_id, id),
   constraint engagement_engagement_ref_unique unique (tenant_id, engagement_ref),
   constraint engagement_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint engagement_partner_id_reference foreign key (tenant_id, partner_id) references staff (tenant_id, id),
   constraint engagement_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id)
 );
-call protect_entity_table('engagement');
 create index engagement_client_id_index on engagement (tenant_id, client_id, status);
 call index_orders('engagement', 'status', 'name', 'fiscal_year', 'start_date', 'end_date', 'sent_at', 'executed_at', 'expires_at',
   'fee_amount', 'created_at', 'active', 'active desc', 'fiscal_year desc', 'status desc', 'start_date desc nulls last',
@@ -107,7 +105,7 @@ call protect_tenant_table('engagement_job', 'select, insert, delete');
 create unique index engagement_job_active_unique on engagement_job (tenant_id, id) where is_active;
 
 create table engagement_document (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   engagement_id uuid not null,
   document_type_id uuid not null,
   document_type_name text collate "C" not null,
@@ -123,14 +121,12 @@ create table engagement_document (
   constraint engagement_document_status_enum check (status in ('DRAFT', 'SENT', 'SIGNED', 'SUPERSEDED')),
   constraint engagement_document_signed_at_agrees check ((status = 'SIGNED') = (signed_at is not null)),
   constraint engagement_document_size_bytes_range check (size_bytes between 0 and 9007199254740991),
-  primary key (tenant_id, id),
   constraint engagement_document_version_number_unique unique (tenant_id, engagement_id, document_type_id, version_number),
   constraint engagement_document_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id)
 );
-call protect_entity_table('engagement_document');
 
 create table engagement_batch (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   status text collate "C" not null default 'PENDING',
   total integer not null,
   started_at timestamptz(3),
@@ -139,10 +135,8 @@ create table engagement_batch (
   constraint engagement_batch_status_enum check (status in ('PENDING', 'PROCESSING', 'COMPLETED', 'COMPLETED_WITH_ERRORS', 'FAILED')),
   constraint engagement_batch_total_range check (total between 1 and 500),
   constraint engagement_batch_started_at_agrees check ((status = 'PENDING') = (started_at is null)),
-  constraint engagement_batch_finished_at_agrees check ((status in ('PENDING', 'PROCESSING')) = (finished_at is null)),
-  primary key (tenant_id, id)
+  constraint engagement_batch_finished_at_agrees check ((status in ('PENDING', 'PROCESSING')) = (finished_at is null))
 );
-call protect_entity_table('engagement_batch');
 
 -- The entries of a batch as they were sent, with their results: an engagement, a failure, or none yet.
 create table engagement_batch_item (

@@ -3,7 +3,7 @@ create type hours_change as (tenant_id integer, job_id uuid, task_id uuid, hours
 create type wip_change as (tenant_id integer, job_id uuid, client_id uuid, currency text, outstanding numeric, billed numeric, written_off numeric, written_up numeric);
 
 create table work_code (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   code text collate "C" not null,
   name text collate "C" not null,
   description text collate "C",
@@ -13,15 +13,13 @@ create table work_code (
   task_type_id uuid,
   default_rate numeric,
   constraint work_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
-  primary key (tenant_id, id),
   constraint work_code_code_unique unique (tenant_id, code),
   constraint work_code_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
   constraint work_code_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id)
 );
-call protect_entity_table('work_code');
 
 create table non_work_code (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   code text collate "C" not null,
   name text collate "C" not null,
   description text collate "C",
@@ -32,15 +30,13 @@ create table non_work_code (
   default_rate numeric,
   constraint non_work_code_is_billable_range check (not is_billable),
   constraint non_work_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
-  primary key (tenant_id, id),
   constraint non_work_code_code_unique unique (tenant_id, code),
   constraint non_work_code_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
   constraint non_work_code_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id)
 );
-call protect_entity_table('non_work_code');
 
 create table expense_code (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   code text collate "C" not null,
   name text collate "C" not null,
   description text collate "C",
@@ -50,15 +46,13 @@ create table expense_code (
   task_type_id uuid,
   default_rate numeric,
   constraint expense_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
-  primary key (tenant_id, id),
   constraint expense_code_code_unique unique (tenant_id, code),
   constraint expense_code_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
   constraint expense_code_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id)
 );
-call protect_entity_table('expense_code');
 
 create table time_entry (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   staff_id uuid not null,
   job_id uuid,
   task_id uuid,
@@ -85,8 +79,6 @@ create table time_entry (
   constraint time_entry_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
   constraint time_entry_approved_at_agrees check ((status = 'APPROVED') = (approved_at is not null)),
   constraint time_entry_billing_rate_range check (billing_rate >= 0 and billing_rate < 1e11 and scale(billing_rate) <= 4),
-  primary key (tenant_id, id),
-  constraint time_entry_system_ref_unique unique (tenant_id, system_ref),
   constraint time_entry_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
   constraint time_entry_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
   constraint time_entry_task_id_reference foreign key (tenant_id, task_id) references task (tenant_id, id),
@@ -96,7 +88,6 @@ create table time_entry (
   constraint time_entry_ended_at_order check (
     (started_at is null) = (ended_at is null) and (ended_at > started_at) is not false)
 );
-call protect_entity_table('time_entry');
 create index time_entry_staff_id_index on time_entry (tenant_id, staff_id, work_date);
 create index time_entry_job_id_index on time_entry (tenant_id, job_id, status);
 create index time_entry_task_id_index on time_entry (tenant_id, task_id);
@@ -110,7 +101,7 @@ create index time_entry_notes_index on time_entry using gin (tenant_id, descript
 create index time_entry_search_index on time_entry using gin (tenant_id, search_text(description) gin_trgm_ops, search_text(internal_note) gin_trgm_ops);
 
 create table expense_entry (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   staff_id uuid not null,
   job_id uuid not null,
   code text collate "C" not null,
@@ -131,12 +122,10 @@ create table expense_entry (
   constraint expense_entry_markup_percent_range check (markup_percent >= 0 and scale(markup_percent) <= 4),
   constraint expense_entry_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
   constraint expense_entry_approved_at_agrees check ((status = 'APPROVED') = (approved_at is not null)),
-  primary key (tenant_id, id),
   constraint expense_entry_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
   constraint expense_entry_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
   constraint expense_entry_approved_by_id_reference foreign key (tenant_id, approved_by_id) references staff (tenant_id, id)
 );
-call protect_entity_table('expense_entry');
 create index expense_entry_job_id_index on expense_entry (tenant_id, job_id, status);
 create index expense_entry_staff_id_index on expense_entry (tenant_id, staff_id, expense_date);
 create index expense_entry_code_index on expense_entry (tenant_id, code);
@@ -149,7 +138,7 @@ create index expense_entry_notes_index on expense_entry using gin (tenant_id, de
 create index expense_entry_search_index on expense_entry using gin (tenant_id, search_text(description) gin_trgm_ops);
 
 create table wip_entry (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   wip_type text collate "C" not null,
   client_id uuid not null,
   job_id uuid not null,
@@ -189,7 +178,6 @@ create table wip_entry (
       else true
     end),
   constraint wip_entry_write_off_reason_agrees check (status <> 'WRITTEN_OFF' or write_off_reason is not null),
-  primary key (tenant_id, id),
   constraint wip_entry_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint wip_entry_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
   constraint wip_entry_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
@@ -201,7 +189,6 @@ create table wip_entry (
   constraint wip_entry_outstanding_amount_bound check (abs(outstanding_amount) < 1e13),
   constraint wip_entry_amount_agrees check (amount in (work_amount(hours, billing_rate, 2), work_amount(hours, billing_rate, minor_units(currency))))
 );
-call protect_entity_table('wip_entry');
 create unique index wip_entry_time_entry_id_unique on wip_entry (tenant_id, time_entry_id) where (status <> 'REVERSED');
 create unique index wip_entry_expense_entry_id_unique on wip_entry (tenant_id, expense_entry_id) where (status <> 'REVERSED');
 create index wip_entry_job_id_index on wip_entry (tenant_id, job_id, status);

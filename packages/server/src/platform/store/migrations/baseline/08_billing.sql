@@ -3,7 +3,7 @@ create type balance_change as (tenant_id integer, client_id uuid, currency text,
 create type billing_change as (tenant_id integer, job_id uuid, billed numeric, fee numeric, fee_without_work numeric);
 
 create table draft_invoice (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   draft_number text collate "C" not null,
   client_id uuid not null,
   job_ids uuid[] not null default '{}',
@@ -53,7 +53,6 @@ create table draft_invoice (
   constraint draft_invoice_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
   constraint draft_invoice_invoice_id_agrees check ((status = 'POSTED') = (invoice_id is not null)),
   constraint draft_invoice_active_agrees check (active = (status <> 'DELETED')),
-  primary key (tenant_id, id),
   constraint draft_invoice_draft_number_unique unique (tenant_id, draft_number),
   constraint draft_invoice_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint draft_invoice_billing_contact_id_reference foreign key (tenant_id, billing_contact_id) references contact (tenant_id, id),
@@ -62,7 +61,6 @@ create table draft_invoice (
   constraint draft_invoice_approved_by_id_reference foreign key (tenant_id, approved_by_id) references staff (tenant_id, id),
   constraint draft_invoice_credited_invoice_id_agrees check (credited_invoice_id is null or total < 0 or status in ('DRAFT', 'REJECTED', 'DELETED'))
 );
-call protect_entity_table('draft_invoice');
 create index draft_invoice_client_id_index on draft_invoice (tenant_id, client_id, status);
 call index_orders('draft_invoice', 'status', 'proposed_invoice_date', 'total');
 create trigger draft_invoice_client_id_present after insert or update of client_id on draft_invoice for each row
@@ -120,7 +118,7 @@ call protect_tenant_table('draft_invoice_line_wip', 'select, insert, delete');
 
 -- A row for each revision of a draft, which never changes.
 create table draft_invoice_history (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   draft_invoice_id uuid not null,
   revision integer not null,
   action text collate "C" not null,
@@ -138,7 +136,6 @@ create table draft_invoice_history (
   constraint draft_invoice_history_action_enum check (action in ('CREATED', 'EDITED', 'SUBMITTED', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
   constraint draft_invoice_history_from_status_enum check (from_status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
   constraint draft_invoice_history_to_status_enum check (to_status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
-  primary key (tenant_id, id),
   constraint draft_invoice_history_revision_unique unique (tenant_id, draft_invoice_id, revision),
   constraint draft_invoice_history_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id) deferrable initially deferred,
   constraint draft_invoice_history_changed_by_id_reference foreign key (tenant_id, changed_by_id) references staff (tenant_id, id),
@@ -154,7 +151,7 @@ create index draft_invoice_history_job_ids_index on draft_invoice_history using 
 create index draft_invoice_history_approved_at_index on draft_invoice_history (tenant_id, stored_instant((draft_invoice ->> 'approvedAt')), id);
 
 create table invoice (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   invoice_number text collate "C" not null,
   pms_ref text collate "C",
   client_id uuid not null,
@@ -227,7 +224,6 @@ create table invoice (
   constraint invoice_posted_at_agrees check ((status = 'PENDING') = (posted_at is null)),
   constraint invoice_paid_at_agrees check ((status = 'PAID') = (paid_at is not null)),
   constraint invoice_voided_at_agrees check ((status = 'VOIDED') = (voided_at is not null) and (status = 'VOIDED') = (void_reason is not null)),
-  primary key (tenant_id, id),
   constraint invoice_pms_ref_unique unique (tenant_id, pms_ref),
   constraint invoice_draft_invoice_id_unique unique (tenant_id, draft_invoice_id),
   constraint invoice_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
@@ -259,7 +255,6 @@ create table invoice (
     end
   end)
 );
-call protect_entity_table('invoice');
 call index_orders('invoice', 'client_id', 'status', 'invoice_date', 'due_date', 'posted_at', 'paid_at', 'overdue_at', 'total',
   'created_at', 'active', 'active desc', 'amount_paid', 'posted_at desc nulls last', 'paid_at desc nulls last', 'paid_date',
   'paid_date desc nulls last', 'amount_due', 'document_type');

@@ -1,5 +1,5 @@
 create table quick_payment_link (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   url text collate "C" not null,
   -- The page finds its link by this.
   token_hash bytea not null,
@@ -16,11 +16,9 @@ create table quick_payment_link (
   constraint quick_payment_link_amount_range check (amount > 0),
   constraint quick_payment_link_payment_id_agrees check ((status = 'USED') = (payment_id is not null) and (status = 'USED') = (used_at is not null)),
   constraint quick_payment_link_active_agrees check (active = (status <> 'CANCELLED')),
-  primary key (tenant_id, id),
   constraint quick_payment_link_token_hash_unique unique (tenant_id, token_hash),
   constraint quick_payment_link_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id)
 );
-call protect_entity_table('quick_payment_link');
 create index quick_payment_link_client_id_index on quick_payment_link (tenant_id, client_id, id);
 create index quick_payment_link_expires_at_index on quick_payment_link (tenant_id, expires_at) where (status = 'ACTIVE');
 create index quick_payment_link_status_index on quick_payment_link (tenant_id, status, id);
@@ -51,7 +49,7 @@ create table payment_link_token (
 );
 
 create table payment (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   payment_number text collate "C" not null,
   pms_ref text collate "C",
   -- Unknown until the payer is identified. Until then, the money is that of the org.
@@ -94,7 +92,6 @@ create table payment (
   constraint payment_fee_amount_range check (fee_amount between 0 and amount + surcharge_amount),
   constraint payment_refunded_amount_range check (refunded_amount between 0 and amount),
   constraint payment_last4_pattern check (last4 ~ '^[0-9]{4}$'),
-  primary key (tenant_id, id),
   constraint payment_payment_number_unique unique (tenant_id, payment_number),
   constraint payment_pms_ref_unique unique (tenant_id, pms_ref),
   constraint payment_processor_ref_unique unique (tenant_id, processor_ref),
@@ -122,7 +119,6 @@ create table payment (
   (source = 'CREDIT_NOTE') = (credit_note_id is not null)
   and (source <> 'CREDIT_NOTE' or (method = 'CREDIT' and status in ('COMPLETED', 'VOIDED') and refunded_amount = 0)))
 );
-call protect_entity_table('payment');
 call index_orders('payment', 'client_id', 'payment_date', 'amount', 'status', 'settled_at', 'created_at', 'active', 'active desc');
 create index payment_org_id_index on payment (tenant_id, org_id, id) where (org_id is not null);
 create index payment_unapplied_index on payment (tenant_id, client_id) where (unapplied_amount > 0);

@@ -151,7 +151,7 @@ call protect_tenant_table('book_change', 'select, insert');
 
 -- The accounts of a firm's general ledger.
 create table gl_mapping (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   org_id uuid not null,
   purpose text collate "C" not null,
   kind text collate "C",
@@ -174,11 +174,9 @@ create table gl_mapping (
     and (payment_method is null or purpose = 'PAYMENT')
     and (service_line_id is null or purpose = 'REVENUE')
     and (tax_name is null or purpose = 'TAX')),
-  primary key (tenant_id, id),
   constraint gl_mapping_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
   constraint gl_mapping_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id)
 );
-call protect_entity_table('gl_mapping');
 create unique index gl_mapping_subject_unique on gl_mapping (tenant_id, org_id, purpose, subject) where (active);
 
 -- The rows of the tax report.

@@ -1,5 +1,5 @@
 create table file (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   status text collate "C" not null default 'PENDING',
   file_name text collate "C" not null,
   source text collate "C" not null,
@@ -22,12 +22,10 @@ create table file (
   constraint file_sha256_pattern check (sha256 ~ '^[0-9a-f]{64}$'),
   constraint file_sha256_agrees check (sha256 is not null or status not in ('AVAILABLE', 'ARCHIVED')),
   constraint file_active_agrees check (active = (status <> 'DELETED')),
-  primary key (tenant_id, id),
   constraint file_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint file_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
   constraint file_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id)
 );
-call protect_entity_table('file');
 create index file_client_id_index on file (tenant_id, client_id, id) where (client_id is not null);
 create index file_job_id_index on file (tenant_id, job_id, id) where (job_id is not null);
 create index file_engagement_id_index on file (tenant_id, engagement_id, id) where (engagement_id is not null);
@@ -42,18 +40,16 @@ alter table expense_entry add constraint expense_entry_receipt_file_id_reference
 alter table invoice add constraint invoice_pdf_file_id_reference foreign key (tenant_id, pdf_file_id) references file (tenant_id, id);
 
 create table custom_record_type (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   name text collate "C" not null,
   display_name text collate "C",
   description text collate "C",
   fields jsonb not null,
   constraint custom_record_type_name_pattern check (name ~ '^[A-Z][A-Za-z0-9]{1,62}$'),
   constraint custom_record_type_fields_list check (jsonb_typeof(fields) = 'array'),
-  primary key (tenant_id, id),
   -- For foreign keys of rows. The index below is stricter: callers get its violations.
   constraint custom_record_type_name_exact_unique unique (tenant_id, name)
 );
-call protect_entity_table('custom_record_type');
 create unique index custom_record_type_name_unique on custom_record_type (tenant_id, lower(name));
 
 create table custom_record (
@@ -65,7 +61,6 @@ create table custom_record (
   constraint custom_record_system_ref_unique unique (tenant_id, type, system_ref),
   constraint custom_record_type_reference foreign key (tenant_id, type) references custom_record_type (tenant_id, name)
 );
-call protect_entity_table('custom_record');
 create index custom_record_type_index on custom_record (tenant_id, type, id);
 
 -- The values of fields that a custom type declares unique. The database keeps them unique by this key, which it could not

@@ -1,5 +1,5 @@
 create table event_subscription (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   delivery_url text collate "C" not null,
   entity_type text collate "C" not null,
   operations text[] not null,
@@ -14,10 +14,8 @@ create table event_subscription (
   constraint event_subscription_operations_enum check (operations <@ array['CREATE', 'UPDATE', 'DELETE']),
   constraint event_subscription_operations_present check (cardinality(operations) > 0),
   constraint event_subscription_deactivated_at_agrees check (active = (deactivated_at is null)),
-  primary key (tenant_id, id),
   constraint event_subscription_created_by_api_user_id_reference foreign key (tenant_id, created_by_api_user_id) references api_user (tenant_id, id)
 );
-call protect_entity_table('event_subscription');
 create index event_subscription_entity_type_index on event_subscription (tenant_id, entity_type) where active;
 
 -- The newest secret signs, and earlier ones in addition until they expire.

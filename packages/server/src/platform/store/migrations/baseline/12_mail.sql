@@ -1,6 +1,6 @@
 -- The texts of mails to clients.
 create table mail_template (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   org_id uuid not null,
   name text collate "C" not null,
   language text collate "C" not null,
@@ -9,14 +9,12 @@ create table mail_template (
   html text collate "C",
   reply_to text collate "C",
   constraint mail_template_language_enum check (language in ('en', 'de', 'fr', 'es')),
-  primary key (tenant_id, id),
   constraint mail_template_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id)
 );
-call protect_entity_table('mail_template');
 create unique index mail_template_name_unique on mail_template (tenant_id, org_id, name, language) where (active);
 
 create table mail (
-  like entity_columns including defaults,
+  like entity_columns including defaults including indexes,
   kind text collate "C" not null,
   status text collate "C" not null,
   org_id uuid not null,
@@ -41,12 +39,10 @@ create table mail (
   constraint mail_status_enum check (status in ('QUEUED', 'SENDING', 'SENT', 'BOUNCED', 'FAILED', 'UNKNOWN')),
   constraint mail_sent_at_agrees check ((status = 'SENT') = (sent_at is not null)),
   constraint mail_reminder_date_agrees check ((kind = 'REMINDER') = (reminder_date is not null)),
-  primary key (tenant_id, id),
   constraint mail_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
   constraint mail_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint mail_quick_payment_link_id_reference foreign key (tenant_id, quick_payment_link_id) references quick_payment_link (tenant_id, id)
 );
-call protect_entity_table('mail');
 -- A client gets at most one reminder a day.
 create unique index mail_reminder_date_unique on mail (tenant_id, client_id, reminder_date) where (reminder_date is not null);
 call index_orders('mail', 'client_id', 'status', 'kind', 'org_id', 'template', 'attempts', 'sent_at', 'created_at');

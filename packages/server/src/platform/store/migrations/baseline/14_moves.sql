@@ -99,29 +99,32 @@ $$;
 
 do $$
 declare
-  entity_table name;
+  entity_table regclass;
+  is_protected boolean;
 begin
-  for entity_table in select relname from pg_class join pg_attribute on attrelid = pg_class.oid and attname = 'metadata'
+  for entity_table, is_protected in select pg_class.oid, relrowsecurity from pg_class join pg_attribute on attrelid = pg_class.oid and attname = 'metadata'
     where relnamespace = current_schema()::regnamespace and relkind = 'r' and relname <> 'entity_columns' loop
-    execute format('create index %I on %I using gin (tenant_id, metadata jsonb_path_ops) where metadata <> ''{}''',
-      entity_table || '_metadata_index', entity_table);
-    -- Records of all types that tenants define share a table, and a reference of time entries requires this key earlier.
-    if entity_table not in ('custom_record', 'time_entry') then
-      execute format('alter table %I add constraint %I unique (tenant_id, system_ref)', entity_table, entity_table || '_system_ref_unique');
+    -- What is only inserted is protected otherwise.
+    if not is_protected then
+      call protect_entity_table(entity_table);
     end if;
+    execute format('create index %I on %s using gin (tenant_id, metadata jsonb_path_ops) where metadata <> ''{}''',
+      entity_table || '_metadata_index', entity_table);
   end loop;
 end
 $$;
 
--- PostgreSQL 18 gives the constraints of copied columns the names of the copied ones.
+-- Copied keys are named after their columns, and in PostgreSQL 18 other copied constraints after the table that they are copied from.
 do $$
 declare
   copied record;
 begin
-  for copied in select conrelid::regclass as entity_table, conname from pg_constraint
-    where contype = 'n' and starts_with(conname, 'entity_columns_') and conrelid <> 'entity_columns'::regclass loop
+  for copied in select conrelid::regclass as entity_table, conname, contype from pg_constraint
+    where conrelid <> 'entity_columns'::regclass
+      and (contype = 'n' and starts_with(conname, 'entity_columns_') or contype = 'u' and conname like '%\_tenant\_id\_system\_ref\_key') loop
     execute format('alter table %s rename constraint %I to %I', copied.entity_table, copied.conname,
-      replace(copied.conname, 'entity_columns', copied.entity_table::text));
+      case copied.contype when 'u' then copied.entity_table || '_system_ref_unique'
+        else replace(copied.conname, 'entity_columns', copied.entity_table::text) end);
   end loop;
 end
 $$;
