@@ -42,8 +42,7 @@ const keyOf = async (user: string) => {
 
 test('the workflows succeed', async () => {
   const environment = { ...process.env, API_KEY: await keyOf('importer'), APPROVER_API_KEY: await keyOf('approver') };
-  // The server validates its responses.
-  const words = [script, '--server', address, '--tenant', tenant.name, '--without-schemas', ...named];
+  const words = [script, '--server', address, '--tenant', tenant.name, ...named];
   const clock = new AbortController();
   const ticking = tick(clock.signal);
   const { stdout } = await run(process.execPath, words, { env: environment }).catch((error) => error);
