@@ -26,7 +26,7 @@ async function tokenFor(address: string, apiKey: string): Promise<string> {
 }
 
 test('operator commands work without a running server', async () => {
-  expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
+  expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0, error: '' });
   const again = await runCli(environment, 'tenant', 'create', 'hartwell');
   expect(again).toMatchObject({ code: 1, out: '', error: 'The tenant hartwell already exists.\n' });
 });

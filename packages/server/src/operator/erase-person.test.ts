@@ -17,13 +17,16 @@ const records = recordsOf(caller);
 /** The tables in which a text appears, as the tenant sees them. */
 async function tablesWith(text: string): Promise<string[]> {
   return store.write(tenant.id, async (transaction) => {
-    const found: string[] = [];
-    for (const { name } of await tenantTables(transaction)) {
-      const rows = await transaction.all(sql`
-        select from ${sql.table(name)} t where tenant_id = ${tenant.id} and t::text like ${`%${text}%`} limit 1`);
-      if (rows.length > 0) found.push(name);
-    }
-    return found;
+    const tables = await transaction.all<{ name: string }>(
+      sql.join(
+        (await tenantTables(transaction)).map(
+          ({ name }) => sql`(select ${name}::text as name from ${sql.table(name)} t
+            where tenant_id = ${tenant.id} and t::text like ${`%${text}%`} limit 1)`,
+        ),
+        sql` union all `,
+      ),
+    );
+    return tables.map(({ name }) => name);
   });
 }
 
