@@ -106,7 +106,7 @@ async function page({ id, method }: Operation, path: string, members: object): P
 describe.each(
   sampleOf(
     allOperations.filter(({ paging }) => paging !== null),
-    4,
+    8,
   ),
 )('$id', (operation) => {
   const continued = operation.paging === 'feed' ? 'after' : 'cursor';
