@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createProfileTenant } from '@financial-automation/demo-data/profiles/load-profile';
 import { isProfile } from '@financial-automation/demo-data/profiles/profile';
 import type { StoreOptions } from '@financial-automation/server/bench';
+import { runOn } from '@financial-automation/server/machine';
 import { onDatabase, readConfig, type Service, tenantNamed, unlimited } from '@financial-automation/server/service';
 import { createDatabase, openService, settings, temporaryFolder } from './service.ts';
 
@@ -41,4 +42,5 @@ async function fill(place: NodeJS.ProcessEnv, profile: string, name: string): Pr
   if (!isProfile(profile)) throw new Error(`The profile ${profile} does not exist.`);
   const config = readConfig({ ...settings, ...place, MIGRATE_AT_START: 'on' });
   await onDatabase(config, (operator) => createProfileTenant({ operator, profile, name, log: console.log }), unlimited);
+  if (place.DATABASE_URL !== undefined) await runOn(place.DATABASE_URL, 'vacuum analyze');
 }

@@ -1,6 +1,5 @@
 /** One stack as a process: it serves on a free port, and sends its parent the port and the CPU time that it has used. */
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   createApp,
   createService,
@@ -10,7 +9,7 @@ import {
   type Session,
 } from '@financial-automation/server/bench';
 import { readConfig, type Service } from '@financial-automation/server/service';
-import { withReads } from '@financial-automation/server/tools';
+import { portOf, withReads } from '@financial-automation/server/tools';
 import { pino } from 'pino';
 import { documentedValidator } from './stacks/documented.ts';
 import { bareExpress } from './stacks/express.ts';
@@ -49,7 +48,7 @@ const directory = new Directory(store);
 // A stack is idle while the others are measured, and must not close a connection just when it is used again.
 const listener = await createListener({ ...service, directory });
 const server = createServer({ keepAliveTimeout: 600_000, ...(createListener === createApp && messages) }, listener);
-server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
+server.listen(0, '127.0.0.1', () => process.send?.({ port: portOf(server) }));
 
 /** The parent says whether the read is reused, and receives the processor time that the process has used, in microseconds. */
 process.on('message', (reuseRead: boolean) => {
