@@ -42,6 +42,8 @@ class Repeatable extends Error {
 export function sender(options: ClientOptions): Send {
   const http = createFetchClient<AnyPaths>({
     baseUrl: options.baseUrl,
+    // The service never redirects. Followed, a redirect of a proxy would turn a POST into a GET, or send the API key to another host.
+    redirect: 'manual',
     bodySerializer: (body) => (typeof body === 'string' ? body : JSON.stringify(body)),
     ...(options.fetch && { fetch: options.fetch }),
   });

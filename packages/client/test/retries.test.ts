@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { UnexpectedResponseError } from '../src/index.ts';
+import { createClient, UnexpectedResponseError } from '../src/index.ts';
 import { hastenTimers } from './hasty-timers.ts';
 import { problem, type Reply, Service } from './service.ts';
 
@@ -150,6 +150,24 @@ describe('a response of a proxy', () => {
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UnexpectedResponseError);
     expect(error).toMatchObject({ status: 502, body: '<h1>Bad Gateway</h1>' });
+  });
+
+  it('is not followed to another address', async () => {
+    service.respond = () => ({ status: 308, headers: { Location: `${service.baseUrl}/elsewhere` } });
+    service.exchange = service.respond;
+    for (const accessToken of [
+      undefined,
+      async () => ({ access_token: 'a', token_type: 'Bearer' as const, expires_in: 900 }),
+    ]) {
+      const { baseUrl } = service;
+      const api =
+        accessToken === undefined ? service.client() : createClient({ baseUrl, tenant: 'hartwell', accessToken });
+      await expect(api.getClient({ path: { id } })).rejects.toMatchObject({
+        name: 'UnexpectedResponseError',
+        status: 308,
+      });
+    }
+    expect([...service.exchanges, ...service.received].map(({ path }) => path)).not.toContain('/elsewhere');
   });
 
   it('is also detected with status 200', async () => {
