@@ -100,6 +100,13 @@ test('createFile › takes no other URL, no compressed content and nothing that 
   expect(downloadUrl).toBeNull();
 });
 
+test('createFile › rejects a name that is a path, or has control characters', async () => {
+  for (const fileName of ['../a.txt', '..\\a.txt', '/a.txt', '..', 'a\r\nb.txt'])
+    expect(await create({ fileName })).toMatchObject({ status: 400, body: { errors: [{ pointer: '/fileName' }] } });
+  for (const fileName of ['.profile', 'Q3 – “draft” 100%.txt'])
+    expect(await create({ fileName })).toMatchObject({ status: 201, body: { file: { fileName } } });
+});
+
 test('createFile › requires the role that writes files, and references that exist', async () => {
   const reader = await signIn({ roles: ['FILE_R'] });
   expect(await reader.call('POST', '/api/v1/files', { fileName: 'a.txt' })).toMatchObject({ status: 403 });
