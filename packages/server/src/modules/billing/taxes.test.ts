@@ -414,6 +414,32 @@ test('taxExemptReason of a client or its region exempts new documents, which kee
   await agrees();
 });
 
+test('a category that contradicts the rate is rejected where it is written', async () => {
+  const pairs = [
+    ['S', '0', 'The category S requires a rate above 0.'],
+    ['Z', '19', 'The category Z requires the rate 0.'],
+  ] as const;
+  for (const [category, ratePercent, detail] of pairs) {
+    const taxes = [gst, { name: 'VAT', category, ratePercent }];
+    const line = { lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '10.00', taxes };
+    const draft = {
+      clientId: client.id,
+      billThroughDate: '2026-01-20',
+      proposedInvoiceDate: '2026-01-20',
+      dueDate: '2026-03-02',
+      lines: [line],
+    };
+    const results = await records.upsert([
+      { type: 'DraftInvoice', attributes: draft },
+      { type: 'TaxCode', attributes: { name: 'Wrong', code: 'WRONG', taxes } },
+    ]);
+    expect(results.map(({ error }) => error)).toMatchObject([
+      { detail, pointer: '/records/0/attributes/lines/0/taxes/1/category' },
+      { detail, pointer: '/records/1/attributes/taxes/1/category' },
+    ]);
+  }
+});
+
 describe('the tax of an import', () => {
   let imports = 0;
   const dates = { invoiceDate: '2026-01-20', dueDate: '2026-03-02' };

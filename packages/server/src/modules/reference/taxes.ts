@@ -1,6 +1,6 @@
 import { Rejection } from '../../contract/rejection.ts';
 import type { Row } from '../../entity/row.ts';
-import { type Decimal, parseDecimal, sum } from '../../platform/decimal.ts';
+import { type Decimal, parseDecimal, sum, zero } from '../../platform/decimal.ts';
 
 /** A tax of a tax code, or of a line before its amount is calculated. */
 export type Tax = Row<'TaxCode'>['taxes'][number];
@@ -19,9 +19,17 @@ export function rateOf(taxes: readonly Tax[]): Decimal | undefined {
 
 const hundred = parseDecimal('100');
 
-/** @throws Rejection if the rates are more than 100 percent together. */
+/** @throws Rejection if a category contradicts its rate, or the rates are more than 100 percent together. */
 export function completeTaxes(listed: readonly ListedTax[], pointer: string): readonly Tax[] {
   const taxes = listed.map(({ category = null, regionId = null, ...tax }): Tax => ({ ...tax, category, regionId }));
+  for (const [index, { category, ratePercent }] of taxes.entries()) {
+    if (category !== null && (category === 'S') !== ratePercent.gt(zero))
+      throw new Rejection(
+        'VALIDATION_ERROR',
+        `The category ${category} requires ${category === 'S' ? 'a rate above 0' : 'the rate 0'}.`,
+        `${pointer}/${index}/category`,
+      );
+  }
   if (rateOf(taxes)?.gt(hundred) !== true) return taxes;
   throw new Rejection(
     'VALIDATION_ERROR',
