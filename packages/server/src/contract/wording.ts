@@ -120,23 +120,23 @@ export function detailOf(error: ErrorObject): string {
     case 'uniqueItems':
       return `The list must not repeat a value: items ${Math.min(params.i, params.j)} and ${Math.max(params.i, params.j)} are equal.`;
     case 'minProperties':
-      return `The object must have at least ${leastProperties(limit, schema)}.`;
     case 'maxProperties':
-      return `The object must have at most ${counted(limit, 'property', 'properties')}.`;
+      return `The object must have at ${keyword === 'minProperties' ? 'least' : 'most'} ${propertyCount(limit, schema)}.`;
     case 'oneOf': {
       const choice = choiceOf(error);
       if (choice !== undefined) return `Send exactly one of ${choice.join(' and ')}.`;
       return `The value must match exactly one of several forms. ${schema.description ?? ''}`.trim();
     }
     case 'not':
-      return `The value is not allowed. ${schema.description ?? ''}`.trim();
+      // What is rejected says itself what to send instead.
+      return (error.schema as Schema).description ?? `The value is not allowed. ${schema.description ?? ''}`.trim();
     default:
       return `The value ${message}.`;
   }
 }
 
-/** What an object lacks: one of the properties that it may omit, if they can be listed. */
-function leastProperties(limit: number, schema: Schema): string {
+/** How many properties: one of those that the object may omit, if they can be listed. */
+function propertyCount(limit: number, schema: Schema): string {
   const { required = [] } = schema;
   const optional = Object.keys(propertiesOf(schema)).filter((name) => !required.includes(name));
   return limit === required.length + 1 && optional.length > 1 && fits(optional)

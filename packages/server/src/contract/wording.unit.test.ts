@@ -45,6 +45,17 @@ test('an object that must have one of several properties has one error, whether 
   expect(detailsOf('EngagementCreateRequest', [])).toEqual([' The value must be an object.']);
 });
 
+test('what is rejected as a whole says what to send', () => {
+  const entry = 'Send at least one entry in staffJobAssignments or staffTaskAssignments.';
+  for (const schema of ['StaffAssignRequest', 'StaffRemoveRequest']) {
+    expect(detailsOf(schema, {})).toEqual([` ${entry}`]);
+    expect(detailsOf(schema, { staffJobAssignments: [], staffTaskAssignments: [] })).toEqual([` ${entry}`]);
+  }
+  expect(detailsOf('SandboxClockRequest', { advanceBy: 'P1D', advanceTo: '2026-10-01T00:00:00Z' })).toEqual([
+    ' The object must have at most one of advanceTo or advanceBy.',
+  ]);
+});
+
 test('a value that matches several forms of which it may have one is invalid', () => {
   const validate = ajv.compile({ oneOf: [{ minimum: 1 }, { maximum: 5 }], description: 'A client.' });
   validate(3);
