@@ -88,5 +88,7 @@ function foldedText(text: string): string {
     .map((letter) => letters.get(letter) ?? letter)
     .join('')
     .normalize('NFKD')
-    .replaceAll(/[\u0300-\u036F]/g, '');
+    .replaceAll(/[\u0300-\u036F]/g, '')
+    .replaceAll(/[‘’]/g, "'")
+    .replaceAll('–', '-');
 }

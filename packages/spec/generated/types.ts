@@ -6684,7 +6684,7 @@ export interface components {
             _lt?: string;
             /** @description Less than or equal to. */
             _lte?: string;
-            /** @description Contains the text, without regard to case and accents. `cafe zoe` finds `Café Zoë`. */
+            /** @description Contains the text, without regard to case, accents and the form of apostrophes and hyphens. `cafe zoe` finds `Café Zoë`. */
             _search?: string;
             /** @description Matches the pattern. */
             _like?: string;
@@ -15528,7 +15528,7 @@ export interface components {
              * @example 62.5
              */
             ratePercent: DecimalString;
-            /** @description Category in electronic invoices, or null. */
+            /** @description Category in electronic invoices, or null. `S` requires a rate above 0, the others the rate 0. */
             category: components["schemas"]["TaxCategory"] | null;
             /**
              * Nullable UUID
@@ -16259,7 +16259,7 @@ export interface components {
              * @example 62.5
              */
             ratePercent: DecimalString;
-            /** @description Category in electronic invoices, or null. */
+            /** @description Category in electronic invoices, or null. `S` requires a rate above 0, the others the rate 0. */
             category?: components["schemas"]["TaxCategory"] | null;
             /**
              * Nullable UUID
@@ -22950,7 +22950,7 @@ export interface components {
              * @example 62.5
              */
             ratePercent: DecimalString;
-            /** @description Category in electronic invoices, or null. */
+            /** @description Category in electronic invoices, or null. `S` requires a rate above 0, the others the rate 0. */
             category: components["schemas"]["TaxCategory"] | null;
             /**
              * Nullable UUID
@@ -26223,7 +26223,7 @@ export interface components {
          */
         FileCreateRequest: {
             /**
-             * @description File name with its extension.
+             * @description File name with its extension, without a folder, line breaks and other control characters.
              * @example bank-statement-2026-09.pdf
              */
             fileName: string;

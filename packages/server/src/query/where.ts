@@ -59,7 +59,7 @@ export function compare(column: RawBuilder<unknown>, operator: string, operand: 
     case '_nilike':
       return sql`${folded(column)} not like ${folded(sql`${pattern(operand, pointer)}::text`)}`;
     case '_search':
-      return sql`search_text(${column}) like search_text(${`%${String(operand).replaceAll(/[\\%_]/g, '\\$&')}%`}::text)`;
+      return contains(column, `%${String(operand).replaceAll(/[\\%_]/g, '\\$&')}%`);
     case '_contains':
       // Rows without metadata are not in the index.
       if (typeof operand === 'object')
@@ -69,6 +69,17 @@ export function compare(column: RawBuilder<unknown>, operator: string, operand: 
     default:
       throw new Error(`The operator ${operator} is in the contract but has no SQL implementation.`);
   }
+}
+
+/** Marks that are typed in one form and printed in others. */
+const marks = /(['‘’ʻʼ′])|[-‐‑–—−]/g;
+
+/** Whether a text contains a part, without case, accents and the form of marks. The index has these in their own form, so it finds them by `_`. */
+function contains(column: RawBuilder<unknown>, part: string): Condition {
+  const found = sql<boolean>`search_text(${column}) like search_text(${part.replaceAll(marks, '_')}::text)`;
+  if (part.search(marks) === -1) return found;
+  const plain = part.replaceAll(marks, (_, apostrophe) => (apostrophe === undefined ? '-' : "'"));
+  return sql`(${found} and translate(search_text(${column}), ${'‘’ʻʼ′‐–—−'}, ${"'''''----"}) like search_text(${plain}::text))`;
 }
 
 /** Lists are equal if each contains the other: the order of their elements does not matter. */
