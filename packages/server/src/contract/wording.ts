@@ -51,7 +51,11 @@ export function distinct(errors: readonly ErrorObject[]): { readonly error: Erro
     );
     return [...byDetail.values()].flatMap((repeats) => {
       const error = repeats.find(({ keyword }) => keyword === 'format' || keyword === 'pattern') ?? repeats[0];
-      return error === undefined ? [] : [{ error, detail: detailOf(error) }];
+      if (error === undefined) return [];
+      // A day or time that the pattern accepts and the format does not.
+      const hasForm = error.keyword === 'format' && (error.parentSchema as Schema).pattern !== undefined;
+      const isUnknownDay = hasForm && !repeats.some(({ keyword }) => keyword === 'pattern');
+      return [{ error, detail: isUnknownDay ? 'The value is no day or time that exists.' : detailOf(error) }];
     });
   });
 }
