@@ -45,7 +45,11 @@ const find: Tool = {
   inputSchema: {
     type: 'object',
     properties: {
-      words: { type: 'string', description: 'Words that the operation or its summary has, such as "unpaid invoice".' },
+      words: {
+        type: 'string',
+        description:
+          'Words of the operation or its summary, such as "unpaid invoice". Operations with the most of them are listed.',
+      },
       tag: { type: 'string', description: 'Only operations with this tag.' },
     },
     additionalProperties: false,
@@ -105,13 +109,16 @@ export function reasonAgainst(operation: Operation, { roles, allowWrites, tags }
   return isAllowed ? undefined : `${operation.id} requires the role ${requiredRoles(operation)}.`;
 }
 
-/** One line for each operation that matches, by tag. */
+/** One line for each operation that has the most of the words, by tag. Seldom are all words of a question in a summary. */
 export function listOf(operations: readonly Operation[], words = '', tag?: string): string {
-  const wanted = words.toLowerCase().split(/\W+/).filter(Boolean);
-  const matching = operations.filter((operation) => {
-    const text = `${operation.id} ${operation.summary} ${operation.tag}`.toLowerCase();
-    return (tag === undefined || operation.tag === tag) && wanted.every((word) => text.includes(word));
+  const wanted = words.toLowerCase().match(/\w{2,}/g) ?? [];
+  const ofTag = operations.filter((operation) => tag === undefined || operation.tag === tag);
+  const hits = ofTag.map(({ id, summary, tag: own }) => {
+    const text = `${id} ${summary} ${own}`.toLowerCase();
+    return wanted.filter((word) => text.includes(word)).length;
   });
+  const least = Math.max(Math.min(wanted.length, 1), ...hits);
+  const matching = ofTag.filter((_, index) => hits[index] === least);
   if (matching.length === 0) {
     const tags = [...new Set(operations.map((operation) => operation.tag))];
     return `No operation matches. The tags are ${tags.join(', ')}.`;

@@ -137,6 +137,10 @@ describe('find_operations', () => {
   it('lists only those with the specified tags, or with the words', async () => {
     const server = await start({ words: ['--tags', 'files, contacts'] });
     expect(await namesOf(server, { words: 'by client' })).toEqual(['listContactsByClient']);
+    expect(await namesOf(server, { words: 'everybody who is a contact by client' })).toEqual(['listContactsByClient']);
+    expect((await server.use('find_operations', { words: 'weather' })).texts).toEqual([
+      'No operation matches. The tags are contacts, files.',
+    ]);
     expect(await namesOf(server, { tag: 'files' })).toEqual(['listFiles', 'getFile']);
     expect((await server.use('find_operations', { tag: 'none' })).texts).toEqual([
       'No operation matches. The tags are contacts, files.',
