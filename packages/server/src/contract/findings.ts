@@ -28,7 +28,8 @@ export function problemOf(operation: Operation, findings: readonly Finding[], bo
 }
 
 export function missingBody(): Rejection {
-  const detail = 'This operation requires a JSON body. Some proxies drop the body of a DELETE request.';
+  const detail =
+    'This operation requires a JSON body. If you sent one, a proxy dropped it, as some do with DELETE requests.';
   return new Rejection('MISSING_BODY', detail);
 }
 
