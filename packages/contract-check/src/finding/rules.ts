@@ -107,7 +107,7 @@ const fixed = {
     'filter-lost': error('A filter must return all rows that match.'),
     'filter-page': error('Pages of a filtered list must have the rows of the filtered list.'),
     'filter-total': warning('The total of a filtered list must count the rows that match.'),
-    'if-match-ignored': error('A request whose precondition does not hold must be rejected with 412 (RFC 9110, 13.1).'),
+    'if-match-ignored': error('A request whose precondition or version does not hold must be rejected.'),
     'if-match-missing': error('A request without the required If-Match must be rejected with 428.'),
     'if-match-rejected': error('A request with the current ETag in If-Match must be accepted.'),
     'if-match-status': warning('An outdated If-Match must be rejected with 412.'),

@@ -185,7 +185,8 @@ export class Candidates {
     const others = [...valuesOf(exemplary), ...known].map(withIds({ byName: true })).filter(isValid);
     const few = keyed.slice(0, 4);
     const bodies = isCreating(operation) ? [...few, ...known, ...others] : [...known, ...few, ...others];
-    const unique = new Map(bodies.map((body) => [jsonText(body), body]));
+    const versioned = bodies.map((body) => this.#session.versions.placeholderIn(operation, body));
+    const unique = new Map(versioned.map((body) => [jsonText(body), body]));
     return [...unique.values()].map((body) => ({ body, mediaType }));
   }
 }

@@ -225,6 +225,9 @@ export class KnownRequests {
           return renewed(this.#session, call, `conflict ${round} ${index}`, freshness);
         };
         ({ call: sent, exchange } = (await this.untilNew(operation, fresh)) ?? { call: sent, exchange });
+        // An earlier action can have brought the known resource into a state that forbids others.
+        const other = exchange.response.status === 409 && index === 0 ? await this.#onNewResource(sent, 'try') : sent;
+        if (other !== undefined && other !== sent) [sent, exchange] = [other, await this.#session.send(other)];
       }
       if (exchange.response.status === 415 && operation.body === undefined && operation.method !== 'GET') {
         // Some servers require a media type of every request that is no GET.

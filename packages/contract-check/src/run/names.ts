@@ -68,6 +68,9 @@ export function isOwnId(name: string): boolean {
   return /^_?(?:id|sid|uuid|guid)$/i.test(name);
 }
 
+/** Whether a property has the version of its resource, such as `rowVersion`. */
+export const isVersionName = (name: string) => /^_?(?:(?:(?:row|lock)[-_]?)?version|revision|rev|etag)$/i.test(name);
+
 export function isNoReference(name: string): boolean {
   return !isOwnId(name) && kindOfReference(name) === undefined;
 }

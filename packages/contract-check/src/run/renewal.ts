@@ -29,7 +29,7 @@ export function renewed(session: Session, call: Call, label: string, { depth, ke
   const isFree = (pointer: string, name: string) => {
     if (pointer.split('/').length - 1 > depth || pointer === kept || pointer.startsWith(`${kept}/`)) return false;
     // What the user passes has no other value.
-    if (session.identities.values[name] !== undefined) return false;
+    if (session.identities.values[name] !== undefined || session.versions.nameIn(operation) === name) return false;
     const kind = kindOfReference(name);
     // `customer` is a reference, too, if its value is the ID of one.
     const other = kindOfName(name) === kindOfPath(operation.path) ? '' : kindOfName(name);

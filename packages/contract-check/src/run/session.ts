@@ -27,6 +27,7 @@ import { Pool } from './pool.ts';
 import { Proofs } from './proofs.ts';
 import { newState, type OperationState, Reach } from './results.ts';
 import { Transport } from './transport.ts';
+import { Versions } from './versions.ts';
 
 export interface SendOptions {
   readonly identity?: Identity;
@@ -61,6 +62,7 @@ export class Session {
   readonly registry = new FindingRegistry();
   readonly coverage: CoverageBook;
   readonly reach = new Reach();
+  readonly versions = new Versions(this);
   readonly #states = new Map<string, OperationState>();
   readonly notices: Set<string>;
   readonly seed: number;
@@ -174,9 +176,12 @@ export class Session {
       if (content?.schema === undefined || known === undefined) continue;
       const { properties } = shapeOf(this.document, content.schema);
       const isWritable = (name: string) => !shapeOf(this.document, ...(properties.get(name) ?? [])).readOnly;
-      const names = Object.keys(value).filter((name) => properties.has(name) && isWritable(name));
+      const version = this.versions.nameIn(writer);
+      const isRestorable = (name: string) => properties.has(name) && isWritable(name) && name !== version;
+      const names = Object.keys(value).filter(isRestorable);
       if (names.length === 0) continue;
-      const body = Object.fromEntries(names.map((name) => [name, value[name]]));
+      const old = Object.fromEntries(names.map((name) => [name, value[name]]));
+      const body = this.versions.placeholderIn(writer, old);
       const call = { ...known, body, mediaType: content.mediaType, raw: { path: target } };
       await ifSent(() => this.send(call, { isJudged: false }));
       const after = (await ifSent(() => this.read(target, writer)))?.response.json?.value;
@@ -197,7 +202,8 @@ export class Session {
   }
 
   /** Sends a call and checks its response. Waits if the server limits the rate. */
-  async send(call: Call, options: SendOptions = {}): Promise<Exchange> {
+  async send(known: Call, options: SendOptions = {}): Promise<Exchange> {
+    const call = await this.versions.filled(known);
     const wire = serialize(call);
     const exchange = await this.#exchange(call.operation, wire, options);
     const state = this.stateOf(call.operation);

@@ -85,10 +85,17 @@ export function textOf(shape: Shape, name: string, roll: () => number, like = ''
   const format = formats[shape.format ?? ''];
   const known = mustBeFuture.test(name) ? format?.replace(day, futureDay) : format;
   const usual = known ?? (/^https?:\/\//.test(like) ? url : freeText(shape, name, like));
+  // Codes in capitals are often unique.
+  const more = like === '' ? [] : [`${upper}-[0-9]{5}`];
   const patterns =
     shape.patterns.length === 0
       ? [usual, usual]
-      : [...(known === undefined ? [] : [known, known]), ...shuffled(named, roll), ...shuffled(readable, roll)];
+      : [
+          ...(known === undefined ? [] : [known, known]),
+          ...shuffled(named, roll),
+          ...more,
+          ...shuffled(readable, roll),
+        ];
   for (const pattern of patterns) {
     const text = drawn(`^${pattern}$`, roll);
     if (text !== undefined && fits(text, shape)) return text;

@@ -3,9 +3,10 @@ import { extensionOf, type Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { bodySchemaOf, type Call, type Exchange } from '../../../http/call.ts';
 import { pathPattern } from '../../../http/deserialize.ts';
-import { cut, isObject, type JsonObject, jsonText } from '../../../json.ts';
+import { cut, isKey, isObject, type JsonObject, jsonText } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
-import { isOwnId, type Rows, rowsIn, rowsOf } from '../../../run/names.ts';
+import { isOwnId, keyOfName, type Rows, rowsIn, rowsOf } from '../../../run/names.ts';
+import { idOf } from '../../../run/pool.ts';
 import type { Session } from '../../../run/session.ts';
 import { type CheckContext, type Difference, type Differences, differ, type Facts, need } from '../../observe.ts';
 import { type Controls, controlsOf, type ListMetadata, listMetadataOf, placed, type Slot, slotsOf } from './slots.ts';
@@ -148,7 +149,7 @@ export class Listing {
   async addressed(address: string): Promise<Page | undefined> {
     this.left -= 1;
     const { pathname, search } = new URL(address);
-    const path = this.session.footprint.below(pathname);
+    const path = this.session.footprint.below(pathname, this.operation);
     // What is at another path is no response of this operation.
     const isJudged = pathPattern(this.operation.path).test(path);
     return this.pageOf(await this.session.send({ ...this.base, raw: { path, query: search.slice(1) } }, { isJudged }));
@@ -176,7 +177,12 @@ export class Listing {
 
   pageOf(exchange: Exchange | undefined): Page | undefined {
     const rows = exchange === undefined ? undefined : rowsIn(exchange, this);
-    return exchange && rows && { exchange, rows, metadata: listMetadataOf(exchange, this.member) };
+    if (exchange === undefined || rows === undefined) return undefined;
+    const metadata = listMetadataOf(exchange, this.member);
+    // As `starting_after` of Stripe, which no response names.
+    const last = /^start(?:ing)?after$/.test(keyOfName(this.controls.cursor?.name ?? '')) && idOf(rows.at(-1) ?? {});
+    if (metadata.hasMore?.value !== true || metadata.namesNext || !isKey(last)) return { exchange, rows, metadata };
+    return { exchange, rows, metadata: { ...metadata, next: { kind: 'token', value: String(last) } } };
   }
 
   /** Reads the whole list with the largest page size; undefined if it cannot be read. */

@@ -198,7 +198,7 @@ const totals =
 const more = /^(?:hasmore|hasnext|hasnextpage|more|moreavailable|istruncated|truncated|hasmoreitems|hasmoreresults)$/;
 const noMore = /^(?:islast|islastpage|last)$/;
 const nexts =
-  /^(?:next|nextcursor|nextpage|nexttoken|nextpagetoken|nextlink|nexturl|nexturi|nexthref|odatanextlink|continuationtoken|endcursor|nextpageurl|nextmarker|nextoffset|after|cursornext|cursorsafter)$/;
+  /^(?:next|nextcursor|nextpage|nexttoken|nextpagetoken|nextlink|nexturl|nexturi|nexthref|odatanextlink|continuationtoken|endcursor|nextpageurl|nextmarker|nextoffset|after|nextpageuri|cursornext|cursorsafter)$/;
 const counted = {
   pages: /^(?:totalpages|pagecount|pagestotal|numpages)$/,
   size: /^(?:perpage|pagesize|itemsperpage|limit)$/,

@@ -4,7 +4,7 @@ import type { Exchange } from '../../../http/call.ts';
 import { decoded } from '../../../http/deserialize.ts';
 import { escapeSegment, isObject, isScalar, type JsonObject } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
-import { isOwnId } from '../../../run/names.ts';
+import { isOwnId, isVersionName, keyOfName } from '../../../run/names.ts';
 import { wrappedIn } from '../../../run/pool.ts';
 import type { View } from '../../../schema/view.ts';
 import { type Difference, differ, valued } from '../../observe.ts';
@@ -25,7 +25,8 @@ export const isGone = ({ response }: Exchange) => response.status === 404 || res
 export function isServerOwned(name: string): boolean {
   return (
     isOwnId(name) ||
-    /^_?(?:version|revision|rev|etag|self|href|links)$/i.test(name) ||
+    isVersionName(name) ||
+    /^_?(?:self|href|links)$/i.test(name) ||
     /^(?:last)?[-_]?(?:updated|modified|created|changed)(?:[-_]?(?:at|on|by|date|time|timestamp))?$/i.test(name)
   );
 }
@@ -201,15 +202,15 @@ export function unlikes(sent: Side, shown: Side, name = '', pointer = ''): Unlik
   return isSame(own, got, { name, format, isWord: sent.view.isEnum || shown.view.isEnum }) ? [] : differs;
 }
 
-/** A form has `MediaUrl` for what a response has as `media_url`. */
-const bare = (name: string) => name.replaceAll(/[-_]/g, '').toLowerCase();
-
 function unlikeMembers(own: JsonObject, sent: View, got: JsonObject, shown: View, pointer: string): Unlike[] {
   // A free-form object declares no properties. They are compared only if at least one is returned by name.
   const isFree = !shown.isEmpty && shown.parts.every(({ properties }) => properties === undefined);
   const isKept = isFree && Object.keys(own).some((key) => Object.hasOwn(got, key));
   return Object.entries(own).flatMap(([key, value]) => {
-    const name = shown.names.includes(key) ? key : (shown.names.find((one) => bare(one) === bare(key)) ?? key);
+    // A form has `MediaUrl` for what a response has as `media_url`.
+    const name = shown.names.includes(key)
+      ? key
+      : (shown.names.find((one) => keyOfName(one) === keyOfName(key)) ?? key);
     const view = shown.member(name);
     if (isServerOwned(key) || (view.isEmpty && !isKept)) return [];
     const right = { value: Object.hasOwn(got, name) ? got[name] : undefined, view };

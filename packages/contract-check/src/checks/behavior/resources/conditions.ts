@@ -3,7 +3,7 @@ import type { Operation, Parameter } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { isScalar, jsonText } from '../../../json.ts';
-import { type Differences, differ, need, needs } from '../../observe.ts';
+import { type Differences, differ, need, needs, text } from '../../observe.ts';
 
 import type { ResourceHarness, Shown } from './resource.ts';
 import { conditionOf, declares } from './resource-types.ts';
@@ -113,6 +113,28 @@ export async function* updateTags(updating: Updating, label: string): Difference
   if (status === 409) yield differs('if-match-status', 'stale', '412', after.exchange, stale);
   if (status === 412 && later && isStored)
     yield differs('if-match-stored', 'stale', 'no change', after.exchange, stale, later.exchange);
+}
+
+/** An update moves the version in its body, and is rejected with one that is not current. */
+export async function* updateVersions(updating: Updating, label: string): Differences {
+  const { harness, update } = updating;
+  const name = harness.session.versions.nameIn(update);
+  if (name === undefined) return;
+  const created = await harness.createAndRead(label);
+  const [first, second = first] = updating.changes(created, label);
+  const { response, after } = await updating.apply(created, need(first));
+  const [was, is] = [created.row[name], need(after).row[name]];
+  needs(was !== undefined && !isDeepStrictEqual({ ...after?.row, [name]: was }, created.row));
+  const facts = { node: updating.view.member(name).node, exchanges: [created.exchange, response] };
+  if (was === is) return yield differ('update-timestamp', update, name, { actual: `${name}: ${text(was)}`, ...facts });
+  const stale = await updating.send(created.resource, { ...second, [name]: was });
+  if (isSuccess(stale))
+    yield differ('if-match-ignored', update, name, {
+      expected: `409 or 412, because ${name} is ${text(is)}`,
+      actual: statusesOf([stale]),
+      ...facts,
+      exchanges: [...facts.exchanges, stale],
+    });
 }
 
 /** Weak comparison that ignores suffixes of compressing proxies. */

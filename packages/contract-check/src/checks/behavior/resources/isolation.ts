@@ -1,20 +1,33 @@
-import { extensionOf, type Operation } from '../../../document/operation.ts';
+import { extensionOf, type Operation, readAt } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
-import { type Exchange, isSuccess } from '../../../http/call.ts';
+import { type Call, type Exchange, isSuccess } from '../../../http/call.ts';
+import { isKey } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
+import { collectionPath, pathNames } from '../../../run/names.ts';
 import { ifSent } from '../../../run/parallel.ts';
+import { identityIn, idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
 import { type Differences, differ, valued } from '../../observe.ts';
 import { exactly, guardedIn } from '../../scopes.ts';
 import { Listing } from '../lists/listing.ts';
 import { isGone, isNothing, isSame, resourceIn } from './compare.ts';
-import type { ResourceHarness } from './resource.ts';
+import type { Resource, ResourceHarness } from './resource.ts';
 import { Updating } from './update.ts';
 
 function isPrivate({ security, node }: Operation): boolean {
   const isOpen = security.length === 0 || security.some((one) => Object.keys(one).length === 0);
   return extensionOf(node).private !== false && !isOpen;
+}
+
+/** What another tenant has in place of the first parameter of a path, such as its account; none if it has no other. */
+async function ownPath({ context, session, resourceType }: ResourceHarness, { path }: Resource): Promise<Call['path']> {
+  const [name = ''] = pathNames(resourceType.collection);
+  const list = name === '' ? undefined : readAt(session.operations, collectionPath(resourceType.collection, name));
+  const listing = list && Listing.of(context, list);
+  const rows = listing?.pageOf(await listing.request([], 'otherTenant'))?.rows ?? [];
+  const [own] = rows.map((row) => identityIn({ row, id: idOf(row) }, name)).filter(isKey);
+  return own === undefined || String(own) === String(path[name]) ? {} : { [name]: own };
 }
 
 /** Another tenant cannot read, update or delete the caller's resources. */
@@ -28,12 +41,16 @@ export async function* separated(harness: ResourceHarness, label: string): Diffe
     isSeparate = false;
     return differ(check, operation, '', { actual: responseText(first), exchanges: [exchange, first, ...others] });
   };
-  const asOther = read && isPrivate(read) ? await harness.read(resource, {}, 'otherTenant') : undefined;
-  if (read && asOther && isSuccess(asOther)) yield differs('tenant-reads', read, asOther);
-  for (const list of lists.filter(isPrivate).slice(0, 2)) {
-    const listing = Listing.of(harness.context, list);
-    const page = listing?.pageOf(await listing.request(listing.widest, 'otherTenant'));
-    if (page?.rows.some((row) => harness.isOf(resource, row))) yield differs('tenant-lists', list, page.exchange);
+  const own = await ownPath(harness, resource);
+  for (const path of Object.keys(own).length > 0 ? [{}, own] : [{}]) {
+    const there = { ...resource, path: { ...resource.path, ...path } };
+    const asOther = read && isPrivate(read) ? await harness.read(there, {}, 'otherTenant') : undefined;
+    if (read && asOther && isSuccess(asOther)) yield differs('tenant-reads', read, asOther);
+    for (const list of lists.filter(isPrivate).slice(0, 2)) {
+      const listing = Listing.of(harness.context, list, path);
+      const page = listing?.pageOf(await listing.request(listing.widest, 'otherTenant'));
+      if (page?.rows.some((row) => harness.isOf(resource, row))) yield differs('tenant-lists', list, page.exchange);
+    }
   }
   for (const update of [...updates, ...actions].filter(isPrivate)) {
     const [change] = new Updating(harness, update).changes(created, label);

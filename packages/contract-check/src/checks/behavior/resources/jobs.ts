@@ -3,6 +3,7 @@ import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { jsonText } from '../../../json.ts';
+import { isOwnId, itemOf } from '../../../run/names.ts';
 import type { View } from '../../../schema/view.ts';
 import { type Differences, differ, need, needs, text } from '../../observe.ts';
 import { isOpen, phaseOf } from './compare.ts';
@@ -41,11 +42,12 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
   };
   const first = need(await look());
   needs(phaseOf(first.row) !== undefined);
-  // Its result is read below it, and is impossible before it is done.
+  // Its result is read below it, or elsewhere by its ID, and is impossible before it is done.
+  const name = itemOf(read.path)?.name;
   const results = harness.session.operations.filter(
     (one) =>
       one.method === 'GET' &&
-      one.path.startsWith(`${read.path}/`) &&
+      (one.path.startsWith(`${read.path}/`) || (itemOf(one.path)?.name === name && !isOwnId(name ?? 'id'))) &&
       [409, 425].some((status) => declares(one, status)),
   );
   const early = isOpen(first) ? await harness.readEach(results, resource) : [];
@@ -57,8 +59,7 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
     }
   const end = performance.now() + maxJobMs;
   while (isOpen(need(seen.at(-1))) && performance.now() < end && !harness.session.isOver) {
-    await harness.settled(resource, 20);
-    await look();
+    seen.push(need(await harness.settled(resource, 20)));
   }
   const last = need(seen.at(-1));
   if (isOpen(last)) {

@@ -32,21 +32,32 @@ export function declaredKind({ node }: Pick<Operation, 'node'>, member: Declared
 /** The types of the resources that the plan says are created. No finding is based on this alone. */
 export function resourceTypesOf({ document, operations, plan }: Session): ResourceType[] {
   return operations
-    .filter((operation) => plan.effectOf(operation) === 'create' && !hasRows(document, operation))
+    .filter((one) => plan.effectOf(one) === 'create' || (!one.path.includes('{') && jobRead(document, operations, one)))
+    .filter((operation) => !hasRows(document, operation))
     .map((create) => resourceTypeOf(document, operations, create));
+}
+
+/** What is accepted is a job, which may be read elsewhere than its result. */
+function jobRead(
+  document: OpenApiDocument,
+  operations: readonly Operation[],
+  create: Operation,
+): Operation | undefined {
+  const shows = kindsOfSchema(document, responseSchema(create));
+  const isJob = (one: Operation) =>
+    isRead(document, one) &&
+    itemOf(one.path) !== undefined &&
+    kindsOfSchema(document, responseSchema(one)).some((own) => shows.includes(own));
+  return create.method === 'POST' && declares(create, 202) ? operations.find(isJob) : undefined;
 }
 
 function resourceTypeOf(document: OpenApiDocument, operations: readonly Operation[], create: Operation): ResourceType {
   const kind = declaredKind(create, 'creates') || kindOfPath(create.path) || '';
   const collection = itemOf(create.path)?.collection ?? create.path;
   const items = operations.filter((one) => isOfItem(one, collection, kind));
-  const shows = kindsOfSchema(document, responseSchema(create));
-  // What is accepted is a job, which may be read elsewhere than its result.
-  const isJob = (one: Operation) => kindsOfSchema(document, responseSchema(one)).some((own) => shows.includes(own));
-  const reads = operations.filter((one) => isRead(document, one) && itemOf(one.path) !== undefined);
   const sure =
-    (declares(create, 202) ? reads.find(isJob) : undefined) ??
-    reads.find((one) => itemOf(one.path)?.collection === collection);
+    jobRead(document, operations, create) ??
+    operations.find((one) => isRead(document, one) && itemOf(one.path)?.collection === collection);
   const read = sure ?? items.find((one) => isRead(document, one));
   const updates = items.filter(
     (one) =>

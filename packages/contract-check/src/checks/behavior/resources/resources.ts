@@ -2,7 +2,7 @@ import { eachOperation } from '../../../run/parallel.ts';
 import { type BehaviorCheck, type CheckContext, runChecks } from '../../observe.ts';
 import { bulked, bulkRemovalsOf, bulksOf, itemsApart, removedInBulk } from './bulk.ts';
 import { bystanders } from './bystanders.ts';
-import { conditionForms, createdTag, readTags, updateTags } from './conditions.ts';
+import { conditionForms, createdTag, readTags, updateTags, updateVersions } from './conditions.ts';
 import { idempotency, listed, location, putStatus, stored, unique } from './create.ts';
 import { guardedFields, separated } from './isolation.ts';
 import { jobStates } from './jobs.ts';
@@ -15,7 +15,14 @@ import { type ResourceType, resourceTypesOf } from './resource-types.ts';
 import { transitions } from './transitions.ts';
 import { changed, mergedDeep, replaced, Updating } from './update.ts';
 
-const updateChecks: readonly BehaviorCheck<Updating>[] = [changed, mergedDeep, replaced, updateTags, conditionForms];
+const updateChecks: readonly BehaviorCheck<Updating>[] = [
+  changed,
+  mergedDeep,
+  replaced,
+  updateTags,
+  updateVersions,
+  conditionForms,
+];
 
 /** Checks the effects of operations that create, read, update and delete resources. */
 export async function checkResources(context: CheckContext): Promise<void> {

@@ -2,12 +2,12 @@ import { lastSegment, type Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { isKey, isScalar, jsonText, parsedJson } from '../../../json.ts';
+import { isKey, isObject, isScalar, jsonText, parsedJson } from '../../../json.ts';
 import { keyOfName } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
 import { type Difference, type Differences, differ, need, valued } from '../../observe.ts';
 import { exactly, lacking } from '../../scopes.ts';
-import { isNothing, isOpen, isSame, isServerOwned, otherThanRead, ownId, resourceIn } from './compare.ts';
+import { isNothing, isOpen, isSame, isServerOwned, notKept, otherThanRead, ownId, resourceIn } from './compare.ts';
 import { etagOf, staleTag } from './conditions.ts';
 import type { Created, ResourceHarness, Shown } from './resource.ts';
 import { conditionOf, declares } from './resource-types.ts';
@@ -254,8 +254,16 @@ class Walk {
       if (isScalar(was) && (isServerOwned(one) ? was !== is : !isSame(was, is, { name: one })))
         yield differs(one, was, is, 'action-others');
     }
+    const sentBody: unknown = parsedJson(by.request.body)?.value;
+    // `PUT …/address` sets the property `address`.
+    const part = after.view.names.find((own) => keyOfName(own) === keyOfName(lastSegment(operation.path)));
+    if (part !== undefined && isObject(sentBody) && operation.method !== 'POST') {
+      const shown = { row: Object(after.row[part]), view: after.view.member(part) };
+      const sent = { value: sentBody, view: View.ofRequest(document, operation) };
+      yield* notKept('action-lost', operation, sent, shown, exchanges);
+    }
     // `cancelReason` shows the `reason` of `cancel`.
-    for (const [key, sent] of Object.entries(Object(parsedJson(by.request.body)?.value))) {
+    for (const [key, sent] of Object.entries(Object(sentBody))) {
       const keys = [key, `${lastSegment(operation.path)} ${key}`].map(keyOfName);
       const one = after.view.names.find((own) => keys.includes(keyOfName(own)) && !isServerOwned(own));
       if (one === undefined || !isScalar(sent)) continue;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../../../document/operation.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, isScalar, type JsonObject, jsonText, withoutMember } from '../../../json.ts';
-import { isNoReference } from '../../../run/names.ts';
+import { isNoReference, isVersionName, keyOfName } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import { View } from '../../../schema/view.ts';
 import { type Difference, type Differences, differ, need, needs, text, valued } from '../../observe.ts';
@@ -96,7 +96,9 @@ export class Updating {
       const values = [row[name], resource.sent[name], base[name]].filter((value) => (value ?? null) !== null);
       return values.length > 0 ? [{ name, values }] : [];
     });
+    const version = this.harness.session.versions.nameIn(this.update) ?? '';
     let whole: JsonObject = Object.fromEntries(present.map(({ name, values }) => [name, values[0]]));
+    if (version in base) whole = { ...whole, [version]: base[version] };
     for (const { name, values } of present)
       for (const value of values) if (!this.accepts(whole)) whole = { ...whole, [name]: value };
     return this.accepts(whole) ? whole : base;
@@ -163,12 +165,16 @@ export async function* changed(updating: Updating, label: string): Differences {
 function othersIn(updating: Updating, body: JsonObject, { row, resource }: Created, after: Shown): string[] {
   const { document, resourceType } = updating.harness;
   const created = View.ofRequest(document, resourceType.create);
+  // A form has `FriendlyName` for what a response has as `friendly_name`.
+  const keysOf = (names: readonly string[]) => new Set(names.map(keyOfName));
+  const [changed, sent, all] = [Object.keys(body), Object.keys(resource.sent), updating.view.names].map(keysOf);
   return Object.keys(row).filter((name) => {
+    const key = keyOfName(name);
     // A PUT may clear properties that it omits.
-    const mayClear = !updating.isMerging && isWritable(updating.view, name) && updating.view.names.includes(name);
-    if (name in body || isNothing(row[name]) || mayClear) return false;
+    const mayClear = !updating.isMerging && isWritable(updating.view, name) && all?.has(key);
+    if (changed?.has(key) || isNothing(row[name]) || mayClear) return false;
     const isFixed = /^(?:id|uuid|created_?at|created|created_?on)$/i.test(name);
-    const wasSet = name in resource.sent && isWritable(created, name);
+    const wasSet = sent?.has(key) && isWritable(created, name);
     return (isFixed || wasSet) && jsonText(after.row[name]) !== jsonText(row[name]);
   });
 }
@@ -188,8 +194,7 @@ export function keptTimes(
     operation.method !== 'POST' &&
     /^(?:last)?[-_]?(?:updated|modified|changed)[-_]?(?:at|on|time)?$/i.test(name) &&
     /:\d\d\.\d*[1-9]/.test(String(value));
-  const isVersion = (name: string, value: unknown) =>
-    /^_?(?:version|revision|rev)$/i.test(name) && Number.isInteger(value);
+  const isVersion = (name: string, value: unknown) => isVersionName(name) && Number.isInteger(value);
   const kept = Object.entries(before.row).filter(
     ([name, value]) =>
       !written.includes(name) && (isVersion(name, value) || isTime(name, value)) && after.row[name] === value,
