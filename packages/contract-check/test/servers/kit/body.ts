@@ -78,8 +78,14 @@ function utf8(bytes: Buffer): string {
 }
 
 function urlencoded(contract: Contract, schema: JsonObject, text: string): Json {
-  const fields = [...new URLSearchParams(text)];
-  return Object.fromEntries(fields.map(([name, value]) => [name, scalar(propertyOf(contract, schema, name), value)]));
+  const fields = Object.create(null) as JsonObject;
+  for (const [name, value] of new URLSearchParams(text)) {
+    // As Stripe's `metadata[color]`.
+    const [, outer = '', key = ''] = /^([^[\]]+)\[([^[\]]+)\]$/.exec(name) ?? [];
+    if (key === '') fields[name] = scalar(propertyOf(contract, schema, name), value);
+    else fields[outer] = { ...object(fields[outer]), [key]: value };
+  }
+  return { ...fields };
 }
 
 function propertyOf(contract: Contract, schema: JsonObject, name: string): JsonObject {

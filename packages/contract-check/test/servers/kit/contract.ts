@@ -57,7 +57,7 @@ const pathStyles: Readonly<Record<Parameter['in'], string>> = {
 
 /** Reads a contract. Several files are bundled into one document. */
 export async function readContract(file: string): Promise<Contract> {
-  const single = parse(await readFile(file, 'utf8')) as JsonObject;
+  const single = parse(await readFile(file, 'utf8'), { merge: true }) as JsonObject;
   return indexContract(isSplit(single) ? await bundled(file) : single);
 }
 
@@ -122,7 +122,7 @@ function operationAt(document: JsonObject, path: string, method: string): Operat
   const overridden = (parameter: Parameter) =>
     own.some((other) => other.name === parameter.name && other.in === parameter.in);
   return {
-    id: String(value.operationId ?? `${method} ${path}`),
+    id: String(value.operationId ?? `${method.toUpperCase()} ${path}`),
     method: method.toUpperCase(),
     path,
     parameters: [...own, ...shared.filter((parameter) => !overridden(parameter))],
