@@ -105,10 +105,10 @@ export class Candidates {
 
   /** Values for a parameter: resources on the server, then examples, then values that the schema allows. */
   #valuesOf(operation: Operation, parameter: Parameter, onlyCreated: boolean, round: number): unknown[] {
-    const { document, values, pool, validators, identities } = this.#session;
+    const { document, values, pool, validators, identities, versions } = this.#session;
     // Any version will do: another check covers stale versions.
     if (isCondition(parameter.name))
-      return validators.accepts(parameter.schema, '*', 'request') ? ['*'] : this.#placeholderTag(operation, parameter);
+      return [validators.accepts(parameter.schema, '*', 'request') ? '*' : versions.placeholder(operation, parameter)];
     if (identities.values[parameter.name] !== undefined) return [identities.values[parameter.name]];
     const { likely, possible } = pool.forParameter(operation, parameter.name, onlyCreated);
     const accepted = likely.flatMap((value) => this.fit(parameter, value));
@@ -136,14 +136,6 @@ export class Candidates {
       ...(sampled === undefined ? [] : [sampled.value]),
       ...accepted,
     ];
-  }
-
-  /** A placeholder for the ETag that the resource has when the call is sent. */
-  #placeholderTag(operation: Operation, { schema, name }: Parameter): unknown[] {
-    const { values, transport } = this.#session;
-    const tag = values.sample(schema, 'request', 'some', this.#session.seedFor(`${operation.id} ${name}`))?.value;
-    if (typeof tag === 'string') transport.placeholderTags.add(tag);
-    return [tag];
   }
 
   /** A known value if the parameter's schema accepts it, converted between string and number if needed. */

@@ -1,7 +1,6 @@
 import { type Operation, pathParameter } from '../document/operation.ts';
 import { shapeOf } from '../document/shape.ts';
 import type { Call } from '../http/call.ts';
-import { serialize } from '../http/serialize.ts';
 import { isKey, isNumeric, isObject, type JsonObject, mapped } from '../json.ts';
 import {
   isDestructive,
@@ -15,6 +14,7 @@ import {
 import { ifSent } from './parallel.ts';
 import { identityIn, idOf } from './pool.ts';
 import type { Session } from './session.ts';
+import { ownerOf } from './versions.ts';
 
 /** IDs that do not exist, for 404 responses and creation with PUT. They must never change or delete existing data. */
 
@@ -72,20 +72,12 @@ export async function isHarmless(session: Session, call: Call, known?: Call): Pr
     ([name, value]) => value !== known?.path[name] && !session.pool.isCreated(operation, name, path),
   );
   if (foreign.length === 0 && call.raw?.path === undefined) return true;
-  const read = readerOf(session.operations, operation.path);
-  if (read === undefined) return foreign.some(([, value]) => isUnlikely(value));
-  const [whole = ''] = serialize({ ...call, body: undefined }).target.split('?');
-  const target = whole.split('/').slice(0, read.path.split('/').length).join('/');
-  const exchange = await ifSent(() => session.read(target, read));
-  const status = exchange?.response.status ?? 0;
+  const owner = ownerOf(session.operations, call);
+  if (owner === undefined) return foreign.some(([, value]) => isUnlikely(value));
+  const status = (await ifSent(() => session.read(owner.target, owner.read)))?.response.status ?? 0;
   const isAbsent = status >= 400 && status < 500 && !inconclusive.includes(status);
-  if (isAbsent) session.footprint.noteAbsent(target);
+  if (isAbsent) session.footprint.noteAbsent(owner.target);
   return isAbsent;
-}
-
-function readerOf(operations: readonly Operation[], path: string): Operation | undefined {
-  const paths = [path, path.slice(0, path.lastIndexOf('}') + 1)];
-  return operations.find((one) => one.method === 'GET' && paths.includes(one.path));
 }
 
 /** Statuses that do not reveal whether a resource exists. */

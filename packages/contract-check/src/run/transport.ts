@@ -28,8 +28,6 @@ type StopReason = Stopped['reason'];
 /** Sends requests within the limits of a run: its scope, its time, the server's rates, and the server's life. */
 export class Transport {
   requests = 0;
-  /** Placeholders that are replaced with the resource's current ETag when a request is sent. */
-  readonly placeholderTags = new Set<string>();
   readonly notices = new Set<string>();
   /** Observes each exchange. */
   onExchange: (exchange: Exchange, wire: WireRequest) => void = () => undefined;
@@ -150,18 +148,7 @@ export class Transport {
     };
     if (wire.cookie !== undefined) headers.cookie = [headers.cookie ?? [], wire.cookie].flat().join('; ');
     for (const name of wire.without ?? []) delete headers[name];
-    if (this.placeholderTags.has(headers['if-match'] ?? '')) headers['if-match'] = await this.#tagOf(wire, headers);
     return headers;
-  }
-
-  /** The current ETag of the resource that a call addresses. */
-  async #tagOf({ target, extension = '' }: WireRequest, headers: Readonly<Record<string, string>>): Promise<string> {
-    const { 'if-match': expected = '', 'content-type': _type, ...others } = headers;
-    const [path = target] = target.split('?');
-    const wire = { method: 'GET', target: path, extension, headers: { ...others, accept: '*/*' }, body: undefined };
-    if (!this.#gate.admits(wire)) return expected;
-    const { response } = await this.#send(undefined, wire);
-    return response.headers.etag ?? expected;
   }
 
   async #send(operation: Operation | undefined, wire: WireRequest): Promise<Exchange> {

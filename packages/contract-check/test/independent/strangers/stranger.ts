@@ -12,9 +12,6 @@ export interface Caller {
 }
 
 export type Input = Readonly<Record<string, unknown>>;
-export interface Row {
-  [name: string]: unknown;
-}
 
 /** Whether a server has a drift. */
 export type Is = (name: string) => boolean;
