@@ -52,7 +52,7 @@ const overBounds = ({ pointer, schema }: Place): Choices[] =>
 /** Reads everything. */
 async function readAll(): Promise<void> {
   expect(unclear).toEqual([]);
-  const { wrong, reads } = await new Reads(service, world, random).readAll(isSample ? 25 : 500);
+  const { wrong, reads } = await new Reads(service, world, random).readAll(isSample ? 5 : 500);
   expect(wrong).toEqual([]);
   expect(reads).toBeGreaterThan(isSample ? 100 : 200);
   expect(await violationsOf(service.service)).toEqual([]);

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { isNightly } from '../../test/nightly.ts';
 import { nightlyTest } from '../../test/nightly-test.ts';
+import { commandLine } from '../../test/operate.ts';
 import { processEnvironment, runCli, runScript, runShell, startDemo } from '../../test/process.ts';
 import { wire } from '../../test/wire.ts';
 import { callServer } from '../operator/socket.ts';
@@ -124,8 +125,8 @@ nightlyTest?.(
 
 test('operator › rejects a data directory without a database, and creates nothing there', async () => {
   const wrong = { ...environment, DATA_DIR: `${environment.DATA_DIR}-wrong` };
-  const { code, error } = await runCli(wrong, 'webhook', 'listen', 'hartwell');
-  expect(code).toBe(1);
-  expect(error).toContain(`There is no database in ${wrong.DATA_DIR}. Set DATA_DIR to the directory of the server`);
+  await expect(commandLine(wrong, 'webhook', 'listen', 'hartwell')).rejects.toThrow(
+    `There is no database in ${wrong.DATA_DIR}. Set DATA_DIR to the directory of the server`,
+  );
   expect(existsSync(wrong.DATA_DIR)).toBe(false);
 });
