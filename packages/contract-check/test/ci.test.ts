@@ -85,7 +85,8 @@ async function shell(script: string, env: Readonly<Record<string, string>>, call
   // Not synchronously: the server is in this process.
   const child = spawn('bash', ['-eo', 'pipefail', '-c', script], {
     cwd: project,
-    env: { PATH: path, CALLS: calls, ...env },
+    // The commands share compiled code, as all processes of a test run do.
+    env: { PATH: path, CALLS: calls, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '', ...env },
   });
   const text: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => text.push(String(chunk)));

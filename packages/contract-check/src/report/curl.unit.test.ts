@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { exchangeOf } from '../../test/doubles/report.ts';
+import { isEveryDriftTested } from '../../test/sample.ts';
 import { Mask } from '../http/mask.ts';
 import { curlOf } from './curl.ts';
 
@@ -119,7 +120,7 @@ test('curl sends any URL and header unchanged', () => {
         value === '' ? 'x-note;' : `x-note: ${value}`,
       ]);
     }),
-    { numRuns: 15 },
+    { numRuns: isEveryDriftTested ? 100 : 5 },
   );
 });
 

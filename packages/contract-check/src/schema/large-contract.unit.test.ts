@@ -15,7 +15,7 @@ const ours = await OpenApiDocument.load(fileURLToPath(new URL('../../../../opena
 const validators = Validators.of(ours);
 const values = new Values(ours, validators);
 /** Compiling a schema takes longest, so few are drawn by day. */
-const runs = (numRuns: number) => ({ numRuns: isEveryDriftTested ? 12 * numRuns : numRuns });
+const runs = (numRuns: number) => ({ numRuns: isEveryDriftTested ? 30 * numRuns : numRuns });
 const inputs = operationsOf(ours).flatMap(({ id, body, parameters }) => [
   ...(body?.contents ?? []).map(({ schema = {} }) => ({ id, schema, isBody: true })),
   ...parameters.map(({ name, schema }) => ({ id: `${id} ${name}`, schema, isBody: false })),
@@ -31,7 +31,7 @@ const bodies = operationsOf(ours)
   .filter(([, schema]) => !shown.has(ours.object(schema)) && shown.add(ours.object(schema)).size > 0);
 
 test('every body has a value of every extent, the same for the same seed', () => {
-  for (const [id, schema, direction] of sampleOf(bodies, 12)) {
+  for (const [id, schema, direction] of sampleOf(bodies, 24)) {
     for (const extent of extents) {
       const sample = values.sample(schema, direction, extent, 7);
       expect(sample, `${id} ${extent}`).toBeDefined();
@@ -51,14 +51,14 @@ test('a generated value is nearly always valid, whatever the seed', () => {
       const breaches = validators.breaches(schema, value, 'request').filter(({ keyword }) => keyword !== 'not');
       expect(breaches, id).toEqual([]);
     }),
-    runs(20),
+    runs(8),
   );
 });
 
 test('a fresh value is valid, and its texts differ', () => {
   for (const [id, schema, direction] of sampleOf(
     bodies.filter(([, , one]) => one === 'request'),
-    4,
+    8,
   )) {
     const sample = values.sample(schema, direction, 'most', 5);
     const fresh = values.fresh(schema, sample?.value, 6);
@@ -107,7 +107,7 @@ test('every violation is rejected, at its pointer, with a place', () => {
         }
       }
     }),
-    runs(12),
+    runs(5),
   );
 });
 
@@ -122,7 +122,7 @@ test('every bound is accepted, and so is its neighbour', () => {
         expect(place, `${id} ${note}`).toBeDefined();
       }
     }),
-    runs(10),
+    runs(4),
   );
 });
 
@@ -134,6 +134,6 @@ test('every hostile value is allowed', () => {
       for (const { value, note } of found)
         expect(validators.accepts(schema, value, 'request'), `${id} ${note}`).toBe(true);
     }),
-    runs(8),
+    runs(4),
   );
 });

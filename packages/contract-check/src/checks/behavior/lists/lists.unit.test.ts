@@ -473,6 +473,6 @@ test.each(sampleOf(wrong, 6))('is found: %s', async (_what, twist, ...checks) =>
 });
 
 test('a correct server has no findings, whatever the seed', async () => {
-  for (let seed = 1; seed <= (isEveryDriftTested ? 20 : 3); seed += 1)
+  for (let seed = 1; seed <= (isEveryDriftTested ? 20 : 1); seed += 1)
     expect(await findings(undefined, seed)).toEqual([]);
 });
