@@ -200,12 +200,25 @@ const words = [
 
 /** Redocly interprets a removed path and a similar new one as a renamed path, so these are compared separately. */
 const alone = [
-  row('a removed path', { [path]: undefined }, 'path-removed'),
-  row('a renamed path', { '#/paths': renamed('/§/staff/{id}', '/§/people/{id}') }, 'path-removed'),
-  row('a removed webhook', { '#/webhooks/staffUpdated§': undefined }, 'path-removed'),
-  row('a renamed webhook', { '#/webhooks': renamed('staffUpdated§', 'staffChanged§') }, 'webhook-renamed'),
-  row('a new path', { [pointerTo('paths', '/§/new')]: {} }),
-  row('a new webhook', { '#/webhooks/staffMoved§': { post: { operationId: 'staffMoved§', responses: {} } } }),
+  row(
+    'a removed path and a removed webhook',
+    { [path]: undefined, '#/webhooks/staffUpdated§': undefined },
+    'path-removed',
+    'path-removed',
+  ),
+  row(
+    'a renamed path and a renamed webhook',
+    {
+      '#/paths': renamed('/§/staff/{id}', '/§/people/{id}'),
+      '#/webhooks': renamed('staffUpdated§', 'staffChanged§'),
+    },
+    'path-removed',
+    'webhook-renamed',
+  ),
+  row('a new path and a new webhook', {
+    [pointerTo('paths', '/§/new')]: {},
+    '#/webhooks/staffMoved§': { post: { operationId: 'staffMoved§', responses: {} } },
+  }),
   row('a path parameter by another name', {
     '#/paths': renamed('/§/staff/{id}', '/§/staff/{staffId}'),
     [`${parameters}/Id§/name`]: 'staffId',

@@ -13,9 +13,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Each comparison takes a process of its own: a sample by day, all by night. */
+/** Each comparison takes a process of its own: a sample by day, of every verdict, and all by night. */
 const all = [...pairs, ...reported];
-const chosen = process.env.NIGHTLY === undefined ? all.filter((_, index) => index % 12 === 0) : all;
+const rejected = all.filter(({ verdict }) => verdict === 'rejected');
+const sample = [...all.filter((_, index) => index % 24 === 0), ...rejected.slice(0, 1)];
+const chosen = process.env.NIGHTLY === undefined ? sample : all;
 
 describe('compare', () => {
   test.each(chosen.map((pair, index) => [pair.name, pair, index] as const))('%s', async (_name, pair, index) => {
