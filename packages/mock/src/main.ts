@@ -1,13 +1,13 @@
 /** `pnpm mock`: starts the mock, explains how to use it, and logs the requests. */
 import { parseArgs } from 'node:util';
-import { operationsOf, readContract } from '@financial-automation/spec/examples';
-import { announcement, logLine } from './console.ts';
-
-import { startMock } from './server.ts';
 
 const usage = 'Usage: pnpm mock [--port 4010] [--host 127.0.0.1]   The port can also be set by the variable PORT.';
 
 const { port, host } = settings();
+// Loaded after the options are read, because the mock takes a second to load.
+const { operationsOf, readContract } = await import('@financial-automation/spec/examples');
+const { announcement, logLine } = await import('./console.ts');
+const { startMock } = await import('./server.ts');
 try {
   const mock = await startMock({ port, host, onResponse: (...served) => console.log(logLine(...served)) });
   const contract = await readContract();
