@@ -1,6 +1,4 @@
 import { cp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
 import { inject } from 'vitest';
@@ -9,7 +7,7 @@ import { createTenant } from '../src/operator/tenants.ts';
 import { openStore, type StoreOptions } from '../src/platform/store/store.ts';
 import { copyOf, testDatabase } from './database.ts';
 import { patientLimits } from './patient-limits.ts';
-import { databaseUrl } from './postgres-server.ts';
+import { contentFolder, databaseUrl } from './postgres-server.ts';
 import './provided.ts';
 
 /** What the tenant `firm` of a database has: the firm of the examples, or three years of a firm, ten times. */
@@ -33,7 +31,7 @@ export async function filledDatabase(filling: Filling, config: Service['config']
   }
   const { serverUrl, migrated } = databases;
   const name = `${migrated}_${filling}`;
-  const dataDir = join(tmpdir(), `financial-automation-${name}`);
+  const dataDir = contentFolder(name);
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
   try {

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
@@ -25,6 +27,11 @@ export async function dropDatabase(serverUrl: string, database: string): Promise
       await pause(200);
     }
   }
+}
+
+/** The directory with the content of the files of a database that tests have filled. */
+export function contentFolder(database: string): string {
+  return join(tmpdir(), `financial-automation-${database}`);
 }
 
 /** URL of another database on the same server. */

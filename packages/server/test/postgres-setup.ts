@@ -7,7 +7,7 @@ import type { TestProject } from 'vitest/node';
 import { ensureBundle } from '../scripts/bundle.ts';
 import { openStore } from '../src/platform/store/store.ts';
 import { freePort } from './free-port.ts';
-import { databaseUrl, dropDatabase, runOn } from './postgres-server.ts';
+import { contentFolder, databaseUrl, dropDatabase, runOn } from './postgres-server.ts';
 import './provided.ts';
 
 keepExitCode();
@@ -30,8 +30,10 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   await store.close();
   project.provide('databases', { engine: 'postgres', serverUrl: server.socketUrl, empty, migrated });
   return async () => {
-    for (const database of [empty, ...(await databasesOf(server.url, migrated))])
+    for (const database of [empty, ...(await databasesOf(server.url, migrated))]) {
       await dropDatabase(server.url, database);
+      await rm(contentFolder(database), { recursive: true, force: true });
+    }
     await server.stop();
   };
 }
