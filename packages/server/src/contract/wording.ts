@@ -124,8 +124,9 @@ export function detailOf(error: ErrorObject): string {
     case 'uniqueItems':
       return `The list must not repeat a value: items ${Math.min(params.i, params.j)} and ${Math.max(params.i, params.j)} are equal.`;
     case 'minProperties':
+      return `The object must have at least ${leastProperties(limit, schema)}.`;
     case 'maxProperties':
-      return `The object must have at ${keyword === 'minProperties' ? 'least' : 'most'} ${propertyCount(limit, schema)}.`;
+      return `The object must have at most ${counted(limit, 'property', 'properties')}.`;
     case 'oneOf': {
       const choice = choiceOf(error);
       if (choice !== undefined) return `Send exactly one of ${choice.join(' and ')}.`;
@@ -139,8 +140,8 @@ export function detailOf(error: ErrorObject): string {
   }
 }
 
-/** How many properties: one of those that the object may omit, if they can be listed. */
-function propertyCount(limit: number, schema: Schema): string {
+/** What an object lacks: one of the properties that it may omit, if they can be listed. */
+function leastProperties(limit: number, schema: Schema): string {
   const { required = [] } = schema;
   const optional = Object.keys(propertiesOf(schema)).filter((name) => !required.includes(name));
   return limit === required.length + 1 && optional.length > 1 && fits(optional)
