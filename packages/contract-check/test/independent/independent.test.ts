@@ -74,12 +74,12 @@ describe.each(Object.entries(found) as [Described, Readonly<Record<string, reado
 
 /** The drifts of the servers in the shapes of frameworks that are not found, by server. */
 const missed: Readonly<Record<keyof typeof strangers, readonly string[]>> = {
-  aspnet: [],
+  aspnet: ['floor-zero-lost'],
   etags: [],
   fastapi: [],
-  spring: [],
+  spring: ['result-of-other'],
   stripe: [],
-  twilio: [],
+  twilio: ['end-off'],
 };
 
 const all = (Object.keys(strangers) as (keyof typeof strangers)[]).flatMap((suite) =>

@@ -32,21 +32,28 @@ const [create, read, move] = ['POST /api/Devices', 'GET /api/Devices/{id}', 'PUT
 export const aspnet = stranger(
   'aspnet',
   {
-    roles: { 'delete-with-read': `${deletion}: devices.read suffices to delete a device` },
+    roles: {
+      'delete-with-read': `${deletion}: devices.read suffices to delete a device`,
+      'move-with-read': `${move}: devices.read suffices to set a location`,
+    },
     locking: {
       'stale-row-version': `${update}: a stale rowVersion is accepted`,
+      'row-version-moves': `${read}: each read changes rowVersion`,
       'row-version-kept': `${update}: an update does not change rowVersion`,
     },
     writes: {
       'name-lost': `${update}: a name is returned, and not stored`,
+      'floor-zero-lost': `${move}: a floor of 0 is not stored`,
       'location-lost': `${move}: a location is not stored`,
     },
     lists: {
       'next-repeats': `${list}: the next page begins with the last device again`,
+      'size-capped': `${list}: a page has at most 5 devices`,
       'next-filter-lost': `${list}: the next page ignores the filter`,
     },
     bulk: {
       'batch-last-lost': `${batch}: the last device is not stored`,
+      'batch-stops': `${batch}: what follows a failure is not stored`,
       'batch-failed-stored': `${batch}: what fails is stored`,
     },
     'later reads': { 'third-read-model': `${read}: later reads have no model` },
@@ -75,7 +82,8 @@ export const aspnet = stranger(
     const problem = (status: number, detail: string) => ({ type: 'about:blank', title: detail, status, detail });
 
     function page(call: Call<Caller>): Result {
-      const { pageSize = 25, continuationToken, status } = call.values.query as Record<string, number & string>;
+      const { pageSize: asked = 25, continuationToken, status } = call.values.query as Record<string, number & string>;
+      const pageSize = is('size-capped') ? Math.min(asked, 5) : asked;
       const after = continuationToken === undefined ? 0 : Number(Buffer.from(continuationToken, 'base64').toString());
       if (!Number.isInteger(after)) throw rejection(400, 'The continuation token is unknown.');
       const isOther = continuationToken !== undefined && is('next-filter-lost');
@@ -95,7 +103,8 @@ export const aspnet = stranger(
       authenticate: (operation, request) =>
         bearerCaller(operation, request, (scopes) => {
           const needed = operation.security.flatMap((one) => Object.values(one).flat());
-          const isReader = is('delete-with-read') && operation.id === deletion && scopes.includes('devices.read');
+          const open = is('delete-with-read') ? deletion : is('move-with-read') ? move : '';
+          const isReader = operation.id === open && scopes.includes('devices.read');
           return isReader || needed.every((scope) => scopes.includes(scope));
         }),
       reject: ({ status, message }) => ({
@@ -111,8 +120,11 @@ export const aspnet = stranger(
         },
         [batch]: (call) => {
           const { devices: inputs } = inputOf(call) as { devices: Input[] };
+          let isStopped = false;
           const results = inputs.map((input, index) => {
+            if (isStopped) return { status: 424, problem: problem(424, 'Another device failed.') };
             if (isTaken(input.serialNumber)) {
+              isStopped = is('batch-stops');
               if (is('batch-failed-stored')) add({ ...input, serialNumber: `${input.serialNumber}-x` });
               return { status: 409, problem: problem(409, 'The serial number is taken.') };
             }
@@ -124,6 +136,7 @@ export const aspnet = stranger(
         },
         [read]: (call) => {
           const device = deviceOf(call);
+          if (is('row-version-moves')) device.rowVersion = nextVersion();
           const isLater = readsOf(device) > 2 && is('third-read-model');
           return json(200, isLater ? { ...device, model: null } : device);
         },
@@ -146,7 +159,11 @@ export const aspnet = stranger(
         [move]: (call) => {
           const device = deviceOf(call);
           const { building, floor } = inputOf(call);
-          if (!is('location-lost')) device.location = { building, ...(floor !== undefined && { floor }) };
+          if (!is('location-lost'))
+            device.location = {
+              building,
+              ...(floor !== undefined && !(floor === 0 && is('floor-zero-lost')) && { floor }),
+            };
           return { status: 204 };
         },
       },

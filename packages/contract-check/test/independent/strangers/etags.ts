@@ -45,9 +45,15 @@ export const etags = stranger(
     },
     locking: {
       'etag-kept': 'documents.update: an update does not change the ETag',
+      'stale-deleted': 'documents.delete: any If-Match is accepted',
+      'stale-stored': 'documents.replace: what is rejected with 412 is stored',
       'stale-accepted': 'documents.replace: any If-Match is accepted',
     },
+    writes: { 'summary-cleared': 'documents.update: an update without a summary clears it' },
+    lists: { 'cursor-skips': 'documents.list: the next page skips a document' },
     jobs: {
+      'progress-99': 'imports.get: the progress of an import that has succeeded is 99',
+      'location-wrong': 'imports.start: Location leads to no import',
       'job-goes-back': 'imports.get: an import that has succeeded runs again',
       'job-unfinished': 'imports.get: an import that has succeeded has no finished_at',
       'report-early': 'imports.report: the report is returned while the import runs',
@@ -80,7 +86,10 @@ export const etags = stranger(
       const document = documentOf(call);
       const tags = (call.request.headers['if-match'] ?? '').split(',').map((tag) => tag.trim());
       const isCurrent = tags.includes('*') || tags.includes(`"v${document.version}-${document.document_id}"`);
-      const isFree = is('stale-accepted') && call.operation.id === 'documents.replace';
+      const open = is('stale-accepted') ? 'documents.replace' : is('stale-deleted') ? 'documents.delete' : '';
+      const isFree = call.operation.id === open;
+      if (!isCurrent && is('stale-stored') && call.operation.id === 'documents.replace')
+        Object.assign(document, fields(inputOf(call)), { version: document.version + 1 });
       if (!isCurrent && !isFree) throw rejection(412, 'The document has changed.');
       return document;
     }
@@ -106,7 +115,12 @@ export const etags = stranger(
       const isDone = natural === 'succeeded';
       if (isDone) one.reads += 1;
       const isBack = is('job-goes-back') && isDone && one.reads % 2 === 0;
-      const progress = isDone && !isBack ? 100 : Math.max(0, Math.min(99, Math.floor((Date.now() - started - 40) / 2)));
+      const progress =
+        isDone && !isBack
+          ? is('progress-99')
+            ? 99
+            : 100
+          : Math.max(0, Math.min(99, Math.floor((Date.now() - started - 40) / 2)));
       const isEnded = isDone && !isBack && !is('job-unfinished');
       const finished_at = isEnded ? new Date(started + 180).toISOString() : null;
       return { import_id, state: isBack ? 'running' : natural, progress, source, finished_at };
@@ -125,7 +139,8 @@ export const etags = stranger(
           const { cursor, limit = 20, kind } = values.query as Record<string, number & string>;
           const all = documents.filter((one) => kind === undefined || one.kind === kind);
           const id = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
-          const start = cursor === undefined ? 0 : documents.findIndex((one) => one.document_id === id) + 1;
+          const skipped = 1 + Number(is('cursor-skips'));
+          const start = cursor === undefined ? 0 : documents.findIndex((one) => one.document_id === id) + skipped;
           if (cursor !== undefined && start === 0) throw rejection(400, 'The cursor is unknown.');
           const rows = all.filter((one) => documents.indexOf(one) >= start);
           const page = rows.slice(0, limit);
@@ -142,7 +157,7 @@ export const etags = stranger(
           if (is('summary-needed') && inputOf(call).summary === null) throw rejection(400, 'summary must be a text.');
           return change(fields)(call);
         },
-        'documents.update': change((input) => input),
+        'documents.update': change((input) => (is('summary-cleared') ? { summary: null, ...input } : input)),
         'documents.delete': (call) => {
           documents.splice(documents.indexOf(matched(call)), 1);
           return { status: 204 };
@@ -150,7 +165,9 @@ export const etags = stranger(
         'imports.start': (call) => {
           const one = { import_id: idOf('imp'), source: inputOf(call).source, started: Date.now(), reads: 0 };
           imports.set(one.import_id, one);
-          return json(202, viewOf(one), { location: `/imports/${one.import_id}` });
+          return json(202, viewOf(one), {
+            location: `/imports/${is('location-wrong') ? 'imp_000000000000' : one.import_id}`,
+          });
         },
         'imports.get': (call) => json(200, viewOf(importOf(call))),
         'imports.report': (call) => {

@@ -33,17 +33,24 @@ export const fastapi = stranger(
     states: {
       'pay-not-stored': 'pay_order_orders__order_id__pay_post: payment is returned, and not stored',
       'cancel-twice': 'cancel_order_orders__order_id__cancel_post: a cancelled order is cancelled again',
+      'cancelled-at-missing': 'cancel_order_orders__order_id__cancel_post: a cancelled order has no cancelled_at',
       'cancelled-not-found': 'list_orders_orders__get: the filter finds no cancelled orders',
     },
     lists: {
       'next-skips': 'list_orders_orders__get: the next page skips an order',
+      'limit-one-more': 'list_orders_orders__get: a page has one order more than limit',
       'next-missing': 'list_orders_orders__get: a page before the last has no next',
     },
     bulk: {
       'batch-note-lost': 'create_orders_orders_bulk_post: notes of a batch are not stored',
       'batch-short': 'create_orders_orders_bulk_post: the last result is missing',
     },
-    writes: { 'address-lost': 'set_address_orders__order_id__address_put: an address is returned, and not stored' },
+    writes: {
+      'address-lost': 'set_address_orders__order_id__address_put: an address is returned, and not stored',
+      'null-ignored': 'update_order_orders__order_id__patch: null does not clear the note',
+      'line-lost': 'create_order_orders__post: all lines are returned, and only the first is stored',
+    },
+    isolation: { 'other-pays': 'pay_order_orders__order_id__pay_post: other tenants can pay orders' },
     'later reads': { 'third-read-note': 'read_order_orders__order_id__get: later reads have no note' },
   },
   bearerAuth(['orders:read', 'orders:write', 'orders:admin'], 2),
@@ -74,7 +81,8 @@ export const fastapi = stranger(
     }
     const view = ({ tenant: _tenant, ...order }: Order) => order;
     const own = ({ caller }: Call<Caller>) => orders.filter(({ tenant }) => tenant === caller.tenant);
-    const orderOf = (call: Call<Caller>) => found(own(call).find(({ id }) => id === call.values.path.order_id));
+    const orderOf = (call: Call<Caller>, isOpen = false) =>
+      found((isOpen ? orders : own(call)).find(({ id }) => id === call.values.path.order_id));
     const isTaken = (call: Call<Caller>, reference: unknown) => own(call).some((one) => one.reference === reference);
 
     function list(call: Call<Caller>): Result {
@@ -86,7 +94,11 @@ export const fastapi = stranger(
       if (status !== undefined) query.set('status', status);
       const isLast = end + (is('next-missing') ? limit : 0) >= all.length;
       const next = isLast ? null : `${call.base}/orders/?${query}`;
-      return json(200, { items: all.slice(skip, end).map(view), total: all.length, next });
+      return json(200, {
+        items: all.slice(skip, end + Number(is('limit-one-more'))).map(view),
+        total: all.length,
+        next,
+      });
     }
 
     return {
@@ -109,7 +121,10 @@ export const fastapi = stranger(
         create_order_orders__post: (call) => {
           const input = inputOf(call);
           if (isTaken(call, input.reference)) throw rejection(409, 'The reference is taken');
-          return json(201, view(add(call.caller.tenant, input)));
+          const order = add(call.caller.tenant, input);
+          if (is('line-lost'))
+            orders[orders.indexOf(order)] = { ...order, lines: (order.lines as unknown[]).slice(0, 1) };
+          return json(201, view(order));
         },
         create_orders_orders_bulk_post: (call) => {
           const { orders: inputs } = inputOf(call) as { orders: Readonly<Record<string, unknown>>[] };
@@ -131,7 +146,10 @@ export const fastapi = stranger(
           const { email, note } = inputOf(call);
           const order = orderOf(call);
           if (order.status === 'cancelled') throw rejection(409, 'The order is cancelled');
-          Object.assign(order, { ...(email !== undefined && { email }), ...(note !== undefined && { note }) });
+          Object.assign(order, {
+            ...(email !== undefined && { email }),
+            ...(note !== undefined && !(note === null && is('null-ignored')) && { note }),
+          });
           return json(200, view(order));
         },
         [deleteId]: (call) => {
@@ -146,7 +164,7 @@ export const fastapi = stranger(
           return json(200, { street, city, zip });
         },
         pay_order_orders__order_id__pay_post: (call) => {
-          const order = orderOf(call);
+          const order = orderOf(call, is('other-pays'));
           if (order.status !== 'pending') throw rejection(409, 'Only a pending order can be paid');
           if (!is('pay-not-stored')) order.status = 'paid';
           return json(200, { ...view(order), status: 'paid' });
@@ -154,7 +172,7 @@ export const fastapi = stranger(
         cancel_order_orders__order_id__cancel_post: (call) => {
           const order = orderOf(call);
           if (order.status === 'cancelled' && !is('cancel-twice')) throw rejection(409, 'The order is cancelled');
-          Object.assign(order, { status: 'cancelled', cancelled_at: now() });
+          Object.assign(order, { status: 'cancelled', cancelled_at: is('cancelled-at-missing') ? null : now() });
           return json(200, view(order));
         },
       },

@@ -28,14 +28,19 @@ export const spring = stranger(
     },
     writes: {
       'salary-lost': 'update: a salary is returned, and not stored',
+      'delete-lost': 'deleteById: a deleted employee stays',
       'phone-kept': 'update: what is left out is kept',
     },
     lists: {
+      'page-from-one': 'findAll: the first page is number 1',
+      'department-ignored': 'findAll: the filter department is ignored',
       'total-off': 'findAll: totalElements is one too many',
       'last-wrong': 'findAll: the last page is not the last',
       'descending-ignored': 'findAll: descending orders ascend',
     },
     jobs: {
+      'job-stuck': 'getReportJob: a job is never COMPLETED',
+      'result-of-other': 'getReportResult: the result has the jobId of another job',
       'result-early': 'getReportResult: the result is returned before the job is done',
       'result-missing': 'getReportResult: the result of a job that is done does not exist',
     },
@@ -65,14 +70,17 @@ export const spring = stranger(
     const employeeOf = ({ values }: Call<Caller>) => found(employees.find(({ id }) => id === values.path.id));
 
     function list({ values }: Call<Caller>): Result {
-      const { page = 0, size = 20, sort, department } = values.query as Record<string, number & string>;
+      const { page: number = 0, size = 20, sort, department } = values.query as Record<string, number & string>;
+      const page = is('page-from-one') ? Math.max(0, number - 1) : number;
       const name = String(sort ?? 'id').replace('-', '');
       const sign = String(sort).startsWith('-') && !is('descending-ignored') ? -1 : 1;
       const compare = (one: Employee, other: Employee) => {
         const [left, right] = [one[name] ?? 0, other[name] ?? 0];
         return left === right ? one.id - other.id : left < right ? -sign : sign;
       };
-      const all = employees.filter((one) => department === undefined || one.department === department).sort(compare);
+      const all = employees
+        .filter((one) => department === undefined || one.department === department || is('department-ignored'))
+        .sort(compare);
       const content = all.slice(page * size, (page + 1) * size);
       const isLast = (page + 1) * size >= all.length;
       return json(200, {
@@ -80,7 +88,7 @@ export const spring = stranger(
         totalPages: Math.ceil(all.length / size),
         size,
         content,
-        number: page,
+        number,
         first: page === 0,
         last: isLast && !is('last-wrong'),
         numberOfElements: content.length,
@@ -106,7 +114,7 @@ export const spring = stranger(
     const jobOf = ({ values }: Call<Caller>) => found(jobs.get(String(values.path.jobId).toLowerCase()));
     const statusOf = ({ started }: Job) => {
       const age = Date.now() - started;
-      return age < 40 ? 'QUEUED' : age < 160 ? 'RUNNING' : 'COMPLETED';
+      return age < 40 ? 'QUEUED' : age < 160 || is('job-stuck') ? 'RUNNING' : 'COMPLETED';
     };
     const viewOf = (job: Job) => ({ jobId: job.jobId, type: job.type, status: statusOf(job) });
 
@@ -122,7 +130,8 @@ export const spring = stranger(
         findById: (call) => json(200, employeeOf(call)),
         update,
         deleteById: (call) => {
-          employees.splice(employees.indexOf(employeeOf(call)), 1);
+          const index = employees.indexOf(employeeOf(call));
+          if (!is('delete-lost')) employees.splice(index, 1);
           return { status: 204 };
         },
         startReport: (call) => {
@@ -136,7 +145,8 @@ export const spring = stranger(
           const isDone = statusOf(job) === 'COMPLETED';
           if (!isDone && !is('result-early')) throw rejection(409, 'The job is not COMPLETED');
           if (isDone && is('result-missing')) throw rejection(404, 'Not found');
-          return json(200, { jobId: job.jobId, rows: employees.length, text: `${job.type}: ${employees.length}` });
+          const jobId = is('result-of-other') ? randomUUID() : job.jobId;
+          return json(200, { jobId, rows: employees.length, text: `${job.type}: ${employees.length}` });
         },
       },
     };

@@ -24,14 +24,19 @@ export const twilio = stranger(
     isolation: {
       'account-of-path-free': 'FetchAddress: other accounts can read at the path of this account',
       'address-across': 'FetchAddress: an address is found below another account, too',
+      'account-updates': 'UpdateAddress: other accounts can update at the path of this account',
       'list-across': 'ListAddress: the addresses of all accounts are listed',
     },
     lists: {
       'next-page-repeats': 'ListMessage: the next page begins with the last message again',
       'next-page-missing': 'ListMessage: a page before the last has no next_page_uri',
+      'end-off': 'ListAddress: end is one too many',
+      'size-ignored': 'ListAddress: a page has all addresses',
       'to-ignored': 'ListMessage: the filter To is ignored',
     },
     writes: {
+      'country-lost': 'CreateAddress: a country is returned, and not stored',
+      'uri-wrong': 'FetchAddress: uri leads to no address',
       'street-lost': 'UpdateAddress: a street is returned, and not stored',
       'name-cleared': 'UpdateAddress: an update without FriendlyName clears it',
       'delete-kept': 'DeleteAddress: a deleted address can be read',
@@ -71,7 +76,8 @@ export const twilio = stranger(
     /** @throws Rejection with 404 if the account of the path is not that of the credentials */
     const accountOf = ({ caller, values, operation }: Call<Caller>): string => {
       const account = String(values.path.AccountSid);
-      const isFree = is('account-of-path-free') && operation.id === 'FetchAddress';
+      const open = is('account-of-path-free') ? 'FetchAddress' : is('account-updates') ? 'UpdateAddress' : '';
+      const isFree = operation.id === open;
       if (account !== accounts[caller.tenant] && !isFree) throw rejection(404, 'The account was not found');
       return account;
     };
@@ -89,14 +95,14 @@ export const twilio = stranger(
       const all = ownOf(addresses, call).filter(
         (one) => CustomerName === undefined || one.customer_name === CustomerName,
       );
-      const rows = all.slice(Page * PageSize, (Page + 1) * PageSize);
+      const rows = is('size-ignored') ? all : all.slice(Page * PageSize, (Page + 1) * PageSize);
       const filter = CustomerName === undefined ? '' : `&CustomerName=${encodeURIComponent(CustomerName)}`;
       const uri = (page: number) =>
         `${base(accountOf(call))}/Addresses.json?PageSize=${PageSize}&Page=${page}${filter}`;
       return json(200, {
         addresses: rows,
         start: Page * PageSize,
-        end: Page * PageSize + Math.max(0, rows.length - 1),
+        end: Page * PageSize + Math.max(0, rows.length - 1) + Number(is('end-off')),
         page: Page,
         page_size: PageSize,
         uri: uri(Page),
@@ -140,8 +146,15 @@ export const twilio = stranger(
           return json(200, { accounts: [account], next_page_uri: null });
         },
         ListAddress: listAddresses,
-        CreateAddress: (call) => json(201, addAddress(accountOf(call), inputOf(call))),
-        FetchAddress: (call) => json(200, addressOf(call)),
+        CreateAddress: (call) => {
+          const address = addAddress(accountOf(call), inputOf(call));
+          if (is('country-lost')) addresses.splice(addresses.indexOf(address), 1, { ...address, iso_country: 'US' });
+          return json(201, address);
+        },
+        FetchAddress: (call) => {
+          const address = addressOf(call);
+          return json(200, is('uri-wrong') ? { ...address, uri: `${address.uri}.json` } : address);
+        },
         UpdateAddress: (call) => {
           const address = addressOf(call);
           const { CustomerName, Street, City, FriendlyName } = inputOf(call);
