@@ -96,6 +96,37 @@ test('a second process is rejected while the store is open', async () => {
   expect(output).toContain(`is in use by the process with pid ${process.pid}`);
 });
 
+// Creating a database takes seconds; the preparation of these tests does it on a new machine.
+nightlyTest?.('an interrupted first start is repeated, and logs what it does', async () => {
+  mkdirSync(join(emptyDir, 'database.unfinished'));
+  await writeFile(join(emptyDir, 'database.unfinished', 'PG_VERSION'), '18');
+  const logged: string[] = [];
+  const log = { info: (message: string) => logged.push(message), warn: (message: string) => logged.push(message) };
+  const store = await openStore({ dataDir: emptyDir, limits: patientLimits, log });
+  await store.ready();
+  await store.close();
+  expect(logged).toEqual([
+    expect.stringMatching(/^Creating the database in .*, at the first start only\.$/),
+    expect.stringContaining('not a power failure'),
+  ]);
+});
+
+// Opening the database once more takes seconds of a processor; the failure is always the same.
+nightlyTest?.(
+  'a disk that is too full for the write-ahead log stops PostgreSQL, which opens again once there is space',
+  async (context) => {
+    await closeDatabase();
+    const disk = await smallDisk(context, dataDir, 96);
+    const script = join(import.meta.dirname, '../../../test/exhaust-disk.ts');
+    const [program = '', ...words] = [...disk.through, process.execPath, script, disk.folder];
+    const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const output = JSON.parse((await child.stdout.toArray()).join(''));
+    expect(output.rows).toEqual([1, 2, 3]);
+    expect(output.failures).toEqual(Array(6).fill('DiskFull'));
+    expect(output.warnings).toContainEqual(expect.stringMatching(/^PGlite ended: The disk .* is full/));
+  },
+);
+
 test('a search by part of a name uses its index', async () => {
   const store = await openedStore();
   await store.write(tenantId, async (transaction) => {
@@ -188,34 +219,3 @@ test('a long write-ahead log is truncated by a checkpoint, and the rights of req
   await engine.pool.query('reset role');
   expect(rows).toEqual([{ user: serviceRole }]);
 });
-
-// Creating a database takes seconds; the preparation of these tests does it on a new machine.
-nightlyTest?.('an interrupted first start is repeated, and logs what it does', async () => {
-  mkdirSync(join(emptyDir, 'database.unfinished'));
-  await writeFile(join(emptyDir, 'database.unfinished', 'PG_VERSION'), '18');
-  const logged: string[] = [];
-  const log = { info: (message: string) => logged.push(message), warn: (message: string) => logged.push(message) };
-  const store = await openStore({ dataDir: emptyDir, limits: patientLimits, log });
-  await store.ready();
-  await store.close();
-  expect(logged).toEqual([
-    expect.stringMatching(/^Creating the database in .*, at the first start only\.$/),
-    expect.stringContaining('not a power failure'),
-  ]);
-});
-
-// Opening the database once more takes seconds of a processor; the failure is always the same.
-nightlyTest?.(
-  'a disk that is too full for the write-ahead log stops PostgreSQL, which opens again once there is space',
-  async (context) => {
-    await closeDatabase();
-    const disk = await smallDisk(context, dataDir, 96);
-    const script = join(import.meta.dirname, '../../../test/exhaust-disk.ts');
-    const [program = '', ...words] = [...disk.through, process.execPath, script, disk.folder];
-    const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
-    const output = JSON.parse((await child.stdout.toArray()).join(''));
-    expect(output.rows).toEqual([1, 2, 3]);
-    expect(output.failures).toEqual(Array(6).fill('DiskFull'));
-    expect(output.warnings).toContainEqual(expect.stringMatching(/^PGlite ended: The disk .* is full/));
-  },
-);

@@ -114,11 +114,13 @@ test('another library reads the same figures in UBL and XRechnung of any documen
       expect(read.lines.map(({ netAmount }) => netAmount)).toEqual(
         billed.map(({ amount }) => Math.abs(Number(amount))),
       );
+      // Discounts can leave an invoice with less tax than none.
+      const sign = face.documentType === 'CREDIT_NOTE' ? -1 : 1;
       const taxTotal = read.taxes.reduce((sum, { taxAmount }) => sum + taxAmount, 0);
       const total = read.taxes.reduce((sum, { taxableAmount }) => sum + taxableAmount, taxTotal);
       expect([taxTotal.toFixed(2), total.toFixed(2)]).toEqual([
-        Math.abs(Number(face.taxTotal)).toFixed(2),
-        Math.abs(Number(face.total)).toFixed(2),
+        (sign * Number(face.taxTotal)).toFixed(2),
+        (sign * Number(face.total)).toFixed(2),
       ]);
     }
 });
