@@ -6085,7 +6085,7 @@ export interface components {
          *     | `MIN_PROPERTIES` | the object has too few properties | add one of the properties that `detail` names | The object must have at least one of deliveryUrl, filterExpression or description. |
          *     | `MAX_PROPERTIES` | the object has too many properties | leave some out | The object must have at most 1 property. |
          *     | `ONE_OF` | the value matches none of several forms, or several | send one of the forms that the schema describes | Exactly one of clientId and clientRef is required. |
-         *     | `NOT` | the value is one that the schema excludes | see the description of the schema in `detail` | The value is not allowed. Assignments to jobs and tasks. At least one entry in total. |
+         *     | `NOT` | the value is one that the schema excludes | do what `detail` describes | Send at least one entry in staffJobAssignments or staffTaskAssignments. |
          *     | `CHARACTER` | the text has NUL, an unpaired surrogate or a byte order mark at its start | remove the character | NUL (U+0000) is not allowed in text. |
          *     | `COMBINING_MARKS` | the text has too many combining marks in a row | remove some | The text has more than 30 combining marks in a row. |
          *     | `NAME_LENGTH` | the name of a property is too long | shorten it | The name of a property has more than 255 characters. |
