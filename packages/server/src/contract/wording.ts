@@ -55,7 +55,7 @@ export function distinct(errors: readonly ErrorObject[]): { readonly error: Erro
       // A day or time that the pattern accepts and the format does not.
       const hasForm = error.keyword === 'format' && (error.parentSchema as Schema).pattern !== undefined;
       const isUnknownDay = hasForm && !repeats.some(({ keyword }) => keyword === 'pattern');
-      return [{ error, detail: isUnknownDay ? 'The value is no day or time that exists.' : detailOf(error) }];
+      return [{ error, detail: isUnknownDay ? 'The day or time does not exist.' : detailOf(error) }];
     });
   });
 }
