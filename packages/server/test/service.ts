@@ -120,7 +120,7 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   // A slot that nobody ends would be missing until the process does.
   const nothing = { units: 0, waiting: 0 };
-  atEnd(() => vi.waitFor(() => expect(service.admission.shares.usage()).toMatchObject(nothing), { timeout: 10_000 }));
+  atEnd(() => vi.waitFor(() => expect(service.admission.shares.usage()).toMatchObject(nothing), { timeout: 60_000 }));
   atEnd(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   if (options.exceedsBounds !== true) atEnd(() => checkBoundsOfResponses(service));
