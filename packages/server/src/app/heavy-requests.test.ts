@@ -69,6 +69,8 @@ test('requests whose callers have gone are not run', async () => {
   const before = begun;
   leaving.abort();
   await Promise.all(sent);
+  // The service learns later than its callers that they have gone.
+  await expect.poll(() => shares.usage().waiting).toBe(0);
   finish();
   await expect.poll(() => shares.usage()).toMatchObject({ units: 0, waiting: 0 });
   expect(begun).toBe(before);
