@@ -109,7 +109,7 @@ export function reasonAgainst(operation: Operation, { roles, allowWrites, tags }
   return isAllowed ? undefined : `${operation.id} requires the role ${requiredRoles(operation)}.`;
 }
 
-/** One line for each operation that has the most of the words, by tag. Seldom are all words of a question in a summary. */
+/** One line for each operation that has the most of the words, by tag: a summary seldom has all words of a question. */
 export function listOf(operations: readonly Operation[], words = '', tag?: string): string {
   const wanted = words.toLowerCase().match(/\w{2,}/g) ?? [];
   const ofTag = operations.filter((operation) => tag === undefined || operation.tag === tag);

@@ -28,7 +28,10 @@ export class Versions {
     this.#session = session;
   }
 
-  /** The property of an update that has the version; undefined if there is none. What a creation sets is another one. */
+  /**
+   * The property of an update that has the version; undefined if there is none. A property that callers set at the creation, such as the
+   * version of a document, is not one.
+   */
   nameIn(operation: Operation): string | undefined {
     return remembered(this.#names, operation, () => ({ name: this.#find(operation) })).name;
   }
