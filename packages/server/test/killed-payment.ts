@@ -12,6 +12,7 @@ import type { PaymentOrder, PaymentProgress } from '../src/platform/payments/pro
 import { SandboxProcessor } from '../src/platform/payments/sandbox.ts';
 import { databaseOf } from '../src/platform/process/config.ts';
 import { openStore, type Store } from '../src/platform/store/store.ts';
+import { patientLimits } from './patient-limits.ts';
 
 /**
  * Follows up attempts to pay at the same time, in a process that kills itself once each of them has come before or after a step at the
@@ -59,7 +60,7 @@ async function die(): Promise<void> {
 }
 
 const config = readConfig(process.env);
-const store = await openStore(databaseOf(config));
+const store = await openStore({ ...databaseOf(config), limits: patientLimits });
 const tenant = await new Directory(store).tenant(tenantName);
 if (tenant === undefined) throw new Error(`The tenant ${tenantName} does not exist.`);
 const origin = { tenant, caller: undefined, operation: 'test', requestId: 'test', vault: new Vault(config.masterKey) };

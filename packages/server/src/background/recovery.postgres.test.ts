@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { counted, runBackground } from '../../test/background.ts';
 import { addTenant, testDatabase } from '../../test/database.ts';
+import { patientLimits } from '../../test/patient-limits.ts';
 import { overTcp } from '../../test/postgres-server.ts';
 import { count } from '../../test/rows.ts';
 import { openProxy } from '../../test/severable-proxy.ts';
@@ -13,7 +14,7 @@ const proxy = await openProxy(url.hostname, Number(url.port));
 url.port = String(proxy.port);
 
 test('jobs continue after the database was unavailable: running jobs end once, and new jobs are detected', async () => {
-  const direct = await openStore({ databaseUrl });
+  const direct = await openStore({ databaseUrl, limits: patientLimits });
   const store = await openStore({ databaseUrl: url.href });
   try {
     const tenantId = await addTenant(direct, 'alpha');

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
 import { addTenant, testDatabase } from '../../test/database.ts';
 import { insertClients, insertContacts, insertLinks } from '../../test/party-rows.ts';
+import { patientLimits } from '../../test/patient-limits.ts';
 import { runOn } from '../../test/postgres-server.ts';
 import { insertOrg } from '../../test/rows.ts';
 import type { AnyEntity } from '../entity/entity.ts';
@@ -20,7 +21,7 @@ import { conditionOf } from './where.ts';
 
 const options = await testDatabase();
 const { databaseUrl = '' } = options;
-const store = await openStore(options);
+const store = await openStore({ ...options, limits: patientLimits });
 afterAll(() => store.close());
 const tenantId = await addTenant(store, 'alpha');
 await store.write(tenantId, (transaction) => transaction.all(insertOrg(tenantId, 'Org')));

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { afterAll, describe, expect, test } from 'vitest';
 import { addTenant, testDatabase } from '../../test/database.ts';
+import { patientLimits } from '../../test/patient-limits.ts';
 import { runOn } from '../../test/postgres-server.ts';
 import { workStatements } from '../../test/work-rows.ts';
 import { schemaOf } from '../contract/contract.ts';
@@ -16,7 +17,7 @@ import { conditionOf } from './where.ts';
 
 const options = await testDatabase();
 const { databaseUrl = '' } = options;
-const store = await openStore(options);
+const store = await openStore({ ...options, limits: patientLimits });
 afterAll(() => store.close());
 const tenantId = await addTenant(store, 'alpha');
 const size = { staff: 200, clients: 800, jobs: 6_000, assignments: 12_000, tasks: 12_000 };

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
 import { addTenant, testDatabase } from '../../../test/database.ts';
+import { patientLimits } from '../../../test/patient-limits.ts';
 import { runOn } from '../../../test/postgres-server.ts';
 import { selection } from '../../entity/select.ts';
 import { openStore } from '../../platform/store/store.ts';
@@ -12,7 +13,7 @@ import { wipEntry } from './wip-entry.ts';
 const size = Number(process.env.WIP_ROWS ?? 60_000);
 const options = await testDatabase();
 const { databaseUrl = '' } = options;
-const store = await openStore(options);
+const store = await openStore({ ...options, limits: patientLimits });
 afterAll(() => store.close());
 const tenantId = await addTenant(store, 'alpha');
 const clientId = '01900000-0000-7000-8000-000000000007';

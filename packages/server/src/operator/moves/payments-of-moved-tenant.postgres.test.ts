@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { atEnd } from '../../../test/at-end.ts';
 import { testDatabase } from '../../../test/database.ts';
 import { payerDetails, stripeFirm } from '../../../test/modules/pay.ts';
+import { patientLimits } from '../../../test/patient-limits.ts';
 import { Vault } from '../../platform/auth/vault.ts';
 import { Cells } from '../../platform/store/databases/cells.ts';
 import { addCell, openCells } from '../databases/cells.ts';
@@ -13,7 +14,7 @@ test('a payment that began before a move is recorded by the notification of the 
   const { databaseUrl: url = '' } = await testDatabase();
   const log = pino({ level: 'silent' });
   const firm = await stripeFirm({
-    wrapStore: (home, config) => openCells(config, home, new Vault(config.masterKey), log),
+    wrapStore: (home, config) => openCells(config, home, new Vault(config.masterKey), log, patientLimits),
   });
   const { owing, payer, payments, linkStatus, sessionOf, session, stripe, notify, server, expectAgreement } = firm;
   const { service, store, tenant } = server;

@@ -11,7 +11,7 @@ afterAll(() => primary.remove());
 const databaseUrl = primary.url.replace('admin', 'owner');
 await runOn(primary.url, `create role owner login createrole`, `alter database postgres owner to owner`);
 // The store of another process, which knows no standby.
-const writer = await openStore({ databaseUrl, poolSize: 2 });
+const writer = await openStore({ databaseUrl, poolSize: 2, limits: patientLimits });
 afterAll(() => writer.close());
 const standby = await primary.standby();
 afterAll(() => standby.remove());
