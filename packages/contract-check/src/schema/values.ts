@@ -69,7 +69,9 @@ export class Values {
     isExample = false,
   ): { readonly value: unknown } | undefined {
     // A schema may exclude the smallest or largest value; another extent is better than none.
-    const extents = [...Array<Extent>(4).fill(extent), ...Array<Extent>(10).fill('some'), 'least', 'most'] as const;
+    // What a `not` excludes is only found out: few parts have the fewest that it can be about.
+    const times = (extent: Extent, count: number) => Array<Extent>(count).fill(extent);
+    const extents = [...times(extent, 4), ...times('some', 8), ...times('least', 4), 'most'] as const;
     for (const [attempt, size] of extents.entries()) {
       const generation = this.#generation(direction, size, dice(seed + 7919 * attempt));
       const value = this.#generate([schema], '', { ...generation, isExample });
