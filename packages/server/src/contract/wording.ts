@@ -125,8 +125,11 @@ export function detailOf(error: ErrorObject): string {
       return `The list must not repeat a value: items ${Math.min(params.i, params.j)} and ${Math.max(params.i, params.j)} are equal.`;
     case 'minProperties':
       return `The object must have at least ${leastProperties(limit, schema)}.`;
-    case 'maxProperties':
+    case 'maxProperties': {
+      const sent = Object.keys(propertiesOf(schema)).filter((name) => Object.hasOwn(Object(error.data), name));
+      if (limit === 1 && sent.length > 1 && fits(sent)) return `Send only one of ${sent.join(' and ')}.`;
       return `The object must have at most ${counted(limit, 'property', 'properties')}.`;
+    }
     case 'oneOf': {
       const choice = choiceOf(error);
       if (choice !== undefined) return `Send exactly one of ${choice.join(' and ')}.`;

@@ -47,6 +47,14 @@ test('an object that must have one of several properties has one error, whether 
   expect(detailsOf('EngagementCreateRequest', [])).toEqual([' The value must be an object.']);
 });
 
+test('an object with several properties of which it may have one names those that were sent', () => {
+  const [instant, id] = ['2026-05-01T10:00:00Z', '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101'];
+  expect(detailsOf('SandboxClockRequest', { advanceBy: 'P1D', advanceTo: instant })).toEqual([
+    ' Send only one of advanceTo and advanceBy.',
+  ]);
+  expect(detailsOf('RowReference', { clientRef: 'C-1', id })).toEqual([' Send only one of id and clientRef.']);
+});
+
 test('what is rejected as a whole says what to send', () => {
   const entry = 'Send at least one entry in staffJobAssignments or staffTaskAssignments.';
   for (const schema of ['StaffAssignRequest', 'StaffRemoveRequest']) {
