@@ -52,7 +52,9 @@ describe.each(['audit_log', 'delivery_attempt'] as const)('%s', (table) => {
     return rows[0]?.id;
   };
 
-  test('partitions are added three months ahead, once, and take the rows of their month', async () => {
+  test('partitions are added as many months ahead as are required, once, and take the rows of their month', async () => {
+    // The database that tests copy can be of the month before.
+    await keepPartitions(store, table, '7 years');
     const before = await partitions();
     expect(before[0]).toBe(`${table}_first`);
     expect((await keepPartitions(store, table, '7 years', 6)).added).toBe(3);
