@@ -127,7 +127,9 @@ export function detailOf(error: ErrorObject): string {
       return `The object must have at least ${leastProperties(limit, schema)}.`;
     case 'maxProperties': {
       const sent = Object.keys(propertiesOf(schema)).filter((name) => Object.hasOwn(Object(error.data), name));
-      if (limit === 1 && sent.length > 1 && fits(sent)) return `Send only one of ${sent.join(' and ')}.`;
+      // In a list, such as that of what to sort by, each can be in an item of its own.
+      const isItem = /\/\d+$/.test(error.instancePath);
+      if (limit === 1 && !isItem && sent.length > 1 && fits(sent)) return `Send only one of ${sent.join(' and ')}.`;
       return `The object must have at most ${counted(limit, 'property', 'properties')}.`;
     }
     case 'oneOf': {
