@@ -124,7 +124,8 @@ test('a server with many idle connections serves new ones', async () => {
     socket.on('error', () => socket.destroy());
   }
   expect(await wire(server().address, { path: '/readyz' })).toMatchObject({ status: 200 });
-  expect(await wire(probes, { path: '/metrics' })).toMatchObject({ status: 200 });
+  const lag = expect.stringContaining('\nnodejs_eventloop_lag_p99_seconds ');
+  expect(await wire(probes, { path: '/metrics' })).toMatchObject({ status: 200, text: lag });
   expect(await wire(server().address, { method: 'POST', path: '/gql/v1/orgs' })).toMatchObject({ status: 401 });
   await expect.poll(() => sockets.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(25);
 });

@@ -13,6 +13,7 @@ import { listenForCommands } from '../operator/socket.ts';
 import { Vault } from '../platform/auth/vault.ts';
 import { Heartbeat } from '../platform/heartbeat.ts';
 import type { Config } from '../platform/process/config.ts';
+import { measureProcess } from '../platform/process/metrics.ts';
 import { purgeRecentRequests } from '../platform/process/recent-requests.ts';
 import { keptAuditLog, withSharedSettings } from '../platform/process/shared-settings.ts';
 import { Cells } from '../platform/store/databases/index.ts';
@@ -65,6 +66,7 @@ export async function prepareServing(
     opened.defer(() => store.close());
   }
   const service = await createService(config, store, log);
+  measureProcess(service.metrics.registry);
   service.lifetime.isDrill = isDrill;
   if (config.databaseUrl === undefined) {
     const commands = await listenForCommands(config.dataDir, { service });

@@ -5,10 +5,12 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { describe, expect, it } from 'vitest';
 import { testService } from '../../../test/service.ts';
 import { Connections } from '../../wire/connections.ts';
+import { measureProcess } from './metrics.ts';
 
 const { service, address } = await testService();
-// `serve` measures the connections of its port.
+// `serve` measures the connections of its port, and its process.
 new Connections({ total: 1 }).measure(service.metrics.registry);
+measureProcess(service.metrics.registry);
 const file = new URL('../../../docs/grafana-dashboard.json', import.meta.url);
 const dashboard: Dashboard = JSON.parse(await readFile(file, 'utf8'));
 const queries = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));

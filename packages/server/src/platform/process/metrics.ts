@@ -43,7 +43,6 @@ export interface Metrics {
  */
 export function createMetrics(release: string, operations: readonly string[]): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const help = 'Release that the process runs; the value is always 1.';
   new Gauge({ name: 'service_release_info', help, labelNames: ['release'], registers }).set({ release }, 1);
@@ -61,6 +60,14 @@ export function createMetrics(release: string, operations: readonly string[]): M
     ...jobMetrics(registers),
     ...deliveryMetrics(registers),
   };
+}
+
+/**
+ * Measures this process: processor time, memory, garbage collection and the lag of the event loop. That never ends, so it is not a part of
+ * each service, of which tests have many in a process.
+ */
+export function measureProcess(registry: Registry): void {
+  collectDefaultMetrics({ register: registry });
 }
 
 /** Reports whether the process can serve, and whether its database waits to be adopted. */
