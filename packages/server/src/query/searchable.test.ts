@@ -79,9 +79,14 @@ describe.each(searches)('%s', (_id, operation, properties) => {
   test('supports every order that its contract declares', async () => {
     const keys = Object.keys(propertiesOf(resolved(resolved(properties.orderBy ?? {}).items ?? {})));
     expect(keys.length).toBeGreaterThan(2);
-    for (const key of keys) {
-      const { status } = await call('POST', operation.path, { orderBy: [{ [key]: 'desc_nulls_last' }] });
-      expect({ key, status }).toEqual({ key, status: 200 });
+    const statusOf = async (some: readonly string[]) =>
+      (await call('POST', operation.path, { orderBy: some.map((key) => ({ [key]: 'desc_nulls_last' })) })).status;
+    const rejected = [];
+    for (let start = 0; start < keys.length; start += 5) {
+      const some = keys.slice(start, start + 5);
+      if ((await statusOf(some)) === 200) continue;
+      for (const key of some) rejected.push({ key, status: await statusOf([key]) });
     }
+    expect(rejected).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { isNightly } from '../../test/nightly.ts';
 import { findUnstorable, Unstorable } from '../contract/unstorable.ts';
 import { parseBody } from './body.ts';
 
@@ -80,6 +81,7 @@ test('parseBody › reads JSON within the limits as JSON.parse does', () => {
       }
       expect(JSON.stringify(parse(json))).toBe(JSON.stringify(value).normalize('NFC'));
     }),
+    { numRuns: isNightly ? 100 : 25 },
   );
 });
 

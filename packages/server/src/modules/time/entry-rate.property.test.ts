@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { divideHalfUp, money, scaled, unscaled } from '../../../test/books/cents.ts';
 import { startClock } from '../../../test/clock.ts';
 import { firmOf, timeOf, unique } from '../../../test/modules/time.ts';
+import { isNightly } from '../../../test/nightly.ts';
 import { testService } from '../../../test/service.ts';
 
 /** Days around today, as offsets from the first one. */
@@ -152,8 +153,8 @@ test('upsertEntries › uses the rate of a simple calculation on each day, and a
       );
       for (const { found } of expected) seen[found === null ? 'unpriced' : 'priced'] += 1;
     }),
-    // Cases are small enough to read, and shrinking takes long.
-    { numRuns: 12, endOnFailure: true },
+    // Cases are small enough to read, and shrinking takes long. By day the same few, which have work with a rate and without.
+    { ...(isNightly ? { numRuns: 12 } : { numRuns: 4, seed: 1 }), endOnFailure: true },
   );
   expect(Math.min(seen.priced, seen.unpriced)).toBeGreaterThan(0);
 });

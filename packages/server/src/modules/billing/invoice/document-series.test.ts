@@ -4,6 +4,7 @@ import { extractText, getDocumentProxy } from 'unpdf';
 import { describe, expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only, recordsOf } from '../../../../test/modules/records.ts';
+import { isNightly } from '../../../../test/nightly.ts';
 import { testService } from '../../../../test/service.ts';
 import type { Input } from '../../../contract/handler.ts';
 import { findBreaches } from '../ledger/invariants.ts';
@@ -156,11 +157,12 @@ async function approve(systemRef: string | null) {
   return body.records[0]?.status;
 }
 
-test('50 approvals at once over the end of a year leave no gap in either year', async () => {
+test('approvals at once over the end of a year leave no gap in either year', async () => {
   const { id: clientId } = await newClient({ officeId: await office('NYC') });
   const yearly = await series({ pattern: 'Y{YYYY}.{NN}', restarts: 'YEAR' });
+  const ofEachYear = isNightly ? 25 : 8;
   const drafts: (string | null)[] = [];
-  for (let index = 0; index < 50; index++) {
+  for (let index = 0; index < ofEachYear * 2; index++) {
     const date = index % 2 === 0 ? '2025-12-31' : '2026-01-01';
     drafts.push((await draftOf([{}], { clientId, proposedInvoiceDate: date })).systemRef);
   }
@@ -173,7 +175,7 @@ test('50 approvals at once over the end of a year leave no gap in either year', 
     orderBy: [{ invoiceNumber: 'asc' }],
     pageSize: 100,
   });
-  const numbers = Array.from({ length: 25 }, (_, index) => String(index + 1).padStart(2, '0'));
+  const numbers = Array.from({ length: ofEachYear }, (_, index) => String(index + 1).padStart(2, '0'));
   expect(body.data.map(({ invoiceNumber }) => invoiceNumber)).toEqual([
     ...numbers.map((number) => `Y2025.${number}`),
     ...numbers.map((number) => `Y2026.${number}`),

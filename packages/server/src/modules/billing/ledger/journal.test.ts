@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only, recordsOf } from '../../../../test/modules/records.ts';
+import { isNightly } from '../../../../test/nightly.ts';
 import { testService } from '../../../../test/service.ts';
 import { findBreaches } from './invariants.ts';
 import { differencesOf } from './kept-sums.ts';
@@ -349,7 +350,8 @@ test('aggregateJournalEntries › has the same figures by sums as by rows, also 
     for (const day of ['2026-01-10', '2026-01-31', '2099-12-31']) {
       for (const columns of [
         [],
-        ...byAll.map((column) => [column]),
+        // By day each column is in one of the others.
+        ...(isNightly ? byAll.map((column) => [column]) : []),
         byAll.slice(0, 4),
         byAll.slice(4, 8),
         byAll.slice(6),

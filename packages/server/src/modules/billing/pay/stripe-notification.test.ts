@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
 import { payerDetails, payingFirm, sendNotification } from '../../../../test/modules/pay.ts';
+import { isNightly } from '../../../../test/nightly.ts';
 import { testService } from '../../../../test/service.ts';
 import { startStripeDouble } from '../../../../test/stripe-double.ts';
 import { StripeProcessor } from '../../../platform/payments/stripe.ts';
@@ -118,7 +119,7 @@ describe('a notification', () => {
         expect([200, 400]).toContain(await statusOf(any));
         expect(await statusOf(malformed)).toBe(400);
       }),
-      { numRuns: 60 },
+      { numRuns: isNightly ? 60 : 15 },
     );
   });
 

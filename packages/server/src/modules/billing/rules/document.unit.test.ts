@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { divideHalfUp, divideToUnits, money, scaled, total, unitOf } from '../../../../test/books/cents.ts';
+import { isNightly } from '../../../../test/nightly.ts';
 import { type Decimal, parseDecimal } from '../../../platform/decimal.ts';
 import { calculateLines, type Pricing, totalsOf } from './document.ts';
 
@@ -72,7 +73,7 @@ function sumOf(fractions: readonly (readonly [bigint, bigint])[]): readonly [big
   ] as const);
 }
 
-test('tax of 1,000 random documents of 1 to 200 lines and 0 to 4 taxes is exact, and prices with tax are untouched', () => {
+test('tax of random documents of 1 to 200 lines and 0 to 4 taxes is exact, and prices with tax are untouched', () => {
   const documents = fc.oneof(
     { weight: 9, arbitrary: fc.array(line, { minLength: 1, maxLength: 8 }) },
     { weight: 1, arbitrary: fc.array(line, { minLength: 100, maxLength: 200 }) },
@@ -118,7 +119,7 @@ test('tax of 1,000 random documents of 1 to 200 lines and 0 to 4 taxes is exact,
       expect(text(result.totals.taxTotal)).toBe(money(total(found.map(({ tax }) => tax))));
       expect(text(result.totals.total)).toBe(money(total(found.map(({ amount, tax }) => amount + tax))));
     }),
-    { numRuns: 1_000 },
+    { numRuns: isNightly ? 1_000 : 150 },
   );
 });
 
