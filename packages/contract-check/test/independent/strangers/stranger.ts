@@ -48,12 +48,12 @@ function tokenOf(tenant: string, scopes: readonly string[]): string {
   return `${content}.${createHash('sha256').update(`${content} key`).digest('hex').slice(0, 24)}`;
 }
 
-/** Bearer tokens of a tenant, or of two. */
-export function bearerAuth(scopes: readonly string[], tenants: 1 | 2): Auth {
-  const as = (tenant: string, own: readonly string[]) => ({ authorization: `Bearer ${tokenOf(tenant, own)}` });
+/** Bearer tokens of a tenant, or of two. Some frameworks have another prefix. */
+export function bearerAuth(scopes: readonly string[], tenants: 1 | 2, prefix: 'Bearer' | 'Token' = 'Bearer'): Auth {
+  const as = (tenant: string, own: readonly string[]) => ({ authorization: `${prefix} ${tokenOf(tenant, own)}` });
   return {
     caller: () => as('acme', scopes),
-    expired: () => ({ authorization: 'Bearer expired' }),
+    expired: () => ({ authorization: `${prefix} expired` }),
     ...(tenants === 2 && { otherTenant: () => as('globex', scopes) }),
     ...(scopes.length > 0 && {
       forbidden: () => as('acme', []),
@@ -74,7 +74,7 @@ export function bearerCaller(
   isAllowed?: (scopes: readonly string[]) => boolean,
 ): Caller {
   const [, token = '', tenant = '', own = ''] =
-    /^bearer (demo\.([a-z]+)\.([a-z.:+]*)\.\w+)$/i.exec(headers.authorization ?? '') ?? [];
+    /^(?:bearer|token) (demo\.([a-z]+)\.([a-z_.:+]*)\.\w+)$/i.exec(headers.authorization ?? '') ?? [];
   const scopes = own.split('+').filter((scope) => scope !== '');
   if (token !== tokenOf(tenant, scopes)) throw rejection(401, 'Not authenticated', { 'www-authenticate': 'Bearer' });
   const needed = security.flatMap((one) => Object.values(one).flat());
