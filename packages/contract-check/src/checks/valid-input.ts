@@ -1,4 +1,5 @@
 import { extensionOf, type Operation } from '../document/operation.ts';
+import { shapeOf } from '../document/shape.ts';
 import { responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { at, isKey, isObject, parentOf, parsedJson, put, unescapeSegment } from '../json.ts';
@@ -105,6 +106,9 @@ function keptIn({ parameter }: CallPlace, { pointer }: Variant): string | undefi
 /** Names of values that only the server creates, such as cursors. */
 const isServerCreated = /cursor|token|continu|after|before|match|since|signature|key$/i;
 
+/** Names of texts in a language of their own, such as an expression or a list of fields. */
+const isLanguage = /^\$?(?:filter|where|expression|(?:order|sort)[-_]?by|\w*mask)$/i;
+
 /** Whether the value is accepted in another request: a rule between fields, which no schema expresses, rejected it. */
 async function isAcceptedElsewhere(
   context: CheckContext,
@@ -147,7 +151,8 @@ const isSent = 'sent';
 function presentAt({ session }: CheckContext, place: CallPlace): Variant[] {
   const { parameter, value } = place;
   if (parameter === undefined || parameter.required || value === undefined) return [];
-  if (isServerCreated.test(parameter.name) || !isDistinguishable(session, place, value, false)) return [];
+  const isFree = isLanguage.test(parameter.name) && shapeOf(session.document, parameter.schema).enum === undefined;
+  if (isFree || isServerCreated.test(parameter.name) || !isDistinguishable(session, place, value, false)) return [];
   const source = session.document.placeOf(parameter.node);
   return [{ keyword: 'type', detail: isSent, pointer: '', place: source, value, note: 'it is sent' }];
 }

@@ -6,7 +6,7 @@ import { isKey, isObject, isScalar, jsonText, parsedJson } from '../../../json.t
 import { keyOfName } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
 import { type Difference, type Differences, differ, need, valued } from '../../observe.ts';
-import { exactly, lacking } from '../../scopes.ts';
+import { exactly, lacking, unguarded } from '../../scopes.ts';
 import { isNothing, isOpen, isSame, isServerOwned, notKept, otherThanRead, ownId, resourceIn } from './compare.ts';
 import { etagOf, staleTag } from './conditions.ts';
 import type { Created, ResourceHarness, Shown } from './resource.ts';
@@ -194,7 +194,9 @@ class Walk {
         : isUpdate
           ? updating.changes(before, `${this.#label} ${this.#attempts}`)
           : [this.#harness.context.requests.of(operation)?.call.body];
-    return this.#harness.change(operation, before.resource, change, ...more);
+    // A whole body can have properties that only some users may write.
+    const body = more.length > 1 ? unguarded(this.#harness.session, operation, change) : change;
+    return this.#harness.change(operation, before.resource, body, ...more);
   }
 
   /**
