@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect } from 'vitest';
+import { readConfig } from '../src/app/read-config.ts';
 import { serve } from '../src/main/main.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { addCell } from '../src/operator/databases/cells.ts';
 import { type MoveStep, moveTenant } from '../src/operator/moves/move-tenant.ts';
+import type { Operator } from '../src/operator/operator.ts';
+import { onDatabase, unlimited } from '../src/operator/run-commands.ts';
 import { createTenant, listTenants } from '../src/operator/tenants.ts';
 import { Cells } from '../src/platform/store/databases/cells.ts';
 import type { Store } from '../src/platform/store/store.ts';
@@ -15,6 +18,7 @@ import { atEnd } from './at-end.ts';
 import { testDatabase } from './database.ts';
 import { freePort } from './free-port.ts';
 import { isNightly } from './nightly.ts';
+import { patientLimits } from './patient-limits.ts';
 import { overTcp } from './postgres-server.ts';
 import { startReceiver } from './receiver.ts';
 import { openProxy } from './severable-proxy.ts';
@@ -55,15 +59,15 @@ export async function threeDatabases() {
     return running;
   };
   const first = await started();
-  const operator = { service: first.service };
+  const operator = await longCommand(environment);
   const westUrl = overTcp(west.databaseUrl ?? '');
   const proxy = await openProxy(westUrl.hostname, Number(westUrl.port || 5432));
   atEnd(() => proxy.sever());
   westUrl.host = `127.0.0.1:${proxy.port}`;
   await addCell(operator, { name: 'east', url: east.databaseUrl ?? '' });
   await addCell(operator, { name: 'west', url: westUrl.href });
-  const cells = cellsOf(first.service.store);
-  await cells.look();
+  const cells = cellsOf(operator.service.store);
+  await Promise.all([cells, cellsOf(first.service.store)].map((one) => one.look()));
   const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
   await createTenant(operator, { name: 'alpha', displayName: 'Alpha', ...place });
   await createTenant(operator, { name: 'beta', displayName: 'Beta', cell: 'east', ...place });
@@ -88,7 +92,8 @@ export async function threeDatabases() {
     callers: { alpha, beta, gamma },
     /** Lets all processes read the directory. */
     async look() {
-      await Promise.all([cells, cellsOf(second.service.store)].map((one) => one.look()));
+      const processes = [first, second].map(({ service }) => cellsOf(service.store));
+      await Promise.all([cells, ...processes].map((one) => one.look()));
     },
     loads: () => ({
       alpha: new Load('alpha', alpha, addresses, false),
@@ -113,6 +118,22 @@ export async function threeDatabases() {
           .system((transaction) => transaction.all(sql`update tenant_move set mover_until = '-infinity'`));
     },
   };
+}
+
+/** The operator in the process of a command that somebody watches: a busy machine does not end its transactions. */
+async function longCommand(environment: NodeJS.ProcessEnv): Promise<Operator> {
+  const [begun, ended] = [Promise.withResolvers<Operator>(), Promise.withResolvers<void>()];
+  const run = (operator: Operator) => {
+    begun.resolve(operator);
+    return ended.promise;
+  };
+  const command = onDatabase(readConfig(environment), run, { ...patientLimits, ...unlimited });
+  command.catch(begun.reject);
+  atEnd(() => {
+    ended.resolve();
+    return command;
+  });
+  return begun.promise;
 }
 
 function cellsOf(store: Store): Cells {
