@@ -12,6 +12,7 @@ const times: readonly { readonly name: string; readonly at: string; readonly zon
   { name: 'after midnight of the tenant', at: '2026-11-24 05:10:00', zone: 'UTC' },
   { name: 'in the morning', at: '2026-11-24 07:20:00', zone: 'UTC' },
   { name: 'before midnight', at: '2026-11-24 23:55:00', zone: 'UTC' },
+  { name: 'first day of a month', at: '2026-12-01 14:00:00', zone: 'UTC' },
   { name: 'last day of a year', at: '2026-12-31 23:50:00', zone: 'Pacific/Auckland' },
   { name: 'last day of a month', at: '2027-01-31 20:00:00', zone: 'America/Los_Angeles' },
   { name: 'leap day', at: '2028-02-29 15:00:00', zone: 'UTC' },
