@@ -38,12 +38,12 @@ const found: Readonly<Record<Described, Readonly<Record<string, readonly string[
     'tenant-list-leak': ['getVehicle'],
   },
   lab: {
+    'job-progress-90': ['startExport'],
     'submit-received': ['createSample', 'getSample', 'startSample'],
     'role-delete-write': ['createSample', 'getSample'],
     'any-tag-actions': ['createSample', 'getSample'],
     'archived-leak': ['createSample', 'getSample', 'archiveSample', 'releaseSample', 'submitSample', 'startSample'],
     'cost-read': ['createSample'],
-    'job-progress-90': ['startExport'],
     'rows-early': ['startExport', 'getExport'],
     'bulk-stops': ['listSamples', 'getSample'],
     'delete-takes-next': ['createSample', 'getSample', 'startSample', 'listSamples'],
