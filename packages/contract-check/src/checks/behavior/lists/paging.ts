@@ -1,5 +1,6 @@
 import { isKey, type JsonObject, jsonText } from '../../../json.ts';
 import { kindOfReference } from '../../../run/names.ts';
+import { View } from '../../../schema/view.ts';
 import { type Difference, type Differences, need, needs, valued } from '../../observe.ts';
 import {
   type FullList,
@@ -160,12 +161,14 @@ function moreDifferences(listing: Listing, list: FullList, requests: readonly Si
   return [];
 }
 
-/** Whether only the response can indicate the next page: by a `Link` whose declaration names it, or by a cursor. */
-function mustNameNext({ operation, controls }: Listing, { metadata }: Page): boolean {
+/** Whether the response indicates the next page: by a `Link` whose declaration names it, an address, or a cursor. */
+function mustNameNext({ document, operation, controls }: Listing, { metadata }: Page): boolean {
   const success = operation.responses.find(({ status }) => /^2/.test(status));
   const link = success?.headers.find(({ name }) => name.toLowerCase() === 'link');
   if (link !== undefined && /\bnext\b/i.test(jsonText([link.schema, link.examples]))) return true;
-  return controls.cursor !== undefined && metadata.namesNext && controls.position === undefined;
+  const view = View.ofResponse(document, operation);
+  const isAddressed = view.names.some((name) => /^next/i.test(name) && /^uri/.test(view.member(name).format ?? ''));
+  return metadata.namesNext && (isAddressed || (controls.cursor !== undefined && controls.position === undefined));
 }
 
 /** A page has the requested number of rows, starting with the first. */
