@@ -72,7 +72,7 @@ export async function* separated(harness: ResourceHarness, label: string): Diffe
 /** A property with scopes is shown to users with them, and neither shown to others nor changed by them. */
 export async function* guardedFields(harness: ResourceHarness, label: string): Differences {
   const { session, document, resourceType } = harness;
-  const { read, lists, updates } = resourceType;
+  const { create, read, lists, updates } = resourceType;
   if (!session.identities.can('scopes ') || guardedIn(View.ofResponse(document, read)).length === 0) return;
   const created = await harness.createAndRead(label);
   const { resource, row, view } = created;
@@ -109,4 +109,17 @@ export async function* guardedFields(harness: ResourceHarness, label: string): D
       if (after && isSame(after.row[name], body[name], { name }))
         yield differs('field-written', update, name, after.row[name], response);
     }
+  const written = View.ofRequest(document, create);
+  for (const { name, write } of guardedIn(written)) {
+    const identity = write.length > 0 ? exactly(session, create) : undefined;
+    const call = identity && (await harness.callTo(`${label} ${name}`, 'varied'));
+    const value = call && Object(call.body)[name];
+    // What is stored without having been sent shows nothing.
+    const isDefault = written.member(name).parts.some((part) => 'default' in part && isSame(part.default, value));
+    if (identity === undefined || call === undefined || isDefault || isNothing(value)) continue;
+    const response = await session.send(call, { identity });
+    const after = isSuccess(response) ? await harness.shown(harness.resourceOf(call, response)) : undefined;
+    if (after && isSame(after.row[name], value, { name }))
+      yield differs('field-written', create, name, after.row[name], response);
+  }
 }
