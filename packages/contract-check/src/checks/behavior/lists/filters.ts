@@ -149,7 +149,7 @@ function searchConditions({ listing, list }: ListSubject, search: Slot): Conditi
   ];
 }
 
-function longestWord(value: unknown): string[] {
+export function longestWord(value: unknown): string[] {
   const words = typeof value === 'string' ? value.match(/[A-Za-z]{4,}/g) : null;
   return [...(words ?? [])].sort((left, right) => right.length - left.length).slice(0, 1);
 }

@@ -1,10 +1,12 @@
 import { extensionOf, lastSegment, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { jsonText } from '../../../json.ts';
+import { isScalar, jsonText } from '../../../json.ts';
 import { withUnknownId } from '../../../run/ids.ts';
+import { keyOfName, withoutContainer } from '../../../run/names.ts';
 import { type Differences, differ, need, needs, text } from '../../observe.ts';
-import { Listing } from '../lists/listing.ts';
+import { longestWord } from '../lists/filters.ts';
+import { Listing, type Settings } from '../lists/listing.ts';
 import { isGone, resourceIn } from './compare.ts';
 import { staleTag } from './conditions.ts';
 import type { ResourceHarness } from './resource.ts';
@@ -88,6 +90,40 @@ export async function* removed(harness: ResourceHarness, label: string): Differe
   const isRequested = list?.parameters.some((one) => isOfDeleted(one) && one.schema.default !== true);
   if (list && previous && is && (isRequested || jsonText(previous) === jsonText(is)))
     yield differ('delete-listed', list, remove.id, { actual: text(is), exchanges: [response, now?.exchange] });
+}
+
+/** How many filters and words are tried that can find a resource. */
+const maxFindings = 4;
+
+/** A list without what is deleted leaves it out with each filter and search that found it. */
+export async function* foundDeleted(harness: ResourceHarness, label: string): Differences {
+  const { list, remove } = harness.resourceType;
+  const { resource, row } = await harness.createAndRead(label);
+  const listing = list && Listing.of(harness.context, list, resource.call.path);
+  if (list === undefined || remove === undefined || listing === undefined) return;
+  const found = async (settings: Settings) => {
+    const all = need(await listing.walk([...listing.widest, ...settings]));
+    return { exchange: all.exchange, row: all.rows.find((one) => harness.isOf(resource, one)) };
+  };
+  const byName = new Map(Object.entries(row).map(([name, value]) => [keyOfName(name), value]));
+  const settings = listing.slots
+    .filter(({ place }) => place === 'query')
+    .flatMap((slot) => {
+      const value = byName.get(keyOfName(withoutContainer(slot.words)));
+      const values = slot === listing.controls.search ? Object.values(row).flatMap(longestWord) : [value];
+      return values.filter((one) => isScalar(one) && one !== null).map((one) => [slot, one] as const);
+    });
+  const finding: (typeof settings)[number][] = [];
+  for (const setting of settings.slice(0, maxFindings))
+    if ((await found([setting])).row !== undefined) finding.push(setting);
+  needs(finding.length > 0);
+  const response = await harness.remove(resource);
+  needs(isSuccess(response) && response.response.status !== 202 && (await found([])).row === undefined);
+  for (const [slot, value] of finding) {
+    const after = await found([[slot, value]]);
+    const facts = { actual: text(after.row), node: slot.source, exchanges: [response, after.exchange] };
+    if (after.row !== undefined) yield differ('delete-listed', list, `${remove.id} ${slot.name}`, facts);
+  }
 }
 
 /** Operations that read what belongs to a resource, and return 404 below a resource that does not exist. */

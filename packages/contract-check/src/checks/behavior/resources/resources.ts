@@ -9,7 +9,7 @@ import { jobStates } from './jobs.ts';
 import { operationChecks } from './operations.ts';
 import { countedInParent, ofParent } from './parent.ts';
 import { agreement, readingsOf } from './read.ts';
-import { removed } from './remove.ts';
+import { foundDeleted, removed } from './remove.ts';
 import { ResourceHarness } from './resource.ts';
 import { type ResourceType, resourceTypesOf } from './resource-types.ts';
 import { transitions } from './transitions.ts';
@@ -65,5 +65,5 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
   await runChecks(session, [unique], harness, [create, ...updates]);
   await runChecks(session, [separated, guardedFields, bystanders, countedInParent], harness, [create, ...concerned]);
   await runChecks(session, [jobStates, transitions], harness, [create, ...concerned, ...below]);
-  if (remove !== undefined) await runChecks(session, [removed], harness, [remove]);
+  if (remove !== undefined) await runChecks(session, [removed, foundDeleted], harness, [remove]);
 }
