@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { deliveringService } from '../../../../test/delivery.ts';
+import { isNightly } from '../../../../test/nightly.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 
 const service = await deliveringService({ sending: { timeout: 600_000 } });
@@ -59,7 +60,8 @@ describe('subscriptions that fail or hang', () => {
     const dead = await startReceiver();
     dead.respond = (_, response) => response.writeHead(503).end();
     const { id } = await subscribe(dead);
-    await record(3_000);
+    const events = isNightly ? 3_000 : 600;
+    await record(events);
     notify();
     const delivery = await start();
     for (let probes = 0; probes < 5; probes++) {
@@ -72,7 +74,7 @@ describe('subscriptions that fail or hang', () => {
     expect(kept?.retries).toBeLessThan(50);
     dead.respond = () => undefined;
     const seen = () => new Set(dead.arrivals.map(({ event }) => event.entityId)).size;
-    while (seen() < 3_000) {
+    while (seen() < events) {
       await passTime();
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
