@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createDemoTenant, demoKey } from '../../packages/demo-data/src/demo.ts';
+import { demoKey } from '../../packages/demo-data/src/demo.ts';
 import { startMock } from '../../packages/mock/src/server.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';
 import { pay } from '../../packages/server/test/workflow-partners.ts';
@@ -80,7 +80,6 @@ describe('the samples, in the demo tenant', () => {
   let apiKey: string;
   let token: string;
   beforeAll(async () => {
-    await createDemoTenant(demo);
     apiKey = await demoKey(demo);
     token = await tokenOf(demo.address, apiKey);
     await reactivateSubscription(demo.address, { tenant: 'hartwell', token });

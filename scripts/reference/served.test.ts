@@ -8,8 +8,6 @@ import type { Browser, Page } from 'playwright-core';
 import postman from 'postman-collection';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoKey } from '../../packages/demo-data/src/demo.ts';
-import { seedDemoData } from '../../packages/demo-data/src/demo-data.ts';
-import { createTenant } from '../../packages/server/src/operator/tenants.ts';
 import { serveForFile } from '../../packages/server/test/serve.ts';
 import { operationsOf, readContract } from '../../packages/spec/src/examples.ts';
 import { startBrowser } from '../test/browser.ts';
@@ -17,7 +15,7 @@ import { violationsIn } from '../test/violations.ts';
 import { sampleServer } from './samples.ts';
 
 const operations = operationsOf(await readContract());
-const running = await serveForFile({ RATE_LIMIT_FACTOR: '100' });
+const running = await serveForFile({ RATE_LIMIT_FACTOR: '100' }, 'demo');
 /** With `SAMPLES=all` every link resolves and whole pages are accessible, and not only a link of each kind and what a test opens. */
 const isWhole = process.env.SAMPLES === 'all';
 let apiKey: string;
@@ -28,9 +26,6 @@ let page: Page;
 beforeAll(async () => {
   const script = fileURLToPath(new URL('../reference.ts', import.meta.url));
   await promisify(execFile)(process.execPath, [script, '--if-stale']);
-  const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
-  await createTenant(running, { name: 'hartwell', displayName: 'Hartwell & Oakes LLP', ...place });
-  await seedDemoData(running, 'hartwell');
   apiKey = await demoKey(running);
   browser = await startBrowser();
   page = await browser.newPage({ viewport: { width: 1440, height: 900 } });

@@ -10,7 +10,7 @@ import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDemoTenant, demoKey } from '../../packages/demo-data/src/demo.ts';
+import { demoKey } from '../../packages/demo-data/src/demo.ts';
 import { bundleFiles } from '../../packages/server/src/contract/contract.ts';
 import { startBrowser } from '../test/browser.ts';
 import { serveDemo, tokenOf } from '../test/example-calls.ts';
@@ -85,7 +85,6 @@ beforeAll(async () => {
     '--legacy-peer-deps',
     ...packages,
   ]);
-  await createDemoTenant(demo);
   token = await tokenOf(demo.address, await demoKey(demo));
   pages['/swagger'] = `<link rel=stylesheet href=/tools/swagger-ui-dist/swagger-ui.css><div id=ui></div>
     <script src=/tools/swagger-ui-dist/swagger-ui-bundle.js></script>

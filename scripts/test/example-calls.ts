@@ -9,11 +9,11 @@ import { operations as index } from '../../packages/spec/src/index.ts';
 
 const operations = operationsOf(await readContract());
 
-/** Starts a server with the settings of the demo and a mail server, for this file. */
+/** Starts a server with the tenant and the settings of the demo, and a mail server, for this file. */
 export async function serveDemo(): Promise<Running> {
   const { url } = await startMailSink();
   const mail = { SANDBOX_SMTP_URL: url, MAIL_FROM: 'billing@hartwell.example.com' };
-  return serveForFile({ RATE_LIMIT_FACTOR: '100', WEBHOOK_ALLOW_LOOPBACK: 'on', ...mail });
+  return serveForFile({ RATE_LIMIT_FACTOR: '100', WEBHOOK_ALLOW_LOOPBACK: 'on', ...mail }, 'demo');
 }
 
 export async function tokenOf(address: string, apiKey: string): Promise<string> {

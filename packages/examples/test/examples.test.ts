@@ -7,20 +7,19 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { createDemoTenant, demoKey } from '@financial-automation/demo-data/demo';
+import { demoKey } from '@financial-automation/demo-data/demo';
 import { pay, serveForFile } from '@financial-automation/server/testing';
 import { freePort } from '@financial-automation/server/tools';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, orThrow } from '../../client/src/index.ts';
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url));
-const running = await serveForFile({ RATE_LIMIT_FACTOR: '100', WEBHOOK_ALLOW_LOOPBACK: 'on' });
+const running = await serveForFile({ RATE_LIMIT_FACTOR: '100', WEBHOOK_ALLOW_LOOPBACK: 'on' }, 'demo');
 let folder: string;
 let apiKey: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'examples-'));
-  await createDemoTenant(running);
   apiKey = await demoKey(running);
   await addBooks();
 });

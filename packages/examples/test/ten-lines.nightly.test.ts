@@ -5,20 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createDemoTenant, demoKey } from '@financial-automation/demo-data/demo';
+import { demoKey } from '@financial-automation/demo-data/demo';
 import { serveForFile } from '@financial-automation/server/testing';
 import { freePort } from '@financial-automation/server/tools';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fileOf, outputs } from './ten-lines.ts';
 
 const run = promisify(execFile);
-const running = await serveForFile({ RATE_LIMIT_FACTOR: '100', WEBHOOK_ALLOW_LOOPBACK: 'on' });
+const running = await serveForFile({ RATE_LIMIT_FACTOR: '100', WEBHOOK_ALLOW_LOOPBACK: 'on' }, 'demo');
 let folder = '';
 let apiKey = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ten-lines-'));
-  await createDemoTenant(running);
   apiKey = await demoKey(running);
   const client = fileURLToPath(new URL('../../client', import.meta.url));
   await run('pnpm', ['pack', '--out', join(folder, 'client.tgz')], { cwd: client });

@@ -5,19 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { createDemoTenant, demoKey } from '@financial-automation/demo-data/demo';
+import { demoKey } from '@financial-automation/demo-data/demo';
 import { serveForFile } from '@financial-automation/server/testing';
 import { freePort } from '@financial-automation/server/tools';
 import { beforeAll, expect, it } from 'vitest';
 import { fileOf, linesOf, outputs } from './ten-lines.ts';
 
-const running = await serveForFile({ RATE_LIMIT_FACTOR: '100', WEBHOOK_ALLOW_LOOPBACK: 'on' });
+const running = await serveForFile({ RATE_LIMIT_FACTOR: '100', WEBHOOK_ALLOW_LOOPBACK: 'on' }, 'demo');
 /** The nightly run also writes a thousand records, with the client as npm installs it. */
 const called = Object.keys(outputs).filter((name) => name !== 'write-a-thousand-records');
 let apiKey: string;
 let printed: ReadonlyMap<string, string>;
 beforeAll(async () => {
-  await createDemoTenant(running);
   apiKey = await demoKey(running);
   printed = await printedBy(called);
 });

@@ -1,7 +1,7 @@
 import { cp } from 'node:fs/promises';
 import pg from 'pg';
 import { pino } from 'pino';
-import { inject } from 'vitest';
+import { inject, vi } from 'vitest';
 import { createService, type Service } from '../src/entity/service.ts';
 import { createTenant } from '../src/operator/tenants.ts';
 import { openStore, type StoreOptions } from '../src/platform/store/store.ts';
@@ -10,14 +10,17 @@ import { patientLimits } from './patient-limits.ts';
 import { contentFolder, databaseUrl } from './postgres-server.ts';
 import './provided.ts';
 
-/** What the tenant `firm` of a database has: the firm of the examples, or three years of a firm, ten times. */
-export type Filling = 'examples' | 'sample';
+/**
+ * What a database has: the tenant `firm` with the firm of the examples, or with three years of a firm, ten times, or the tenant of the
+ * demo.
+ */
+export type Filling = 'examples' | 'sample' | 'demo';
 
 /** With which the secrets of filled databases are encrypted. */
 export const masterKey = Buffer.alloc(32, 7);
 
 /**
- * Creates a separate database for this file with a filled tenant `firm`. Filling one takes seconds, so the first file of a run does
+ * Creates a separate database for this file with a filled tenant. Filling one takes seconds, so the first file of a run does
  * that, and the others copy what it has filled.
  *
  * @param config of the service that uses the database: the content of files is copied to its directory
@@ -56,8 +59,13 @@ async function fill(database: StoreOptions, filling: Filling, config: Service['c
   try {
     const service = await createService({ ...config, masterKey }, store, pino({ level: 'silent' }));
     const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
-    const tenant = await createTenant({ service }, { name: 'firm', displayName: 'firm', ...place });
     // Loaded here, because few tests need it.
+    if (filling === 'demo') {
+      const { createDemoTenant } = await import('@financial-automation/demo-data/demo');
+      await createDemoTenant({ service });
+      return await doJobs(service);
+    }
+    const tenant = await createTenant({ service }, { name: 'firm', displayName: 'firm', ...place });
     if (filling === 'examples') {
       const { seedDemoData } = await import('@financial-automation/demo-data');
       await seedDemoData({ service }, tenant.name);
@@ -68,4 +76,16 @@ async function fill(database: StoreOptions, filling: Filling, config: Service['c
   } finally {
     await store.close();
   }
+}
+
+/** Does what is left to the background, such as writing documents: otherwise the processes on all copies would do it. */
+async function doJobs(service: Service): Promise<void> {
+  const [{ startBackground }, { backgroundWork }] = await Promise.all([
+    import('../src/background/background.ts'),
+    import('../src/app/jobs.ts'),
+  ]);
+  const background = await startBackground(service, { jobs: backgroundWork.jobs, clockTasks: [] });
+  const open = `select from background_job where status in ('WAITING', 'RUNNING')`;
+  await vi.waitUntil(async () => (await service.store.ownerStatements(open)).rows.length === 0, { timeout: 120_000 });
+  await background.stop(0);
 }

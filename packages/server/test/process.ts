@@ -4,6 +4,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { StoreOptions } from '../src/platform/store/store.ts';
 import { atEnd } from './at-end.ts';
 import { testDatabase } from './database.ts';
 import { freePort } from './free-port.ts';
@@ -16,12 +17,18 @@ const children = new Set<ChildProcess>();
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** Creates the settings of a separate process on a separate database for this file. */
-export async function processEnvironment(): Promise<Environment> {
-  const database = await testDatabase();
-  atEnd(endAll);
+/**
+ * Creates the settings of a separate process on a separate database for this file.
+ *
+ * @param databaseFor creates another database than an empty one, and its content in the directory of the process
+ */
+export async function processEnvironment(
+  databaseFor: (dataDir: string) => Promise<StoreOptions> = () => testDatabase(),
+): Promise<Environment> {
   const dataDir = await mkdtemp(join(tmpdir(), 'financial-automation-process-'));
   atEnd(() => rm(dataDir, { recursive: true, force: true }));
+  const database = await databaseFor(dataDir);
+  atEnd(endAll);
   const common = {
     DATA_DIR: dataDir,
     PORT: String(await freePort()),
