@@ -74,7 +74,7 @@ export interface TestServiceOptions {
   readonly config?: Partial<Service['config']>;
   /** A database that the test has created; a new one by default. */
   readonly database?: StoreOptions;
-  /** What its tenant has; nothing by default. */
+  /** What its tenant has, which is a sandbox if it is that of the demo; nothing by default. */
   readonly filled?: Filling;
   /** Whether the second judge only checks verdicts in the nightly run, because other files have it check the same on each day. */
   readonly isJudgedNightly?: boolean;
@@ -129,7 +129,9 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
     const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
     return createTenant({ service }, { name, displayName: name, ...place, sandbox });
   };
-  const home = filled === undefined ? await addTenant('firm', options.sandbox) : await tenantNamed({ service }, 'firm');
+  const home = await (filled === undefined
+    ? addTenant('firm', options.sandbox)
+    : tenantNamed({ service }, filled === 'demo' ? 'hartwell' : 'firm'));
   const signIn: TestService['signIn'] = async ({ roles, tenant = home }) => {
     const user = `user-${roles.join('-').toLowerCase()}`;
     const { id, key } = await createApiKey(

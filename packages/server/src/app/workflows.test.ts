@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { seedDemoData } from '@financial-automation/demo-data';
 import { sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
 import { startMailSink } from '../../test/mail-sink.ts';
@@ -13,6 +12,7 @@ import { startBackground } from '../background/background.ts';
 import { followAttempts } from '../modules/billing/pay/reconcile.ts';
 import { startDelivery } from '../modules/events/delivery/delivery.ts';
 import { createApiKey } from '../operator/api-keys.ts';
+import { setTenantSetting } from '../operator/tenant-settings.ts';
 import { backgroundWork } from './jobs.ts';
 
 const run = promisify(execFile);
@@ -27,9 +27,10 @@ const mail = {
   from: 'books@firm.example',
   publicUrl: 'https://api.firm.example',
 };
-const server = await testService({ sandbox: true, config: { webhookAllowLoopback: true, mail } });
+const server = await testService({ filled: 'demo', config: { webhookAllowLoopback: true, mail } });
 const { service, address, tenant } = server;
-await seedDemoData({ service }, tenant.name);
+// A second person has to approve.
+await setTenantSetting({ service }, { tenant: tenant.name, setting: 'selfApproval', value: 'off' });
 const work = { jobs: backgroundWork.jobs, clockTasks: [] };
 const background = await startBackground(service, work);
 afterAll(() => background.stop(0));
