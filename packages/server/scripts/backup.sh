@@ -58,8 +58,9 @@ as_admin() {
 
 restore_database() {
   url=$(url_of RESTORED_URL "$2")
-  name=${url##*/}
-  name=${name%%\?*}
+  # Parameters can have slashes too, such as sslrootcert=/etc/ca.crt.
+  name=${url%%\?*}
+  name=${name##*/}
   as_admin --set=user="${SERVICE_USER:?Set SERVICE_USER to the user of the service}" --set=name="$name" <<'SQL'
 do 'begin create role financial_automation_service nologin; exception when duplicate_object then null; end';
 grant financial_automation_service to :"user";
@@ -96,9 +97,14 @@ base() {
 recover() {
   [ -f "$1/PG_VERSION" ] || fail "$1 is not the copy of a data directory."
   : "${ARCHIVE:?Set ARCHIVE to the folder with the archived write-ahead log}"
+  # PostgreSQL knows no abbreviations of time zones, such as Z, when it reads its settings.
+  case $2 in
+    *Z) time=${2%Z}+00 ;;
+    *) time=$2 ;;
+  esac
   cat >>"$1/postgresql.auto.conf" <<CONF
 restore_command = 'cp "$ARCHIVE/%f" "%p"'
-recovery_target_time = '$2'
+recovery_target_time = '$time'
 recovery_target_action = 'promote'
 CONF
   touch "$1/recovery.signal"

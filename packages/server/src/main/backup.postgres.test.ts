@@ -58,7 +58,8 @@ test.skipIf(binaries === undefined)(
       TEXTFILE: join(folder, 'backup.prom'),
       ADMIN_URL: postgres.url,
       SERVICE_USER: 'service',
-      RESTORED_URL: restored.url,
+      // Parameters with slashes, as those that name certificates have.
+      RESTORED_URL: `${restored.url}${restored.url.includes('?') ? '&' : '?'}application_name=a/b`,
       RESTORED_URL_EAST: url('service', 'restored_east'),
     };
     try {
@@ -163,7 +164,7 @@ test.skipIf(binaries === undefined)(
       );
       await expect.poll(() => existsSync(join(archive, file))).toBe(true);
       await postgres.stop();
-      await run('recover', { ...environment, RECOVERY_TIME: now });
+      await run('recover', { ...environment, RECOVERY_TIME: new Date(now).toISOString() });
       const recovered = await PostgresProcess.onCopy(binaries ?? '', environment.BASE_FOLDER);
       try {
         const found = async () =>
@@ -184,6 +185,15 @@ test.skipIf(binaries === undefined)(
     }
   },
 );
+
+test('backup.sh recover › writes the time as PostgreSQL reads it in its settings', async () => {
+  const BASE_FOLDER = await mkdtemp(join(folder, 'copy-'));
+  await writeFile(join(BASE_FOLDER, 'PG_VERSION'), '18');
+  const environment = { ...process.env, BASE_FOLDER, ARCHIVE_FOLDER: folder, RECOVERY_TIME: '2026-11-30T05:48:43Z' };
+  await run('recover', environment);
+  const settings = await readFile(join(BASE_FOLDER, 'postgresql.auto.conf'), 'utf8');
+  expect(settings).toContain(`recovery_target_time = '2026-11-30T05:48:43+00'`);
+});
 
 interface Place {
   readonly url: string;
