@@ -14,6 +14,7 @@ import { Directory } from '../../admission/directory.ts';
 import { serve } from '../../main/main.ts';
 import { hashOf } from '../../modules/billing/link/link-token.ts';
 import { findLink } from '../../modules/billing/pay/link-page.ts';
+import { Vault } from '../../platform/auth/vault.ts';
 import { Cells } from '../../platform/store/databases/cells.ts';
 import { DatabaseUnavailable } from '../../platform/store/errors.ts';
 import { createApiKey } from '../api-keys.ts';
@@ -23,7 +24,7 @@ import { listJobs, retryJob } from '../jobs.ts';
 import { migrateDatabase } from '../migrate.ts';
 import { setTenantSetting, showTenantSettings } from '../tenant-settings.ts';
 import { createTenant, listTenants, setTenantOpen } from '../tenants.ts';
-import { addCell, listCells } from './cells.ts';
+import { addCell, listCells, openAllCells, setCellAddress } from './cells.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-cells-'));
 atEnd(() => rm(folder, { recursive: true, force: true }));
@@ -112,13 +113,23 @@ test('tenants of both databases are served, and their names are used once', asyn
     await expect(createTenant(operator, { name, displayName: name, cell, ...place })).rejects.toThrow(
       `The tenant ${name} already exists.`,
     );
-  await expect(createTenant(operator, { name: 'other', displayName: '', cell: 'west', ...place })).rejects.toThrow(
+  await expect(createTenant(operator, { name: 'other', displayName: 'Other', cell: 'west', ...place })).rejects.toThrow(
     'The directory has no database west. "operator cell list" shows them.',
   );
   // One that was interrupted after its name was placed can be repeated.
   await cells.system((transaction) => transaction.all(sql`insert into tenant_place (name, cell) values ('gamma', 1)`));
   await createTenant(operator, { name: 'gamma', displayName: 'Gamma', cell: 'east', ...place });
-  await expect(addCell(operator, { name: 'west', url: east.href })).rejects.toThrow(/^The database has tenants/);
+  await expect(addCell(operator, { name: 'west', url: east.href })).rejects.toThrow(
+    'The directory has this database already: it is east.',
+  );
+  const missing = new URL(eastUrl);
+  missing.pathname = '/none';
+  await expect(addCell(operator, { name: 'west', url: missing.href })).rejects.toThrow(
+    /^The database that CELL_DATABASE_URL names does not exist/,
+  );
+  await expect(setCellAddress(operator, { name: 'east', url: homeUrl })).rejects.toThrow(
+    'The database at this address is not east.',
+  );
 
   for (const name of ['alpha', 'beta']) {
     const call = await callerOf(name);
@@ -136,6 +147,11 @@ test('tenants of both databases are served, and their names are used once', asyn
     );
   await expect.poll(waiting).toMatchObject({ waiting: 0, positioned: expect.any(Number) });
   expect((await waiting())?.positioned).toBeGreaterThan(0);
+});
+
+test('a wrong master key is reported before another database is opened', async () => {
+  const wrong = openAllCells(service.config, service.store, new Vault(randomBytes(32)), { info() {}, warn() {} });
+  await expect(wrong).rejects.toThrow(/^MASTER_KEY is not the key with which this database was set up\./);
 });
 
 test('commands find the database of their tenant', async () => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Vault } from '../../platform/auth/vault.ts';
 import { type Config, databaseOf } from '../../platform/process/config.ts';
 import { Cells, tenantsOfCell } from '../../platform/store/databases/index.ts';
-import { UniqueViolation } from '../../platform/store/errors.ts';
+import { DatabaseError, UniqueViolation } from '../../platform/store/errors.ts';
 import type { Limits } from '../../platform/store/limits.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { homeCell, openEngine, openStore, type Store, type StoreOptions } from '../../platform/store/store.ts';
@@ -54,7 +54,7 @@ export async function openAllCells(
         isClock: false,
         log,
       }),
-    decrypt: (encrypted) => vault.decrypt(urlPurpose, encrypted),
+    decrypt: (encrypted) => vault.decryptOwn(urlPurpose, encrypted),
     log,
   });
 }
@@ -73,7 +73,7 @@ export async function cellsIn(options: StoreOptions, vault: Vault): Promise<{ na
       if (restored.length > 0) return [];
     }
     const { rows } = await engine.pool.query('select name, url_encrypted as encrypted from cell order by number');
-    return rows.map(({ name, encrypted }) => ({ name, url: vault.decrypt(urlPurpose, encrypted) }));
+    return rows.map(({ name, encrypted }) => ({ name, url: vault.decryptOwn(urlPurpose, encrypted) }));
   } finally {
     await engine.close();
   }
@@ -102,10 +102,15 @@ export async function addCell({ service }: Operator, { name, url }: CellRequest)
     throw new Error(
       `The name of a database has up to 63 of a-z, 0-9, - and _, starts with a letter, and is not ${homeCell}.`,
     );
-  checkAddress(url);
-  const added = await openStore({ databaseUrl: url, poolSize: 2, migrations: 'apply', isClock: false });
+  const added = await atAddress(() =>
+    openStore({ databaseUrl: checkedAddress(url), poolSize: 2, migrations: 'apply', isClock: false }),
+  );
   try {
     await added.ready();
+    const place = await placeOf(added);
+    for (const cell of store.cells)
+      if (cell.isReady && (await placeOf(store.cell(cell.number))) === place)
+        throw new Error(`The directory has this database already: it is ${cell.name}.`);
     return await store.system(async (transaction) => {
       // One after the other, so that each gets a number of its own.
       await transaction.all(sql`lock table cell in share row exclusive mode`);
@@ -134,25 +139,57 @@ export async function addCell({ service }: Operator, { name, url }: CellRequest)
 /**
  * Changes where a database of the directory is, such as after a restore. Processes use the new address from their next start on.
  *
- * @throws Error with a sentence if the directory does not have the database, or the address is invalid.
+ * @throws Error with a sentence if the directory does not have the database, or it is not at the address.
  */
 export async function setCellAddress({ service }: Operator, { name, url }: CellRequest): Promise<null> {
   const { store, vault } = service;
-  checkAddress(url);
+  checkedAddress(url);
   return store.system(async (transaction) => {
-    const changed = await transaction.first(sql`
-      update cell set url_encrypted = ${vault.encrypt(urlPurpose, url)} where name = ${name} returning name`);
+    const changed = await transaction.first<{ number: number }>(sql`
+      update cell set url_encrypted = ${vault.encrypt(urlPurpose, url)} where name = ${name} returning number`);
     if (changed === undefined) throw new Error(`The directory has no database ${name}.`);
+    if ((await numberAt(url)) !== changed.number)
+      throw new Error(`The database at this address is not ${name}. Set CELL_DATABASE_URL to the address of ${name}.`);
     await recordOperatorAct(transaction, { operation: 'cell set-address', subject: name, details: {} });
     return null;
   });
 }
 
-function checkAddress(url: string): void {
-  if (!/^postgres(ql)?:/.test(url) || !URL.canParse(url))
-    throw new Error(
-      'Set CELL_DATABASE_URL to the address of the database, such as postgres://user:password@host:5432/database.',
+/** The number that a database got when it was added to its directory, which its IDs of tenants show; 0 for any other. */
+async function numberAt(databaseUrl: string): Promise<number> {
+  const engine = await atAddress(() => openEngine({ databaseUrl, poolSize: 1, isClock: false }, silent));
+  try {
+    const { rows } = await engine.pool.query(
+      `select coalesce(pg_sequence_last_value(to_regclass('tenant_id_seq')), 0) / ${tenantsOfCell} as number`,
     );
+    return Number(rows[0]?.number);
+  } finally {
+    await engine.close();
+  }
+}
+
+function checkedAddress(url: string): string {
+  if (/^postgres(ql)?:/.test(url) && URL.canParse(url)) return url;
+  throw new Error(
+    'Set CELL_DATABASE_URL to the address of the database, such as postgres://user:password@host:5432/database.',
+  );
+}
+
+/** Opens what CELL_DATABASE_URL names, so that a failure does not say to correct DATABASE_URL. */
+async function atAddress<Opened>(open: () => Promise<Opened>): Promise<Opened> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof DatabaseError) error.message = error.message.replaceAll('DATABASE_URL', 'CELL_DATABASE_URL');
+    throw error;
+  }
+}
+
+async function placeOf(store: Store): Promise<string | undefined> {
+  const found = await store.system((transaction) =>
+    transaction.first<{ database: string }>(sql`select present_database() as database`),
+  );
+  return found?.database;
 }
 
 export interface CellSummary {

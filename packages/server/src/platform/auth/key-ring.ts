@@ -150,16 +150,6 @@ export class KeyRing {
     return { keys: this.#publicJwks };
   }
 
-  #decrypt(privateJwk: Buffer): string {
-    try {
-      return this.#vault.decrypt('signing-key', privateJwk);
-    } catch (error) {
-      throw new Error('MASTER_KEY is not the key with which this database was set up. Set it to that key.', {
-        cause: error,
-      });
-    }
-  }
-
   get #isFresh(): boolean {
     return this.#clock.now() - this.#loadedAt <= freshness;
   }
@@ -197,7 +187,7 @@ export class KeyRing {
     const newest = rows[0];
     const signing = newest && {
       kid: newest.kid,
-      key: await importKey(JSON.parse(this.#decrypt(newest.privateJwk))),
+      key: await importKey(JSON.parse(this.#vault.decryptOwn('signing-key', newest.privateJwk))),
     };
     // A later read has finished first, and its result is newer.
     if (began < this.#loadedAt) return;

@@ -32,6 +32,17 @@ export class Vault {
     return decipher.update(ciphertext.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
   }
 
+  /** Decrypts what every database has. @throws Error with a sentence for the operator */
+  decryptOwn(purpose: string, ciphertext: Buffer): string {
+    try {
+      return this.decrypt(purpose, ciphertext);
+    } catch (error) {
+      throw new Error('MASTER_KEY is not the key with which this database was set up. Set it to that key.', {
+        cause: error,
+      });
+    }
+  }
+
   /** @returns a signature in base64url. */
   sign(purpose: string, text: string): string {
     return createHmac('sha256', this.#key(purpose)).update(text).digest('base64url');

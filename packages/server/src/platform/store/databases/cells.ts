@@ -167,10 +167,10 @@ export class Cells implements Store {
 
   cell(number: number): Store {
     if (number === 0) return this.#home;
-    const { store, isReady } = this.#others.get(number) ?? {};
+    const { name, store, isReady } = this.#others.get(number) ?? {};
     // Requests that wait for a database that does not respond would take the connections of those for others.
     if (store === undefined || isReady !== true)
-      throw new DatabaseUnavailable('The database of the tenant is unavailable.');
+      throw new DatabaseUnavailable(`The database ${name ?? number} is unavailable.`);
     return store;
   }
 
