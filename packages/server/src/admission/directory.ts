@@ -140,8 +140,8 @@ export class Directory {
     const isOther = tenantName !== undefined && tenantName !== claims.tenant;
     // Nearly every request finds both in the cache, and needs no promise for them.
     const tenant = this.#tenants.get(claims.tenant) ?? (await this.#readTenant(claims.tenant));
-    // A token has the name that the tenant had when its key was created, and callers may send the present one.
-    if (isOther && tenantName !== tenant?.name) throw tenantMismatch();
+    // A token has the name that the tenant had when its key was created, and callers may send another name of the tenant.
+    if (isOther && (tenant === undefined || (await this.tenant(tenantName))?.id !== tenant.id)) throw tenantMismatch();
     if (tenant === undefined)
       throw new Rejection('TENANT_MISMATCH', 'The tenant of this token is closed. Its operator can open it.');
     const key =

@@ -195,6 +195,8 @@ export async function renameTenant(operator: Operator, { tenant: name, to }: Ren
 async function placeUnder(transaction: Transaction, name: string, to: string): Promise<void> {
   const done = await transaction.first(sql`select from tenant_place where name = ${name} and renamed_to = ${to}`);
   if (done !== undefined) return;
+  // A tenant can take back a name that it had.
+  await transaction.all(sql`delete from tenant_place where name = ${to} and renamed_to = ${name}`);
   await transaction.all(sql`
     insert into tenant_place (name, cell, tenant, moves_to)
     select ${to}, cell, tenant, moves_to from tenant_place where name = ${name}`);

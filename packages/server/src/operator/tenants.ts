@@ -184,7 +184,8 @@ export async function tenantNamed(
 ): Promise<Tenant> {
   const tenant = await service.directory.tenant(name);
   if (tenant !== undefined) return tenant;
-  throw new Error((await service.directory.storeOf(name)) === undefined ? noTenant(name) : closedTenant(name));
+  await storeOfTenant({ service }, name);
+  throw new Error(closedTenant(name));
 }
 
 /** Runs one transaction of the operator for a tenant, audited as the operator. */

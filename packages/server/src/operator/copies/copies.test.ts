@@ -406,6 +406,14 @@ test('tenant rename › the former name still leads to the tenant, and no other 
   // The service knows it by its former name for some seconds.
   expect(await statusOf('copy')).toBe(200);
   expect(await statusOf('firm')).toBe(403);
+  // Also with a key that was created since.
+  const renamed = await target.signIn({ roles: ['API_ADMIN'], tenant: { ...copy, name: 'parting' } });
+  for (const name of ['copy', 'former', 'parting'])
+    expect((await renamed.call('POST', '/gql/v1/clients/search', {}, { Tenant: name })).status).toBe(200);
+  await expect(setTenantOpen(operator, 'copy', false)).rejects.toThrow('The tenant copy is called parting now.');
+  await renameTenant(operator, { tenant: 'parting', to: 'former' });
+  await renameTenant(operator, { tenant: 'former', to: 'parting' });
+  expect(await new Directory(target.store).tenant('former')).toMatchObject({ id: copy.id, name: 'parting' });
   await expect(renameTenant(operator, { tenant: 'firm', to: 'copy' })).rejects.toThrow(
     'The tenant copy already exists.',
   );

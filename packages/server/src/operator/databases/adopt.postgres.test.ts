@@ -12,7 +12,7 @@ import { startReceiver } from '../../../test/receiver.ts';
 import { readConfig } from '../../app/read-config.ts';
 import { type Running, serve } from '../../main/main.ts';
 import { createApiKey } from '../api-keys.ts';
-import { createTenant } from '../tenants.ts';
+import { createTenant, tenantNamed } from '../tenants.ts';
 import { adoptDatabase } from './adopt.ts';
 import { addCell } from './cells.ts';
 
@@ -88,6 +88,7 @@ test('adopt › a restored database delivers nothing, takes no payments and uses
     expect(running.service.store.cells).toHaveLength(1);
     expect(await call(running, keys.alpha, '/api/v1/records', client('drill'))).toBe(200);
     expect(await call(running, keys.beta, '/api/v1/records', client('drill'))).toBe(401);
+    await expect(tenantNamed(running, 'beta')).rejects.toThrow(/^The tenant beta is in another database/);
     await pause(1_500);
     expect(receiver.arrivals).toHaveLength(1);
   });

@@ -2,13 +2,22 @@ import { sql } from 'kysely';
 import { homeCell, type Store } from '../../platform/store/store.ts';
 import { noTenant, type Operator } from '../operator.ts';
 
-/** Returns the database that has the tenant, open or closed. @throws Error with a sentence if it does not exist */
+/** Returns the database that has the tenant, open or closed. @throws Error with a sentence if it does not exist, or has another name now */
 export async function storeOfTenant(
   { service: { directory } }: { readonly service: Pick<Operator['service'], 'directory'> },
   name: string,
 ): Promise<Store> {
   const store = await directory.storeOf(name);
   if (store === undefined) throw new Error(noTenant(name));
+  const place = await store.system((transaction) =>
+    transaction.first<{ cell: number; present: string | null }>(
+      sql`select cell, renamed_to as present from tenant_place where name = ${name}`,
+    ),
+  );
+  if (place?.present != null) throw new Error(`The tenant ${name} is called ${place.present} now.`);
+  // In its own database, a tenant is in number 0.
+  if (place !== undefined && place.cell !== 0)
+    throw new Error(`The tenant ${name} is in another database, which a restored one uses after "operator adopt".`);
   return store;
 }
 
