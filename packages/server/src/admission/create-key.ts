@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import { schemaOf } from '../contract/contract.ts';
+import { propertiesOf } from '../contract/fields.ts';
 import { Rejection } from '../contract/rejection.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import type { KeyRing } from '../platform/auth/key-ring.ts';
@@ -44,6 +45,9 @@ export async function createKey(
   const known = schemaOf('Role').enum ?? [];
   const unknown = newKey.roles.filter((role) => !known.includes(role));
   if (unknown.length > 0) throw new Error(`Unknown role: ${unknown.join(', ')}. Known roles: ${known.join(', ')}.`);
+  const { maxLength = 0 } = propertiesOf(schemaOf('Me')).name ?? {};
+  if (newKey.user.trim() === '' || newKey.user.length > maxLength)
+    throw new Rejection('VALIDATION_ERROR', `The name of an API user has 1 to ${maxLength} characters.`);
 
   const id = uuidv7();
   const expiresAt = new Date(databaseClock.now() + newKey.days * millisecondsADay);

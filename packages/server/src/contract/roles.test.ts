@@ -76,6 +76,11 @@ test.each(['PUBLIC', 'ANY', 'api_admin', 'ROOT', ''])('the role %j cannot be gra
   await expect(createApiKey({ service }, options)).rejects.toThrow(/^Unknown role/);
 });
 
+test.each(['', ' ', 'x'.repeat(101)])('an API user cannot be called %j', async (user) => {
+  const options = { tenant: tenant.name, user, roles: ['REF_R'], days: 1, description: undefined };
+  await expect(createApiKey({ service }, options)).rejects.toThrow('The name of an API user has 1 to 100 characters.');
+});
+
 test('a caller without the role is rejected before the input is validated', async () => {
   const held = { ...claims, tenant: tenant.name, roles: ['REF_R'], staffId: null };
   const Authorization = `Bearer ${await service.tokens.signAccessToken(held, uuidv7())}`;

@@ -62,7 +62,7 @@ test('a server that starts accepts no connection that it then resets', async () 
 
 test('operator commands work with a running server, which notices their changes', async () => {
   const { address } = server();
-  const created = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R,CLNT_R');
+  const created = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R, CLNT_R');
   expect(created).toMatchObject({ code: 0, error: expect.stringContaining('valid until') });
   const token = await tokenFor(address, created.out.trim());
   const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: 'hartwell' };
@@ -74,6 +74,9 @@ test('operator commands work with a running server, which notices their changes'
   const run = (...args: string[]) => commandLine(environment, ...args);
   expect(await run('signing-key', 'rotate')).toContain('signed with');
   await expect(run('api-key', 'create', 'hartwell', 'crm', '--roles', 'ROOT')).rejects.toThrow(/^Unknown role: ROOT\./);
+  await expect(run('tenant', 'create', 'nameless', '--display-name', ' ')).rejects.toThrow(/^The name of a firm has/);
+  // The output is the token alone, for a script.
+  expect(await run('request', 'debug-token')).toMatch(/^\S+\n$/);
   const listed = await run('api-key', 'list', 'hartwell');
   expect(listed).toContain('crm');
   expect(listed).not.toContain('eyJ');

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { parseSetting, readTenantSettings } from '../admission/tenant-settings.ts';
 import { jobsDue } from '../background/job-table.ts';
 import { schemaOf } from '../contract/contract.ts';
+import { propertiesOf } from '../contract/fields.ts';
 import type { Origin } from '../entity/plan.ts';
 import { transact, transactNew } from '../entity/transact.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
@@ -43,6 +44,9 @@ export async function createTenant({ service }: Operator, input: NewTenant): Pro
   if (!new RegExp(schemaOf('TenantName').pattern ?? '').test(input.name)) {
     throw new Error('The name of a tenant has 2 to 63 of a-z, 0-9 and _, and starts with a letter.');
   }
+  const { maxLength = 0 } = propertiesOf(schemaOf('Org')).name ?? {};
+  if (input.displayName.trim() === '' || input.displayName.length > maxLength)
+    throw new Error(`The name of a firm has 1 to ${maxLength} characters.`);
   parseSetting('timeZone', input.timeZone);
   parseSetting('currency', input.currency);
   if (!new RegExp(schemaOf('Country').pattern ?? '').test(input.country)) {

@@ -230,5 +230,5 @@ function nameOf({ name, preferred_username: userName, email, sub }: Claims): str
   if (account === undefined)
     throw new Rejection('VALIDATION_ERROR', 'Your account has neither a name nor an address that can be shown.');
   const known = readable(name);
-  return known === undefined ? account : `${known} (${account})`;
+  return (known === undefined ? undefined : readable(`${known} (${account})`)) ?? account;
 }

@@ -16,7 +16,9 @@ export function addKeyCommands(program: Command): void {
     .description('Create an API key for an API user, and the API user if it does not exist. The key is shown once.')
     .argument('<tenant>', 'the tenant')
     .argument('<user>', 'the name of the API user, such as hartwell-crm')
-    .requiredOption('--roles <roles>', 'role names, separated by commas', (text) => text.split(','))
+    .requiredOption('--roles <roles>', 'role names, separated by commas', (text) =>
+      text.split(',').map((role) => role.trim()),
+    )
     .option(
       '--staff <staffRef>',
       'the staff member that the API user is of, who approves nothing that one of its API users wrote',

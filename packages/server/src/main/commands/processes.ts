@@ -59,7 +59,7 @@ export function addProcessCommands(program: Command): void {
     .action(async ({ minutes }: { minutes: number }) => {
       const { token, expiresAt } = await doCommand('request debug-token', { minutes });
       console.log(token);
-      console.log(`The token is valid until ${expiresAt}.`);
+      console.error(`The token is valid until ${expiresAt}.`);
     });
 
   const job = program.command('job').description('Background jobs.');
