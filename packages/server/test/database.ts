@@ -57,8 +57,9 @@ export async function testDatabase(state: 'migrated' | 'empty' = 'migrated'): Pr
 export async function copyOf(template: string): Promise<StoreOptions> {
   const databases = inject('databases');
   if (databases.engine !== 'postgres') throw new Error('This project of tests does not have PostgreSQL.');
-  const { serverUrl } = databases;
-  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const { serverUrl, migrated } = databases;
+  // The setup of the run drops those with this beginning that are left.
+  const name = `${migrated}_${randomUUID().replaceAll('-', '')}`;
   atEnd(() => dropDatabase(serverUrl, name));
   // Copying files takes half of the processor time of copying pages through the log.
   await runOn(serverUrl, `create database ${name} template ${template} strategy file_copy`);

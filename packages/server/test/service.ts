@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +25,7 @@ import type { Store, StoreOptions } from '../src/platform/store/store.ts';
 import { arrivalLimits } from '../src/wire/connections.ts';
 import { LargeBodyChecks } from '../src/wire/large-body.ts';
 import { messages } from '../src/wire/messages.ts';
-import { atEnd } from './at-end.ts';
+import { atEnd, untilWorkerEnds } from './at-end.ts';
 import { engineName, testStore } from './database.ts';
 import { type Filling, filledDatabase, masterKey } from './filled-database.ts';
 import { patientChecks } from './patient-limits.ts';
@@ -62,7 +62,7 @@ export interface TestService extends TestCaller {
   /** Creates another API user, of this tenant or of another one. */
   signIn(options: { readonly roles: readonly string[]; readonly tenant?: Tenant }): Promise<TestCaller>;
   /** Creates another tenant, with its first org. */
-  addTenant(name: string): Promise<Tenant>;
+  addTenant(name: string, displayName?: string): Promise<Tenant>;
 }
 
 export interface TestServiceOptions {
@@ -86,6 +86,37 @@ export interface TestServiceOptions {
   readonly wrapStore?: (store: Store, config: Service['config']) => Promise<Store>;
   /** Parts of the service to replace. */
   readonly replace?: (service: Service) => Partial<Service>;
+}
+
+let sharedByFiles: Promise<TestService> | undefined;
+let sharing = 0;
+
+/**
+ * Returns a service for this file that it shares with the files before and after it in this worker, with a tenant of its own: its
+ * connections have their statements and the catalog already, which takes more time than most tests. For files that keep to their
+ * tenants. Those that read or change the whole database, its tables or parts of the service have one of their own: `testService`.
+ */
+export async function sharedService({
+  roles = ['API_ADMIN'],
+}: Pick<TestServiceOptions, 'roles'> = {}): Promise<TestService> {
+  // There the second judge looks at the verdicts of each file, and the database is in the process.
+  if (engineName === 'pglite') return testService({ roles });
+  sharedByFiles ??= untilWorkerEnds(() => testService());
+  const { service, store, address, ...whole } = await sharedByFiles;
+  sharing += 1;
+  const number = sharing;
+  atEnd(() => waitForSlots(service));
+  atEnd(() => checkBoundsOfResponses(service));
+  const addTenant = (name: string, displayName = name) => whole.addTenant(`${name}_${number}`, displayName);
+  const own = await addTenant('firm');
+  const signIn: TestService['signIn'] = ({ roles: held, tenant = own }) => whole.signIn({ roles: held, tenant });
+  return { ...(await signIn({ roles })), service, store, address, signIn, addTenant };
+}
+
+/** A slot that nobody ends would be missing until the process does. */
+function waitForSlots({ admission }: Service): Promise<unknown> {
+  const nothing = { units: 0, waiting: 0 };
+  return vi.waitFor(() => expect(admission.shares.usage()).toMatchObject(nothing), { timeout: 60_000 });
 }
 
 /** Age at which a test exchanges its key again: two thirds of the lifetime of a token. */
@@ -118,22 +149,22 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
   const service = { ...common, ...options.replace?.(common) };
   const server = createServer({ ...arrivalLimits, ...messages }, createApp(service));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // A slot that nobody ends would be missing until the process does.
-  const nothing = { units: 0, waiting: 0 };
-  atEnd(() => vi.waitFor(() => expect(service.admission.shares.usage()).toMatchObject(nothing), { timeout: 60_000 }));
+  atEnd(() => waitForSlots(service));
   atEnd(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   if (options.exceedsBounds !== true) atEnd(() => checkBoundsOfResponses(service));
 
-  const addTenant = (name: string, sandbox = false) => {
+  const addTenant = (name: string, displayName = name, sandbox = false) => {
     const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
-    return createTenant({ service }, { name, displayName: name, ...place, sandbox });
+    return createTenant({ service }, { name, displayName, ...place, sandbox });
   };
   const home = await (filled === undefined
-    ? addTenant('firm', options.sandbox)
+    ? addTenant('firm', 'firm', options.sandbox)
     : tenantNamed({ service }, filled === 'demo' ? 'hartwell' : 'firm'));
   const signIn: TestService['signIn'] = async ({ roles, tenant = home }) => {
-    const user = `user-${roles.join('-').toLowerCase()}`;
+    const named = `user-${roles.join('-').toLowerCase()}`;
+    // A name has at most 100 characters.
+    const user = named.length > 100 ? `user-${createHash('sha256').update(named).digest('hex')}` : named;
     const { id, key } = await createApiKey(
       { service },
       { tenant: tenant.name, user, roles, days: 1, description: undefined },

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { requestExamplesOf } from '../../test/request-examples.ts';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import { allOperations, type Operation } from './contract.ts';
 
 /** How many requests are sent to each operation; twice as many with a body. */
 const numRuns = Number(process.env.FUZZ_RUNS ?? 1);
 
-const { call, handle } = await testService();
+const { call, handle } = await sharedService();
 const client = (await handle('onboardClient', { body: { name: 'Harbor', address: {} } })).body;
 
 /** Words with a special meaning in JavaScript, SQL, patterns or the contract, among words without one. */

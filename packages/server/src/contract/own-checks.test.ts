@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
 import { firmWithLetters } from '../../test/modules/engagements.ts';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import { allOperations, bundleFiles } from './contract.ts';
 import { declarationsOf } from './parameters.ts';
 
@@ -14,7 +14,7 @@ addFormats.default(ajv);
 ajv.addFormat('decimal', true);
 ajv.addSchema(bundle, 'contract');
 
-const service = await testService();
+const service = await sharedService();
 const { call } = service;
 const { client, job, person, make, signerId, engagementIn } = await firmWithLetters(service);
 const engagement = await engagementIn('SENT');

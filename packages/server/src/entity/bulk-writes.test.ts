@@ -2,11 +2,11 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { recordsOf } from '../../test/modules/records.ts';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import { contact } from '../modules/contacts/contact.ts';
 import { asOperator } from '../operator/tenants.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { call, store, tenant } = service;
 const { upsert, make, define } = recordsOf(service);
 

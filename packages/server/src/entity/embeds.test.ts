@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { recordsOf } from '../../test/modules/records.ts';
 import { firmOf } from '../../test/modules/staff.ts';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import type { Field } from '../contract/fields.ts';
 import { asOperator } from '../operator/tenants.ts';
 import { membersShown } from './embed.ts';
@@ -14,7 +14,7 @@ import type { AnyEntity, Embed, OnChange } from './model.ts';
 import { allEntities, entityNamed } from './registry.ts';
 import { readStored } from './select.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { make } = recordsOf(service);
 const firm = firmOf(service);
 

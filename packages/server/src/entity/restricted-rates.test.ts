@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { recordsOf } from '../../test/modules/records.ts';
 import { firmOf, type Row, unique } from '../../test/modules/time.ts';
-import { type TestCaller, testService } from '../../test/service.ts';
+import { sharedService, type TestCaller } from '../../test/service.ts';
 import { allOperations, contract, schemaOf } from '../contract/contract.ts';
 import { holdsField, membersOf } from '../contract/fields.ts';
 import { type TypeExtension, typesWith } from '../modules/bulk/index.ts';
 import type { AnyEntity } from './entity.ts';
 import { allEntities } from './registry.ts';
 
-const base = await testService();
+const base = await sharedService();
 const tenant = await base.addTenant('rated');
 const service = { ...base, ...(await base.signIn({ roles: ['API_ADMIN'], tenant })) };
 const firm = await firmOf(service);

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { engineName } from '../../test/database.ts';
 import { firmOf, timeOf } from '../../test/modules/time.ts';
 import { isNightly } from '../../test/nightly.ts';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import { allOperations, schemaOf } from '../contract/contract.ts';
 
-const service = await testService();
+const service = await sharedService();
 const firm = await firmOf(service);
 const [ada, ben] = [await firm.person(), await firm.person()];
 const jobId = await firm.job();

@@ -2,9 +2,9 @@ import { operations } from '@financial-automation/spec';
 import { describe, expect, test } from 'vitest';
 import { recordsOf } from '../../test/modules/records.ts';
 import { firmOf, operationsOf, unknownId } from '../../test/modules/staff.ts';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { call } = service;
 const firm = firmOf(service);
 const { update } = recordsOf(service);

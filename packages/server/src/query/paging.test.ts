@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { insertClients, insertContacts } from '../../test/party-rows.ts';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 
-const { call, handle, store, tenant, signIn, addTenant } = await testService();
+const { call, handle, store, tenant, signIn, addTenant } = await sharedService();
 
 type Row = Readonly<Record<string, unknown>> & { readonly id: string };
 interface Page {

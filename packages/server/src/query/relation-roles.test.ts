@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { sampleOf } from '../../test/nightly.ts';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import { allOperations, contract, type Operation, readRolesOf, type Schema, schemaOf } from '../contract/contract.ts';
 import { propertiesOf } from '../contract/fields.ts';
 import { declarationsOf } from '../contract/parameters.ts';
 import type { AnyEntity, Relation, Searchable } from '../entity/entity.ts';
 import { allEntities } from '../entity/registry.ts';
 
-const service = await testService({ isJudgedNightly: true });
+const service = await sharedService();
 
 /** A relation that a search or an aggregate filters by. */
 interface RelationFilter {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { isNightly } from '../../test/nightly.ts';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import { allOperations, contract, type Schema } from '../contract/contract.ts';
 import { propertiesOf, resolved } from '../contract/fields.ts';
 
-const { call } = await testService();
+const { call } = await sharedService();
 
 /** An operand of the right type for the operator, whatever the column contains. */
 function operandOf(operandSchema: Schema): unknown {

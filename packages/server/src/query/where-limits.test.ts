@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isNightly } from '../../test/nightly.ts';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 
-const { call, handle } = await testService();
+const { call, handle } = await sharedService();
 const path = '/gql/v1/clients/search';
 const search = (where: unknown) => call<{ code?: string; data?: { name: string }[] }>('POST', path, { where });
 const tooComplex = { status: 400, body: { code: 'SEARCH_TOO_COMPLEX' } };

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { isNightly } from '../../test/nightly.ts';
 import { insertClients, insertContacts, insertLinks, insertPartners } from '../../test/party-rows.ts';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import { matches, type Where } from '../../test/where-in-memory.ts';
 import type { Searchable } from '../entity/entity.ts';
 import { client } from '../modules/clients/client.ts';
@@ -11,7 +11,7 @@ import { contact } from '../modules/contacts/contact.ts';
 import { checkWhere } from './check-where.ts';
 import { conditionOf } from './where.ts';
 
-const { call, store, tenant } = await testService();
+const { call, store, tenant } = await sharedService();
 
 type Row = Readonly<Record<string, unknown>> & { readonly id: string };
 interface Found {

@@ -1,14 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import { mockUrl, wireAlsoToMock } from '../../test/wire-to-mock.ts';
 
-const { call, address, token } = await testService();
+const { call, address, token, tenant } = await sharedService();
 // Once for the file: a test that started it would also stop it.
 await mockUrl();
 const list = '/gql/v1/clients';
 const search = '/gql/v1/clients/search';
-const credentials = { Authorization: `Bearer ${token}`, Tenant: 'firm' };
+const credentials = { Authorization: `Bearer ${token}`, Tenant: tenant.name };
 
 interface ProblemBody {
   readonly code: string;

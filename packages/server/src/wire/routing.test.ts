@@ -2,13 +2,13 @@ import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
 import { allOperations } from '../contract/contract.ts';
 import type { ProblemDocument as ProblemBody } from '../contract/problem.ts';
 
-const { call, handle, address, token } = await testService();
-const credentials = { Authorization: `Bearer ${token}`, Tenant: 'firm' };
+const { call, handle, address, token, tenant } = await sharedService();
+const credentials = { Authorization: `Bearer ${token}`, Tenant: tenant.name };
 const client = (await handle('onboardClient', { body: { name: 'Harbor', address: {} } })).body;
 const byId = `/gql/v1/client/${client.clientId}`;
 

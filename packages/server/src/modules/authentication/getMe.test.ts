@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { setTenantSetting } from '../../operator/tenant-settings.ts';
 
-const { service, signIn, tenant } = await testService();
+const { service, signIn, tenant } = await sharedService();
 const signedIn = async (roles: string[]) => (await signIn({ roles })).call('GET', '/api/v1/me');
 
 test('getMe › returns the roles with those that everyone has, and no others', async () => {

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { firm } from '../../../test/modules/billing.ts';
 import { only } from '../../../test/modules/records.ts';
 import { firmOf, outcomeOf, timeOf } from '../../../test/modules/time.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { approver, client, draftOf, newJob, preparer, records, staffId } = await firm(service);
 const { time, expense } = timeOf(preparer);
 const people = await firmOf(service);

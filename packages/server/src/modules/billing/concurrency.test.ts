@@ -2,7 +2,7 @@ import type { components } from '@financial-automation/spec';
 import { expect, test } from 'vitest';
 import { firm } from '../../../test/modules/billing.ts';
 import { only } from '../../../test/modules/records.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import type { Input } from '../../contract/handler.ts';
 import { asOperator } from '../../operator/tenants.ts';
 import { findBreaches } from './ledger/invariants.ts';
@@ -10,7 +10,7 @@ import { differencesOf } from './ledger/kept-sums.ts';
 import { payment as paymentEntity } from './payment/payment.ts';
 import { recordResult } from './payment/payment-rules.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { approver, draftOf, invoice, newClient, newJob, pay, payment, preparer, records, wip, workFor } =
   await firm(service);
 

@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { firm } from '../../../test/modules/billing.ts';
 import { only } from '../../../test/modules/records.ts';
 import { timeOf } from '../../../test/modules/time.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { asOperator } from '../../operator/tenants.ts';
 import { payment as paymentEntity } from './payment/payment.ts';
 import { recordResult } from './payment/payment-rules.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { approver, draftOf, invoice, newClient, newJob, pay, payment, post, preparer, records, staffId, wip } =
   await firm(service);
 /** A day that is not after today in any time zone. */

@@ -5,11 +5,11 @@ import { describe, expect, test } from 'vitest';
 import { firm } from '../../../test/modules/billing.ts';
 import { only } from '../../../test/modules/records.ts';
 import { timeOf } from '../../../test/modules/time.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { placesOf } from '../../contract/currency.ts';
 import { checkBooks } from '../../operator/books.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { approver, draftOf, invoice, newClient, post, preparer, records, staffId, wip } = await firm(service);
 const { store, tenant } = service;
 

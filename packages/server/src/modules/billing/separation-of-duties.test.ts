@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import type { WriteResult } from '../../../test/modules/records.ts';
 import { firmOf, outcomeOf, unique } from '../../../test/modules/time.ts';
-import { type TestCaller, testService } from '../../../test/service.ts';
+import { sharedService, type TestCaller } from '../../../test/service.ts';
 import { createApiKey } from '../../operator/api-keys.ts';
 
-const service = await testService();
+const service = await sharedService();
 const firm = await firmOf(service);
 const jobId = await firm.job();
 const expenseCode = await firm.expenseCode();

@@ -5,10 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { cents, money, total } from '../../../test/books/cents.ts';
 import { firm } from '../../../test/modules/billing.ts';
 import { only } from '../../../test/modules/records.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { findBreaches } from './ledger/invariants.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { client, draftOf, invoice, newClient, newJob, post, records, workFor, wip } = await firm(service);
 const { body: orgs } = await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
 const roundBy = async (taxRounding: string) =>

@@ -7,13 +7,13 @@ import { describe, expect, test } from 'vitest';
 import { firm } from '../../../test/modules/billing.ts';
 import { only, type WriteItem } from '../../../test/modules/records.ts';
 import { timeOf } from '../../../test/modules/time.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 import { asOperator } from '../../operator/tenants.ts';
 import { payment } from './payment/payment.ts';
 import { recordResult } from './payment/payment-rules.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { approver, approving, client, draftOf, jobId, newClient, pay, post, preparer, records, staffId } =
   await firm(service);
 const [{ codes, entries }, approvals] = [timeOf(preparer), timeOf(approver)];

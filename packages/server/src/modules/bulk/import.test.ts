@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { firm } from '../../../test/modules/billing.ts';
 import { only, recordsOf, type WriteResult } from '../../../test/modules/records.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { findBreaches } from '../billing/index.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { approving, balances, jobId, newClient, newJob, preparer, records, staffId, workFor } = await firm(service);
 const source = 'IMPORT';
 const line = { lineType: 'OTHER', description: 'Return 2024', quantity: '1', unitAmount: '100.00', taxable: false };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { exampleOf } from '../../../test/bad-requests.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { allOperations, contract, type Operation, type Schema, schemaOf } from '../../contract/contract.ts';
 
 interface Failure {
@@ -19,7 +19,7 @@ interface Results {
   }[];
 }
 
-const service = await testService();
+const service = await sharedService();
 
 /** The operations whose items are judged one by one, with the name of their list and the schema of an item. */
 const bulkOperations = allOperations.flatMap((operation) => {

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { asOperator } from '../../operator/tenants.ts';
 import { client } from '../clients/client.ts';
 import { clientGroup } from '../clients/client-group.ts';
 
-const { call, service, store, tenant } = await testService();
+const { call, service, store, tenant } = await sharedService();
 
 type Row = Readonly<Record<string, unknown>> & { readonly id: string; readonly version: number };
 interface Upserted {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const { call, handle, store, tenant } = await testService();
+const { call, handle, store, tenant } = await sharedService();
 
 type Row = Readonly<Record<string, unknown>> & { readonly id: string; readonly version: number };
 interface Upserted {

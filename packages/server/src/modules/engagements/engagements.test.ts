@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { callsOf, type Engagement, firmWithLetters } from '../../../test/modules/engagements.ts';
 import { atOnce, failureOf, unknownId } from '../../../test/modules/staff.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { schemaOf } from '../../contract/contract.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { signIn, addTenant } = service;
 const firm = await firmWithLetters(service);
 const {

@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { type Engagement, firmWithLetters } from '../../../test/modules/engagements.ts';
 import { only, recordsOf, type WriteItem, type WriteResult } from '../../../test/modules/records.ts';
-import { type TestCaller, testService } from '../../../test/service.ts';
+import { sharedService, type TestCaller } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { calls, change, clientId, documents, make, partnerId, signer, signerId } = await firmWithLetters(service);
 const second = await signer(clientId, { firstName: 'Noor' });
 const sentAt = '2025-09-01T08:00:00.000Z';

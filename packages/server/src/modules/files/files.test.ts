@@ -5,11 +5,11 @@ import { describe, expect, test } from 'vitest';
 import { filesOf } from '../../../test/modules/files.ts';
 import { recordsOf } from '../../../test/modules/records.ts';
 import { failureOf, firmOf, unknownId } from '../../../test/modules/staff.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
 type File = components['schemas']['FileMetadata'];
 
-const service = await testService();
+const service = await sharedService();
 const { call, signIn, addTenant, address } = service;
 const { client, job, trace } = firmOf(service);
 const { update, remove } = recordsOf(service);

@@ -3,9 +3,9 @@ import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { recordsOf } from '../../../test/modules/records.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { call, address, signIn } = service;
 const records = recordsOf(service);
 const newClient = async (name: string) => (await records.make('Client', { name })).id;

@@ -4,13 +4,13 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { firm } from '../../../test/modules/billing.ts';
 import { only } from '../../../test/modules/records.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { booksOf } from '../../operator/books.ts';
 import { clientReferences } from './client-references.ts';
 
 type Schemas = components['schemas'];
 
-const service = await testService();
+const service = await sharedService();
 const { draftOf, invoice, newClient, newJob, pay, post, preparer, records, workFor } = await firm(service);
 const { tenant, store, call } = service;
 

@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { recordsOf } from '../../../test/modules/records.ts';
 import { atOnce, failureOf, firmOf, operationsOf, unknownId } from '../../../test/modules/staff.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const firm = firmOf(service);
 const { assignStaff, removeStaff, getProject, getTask, updateStaff, searchProjects } = operationsOf(service);
 const { update, remove } = recordsOf(service);

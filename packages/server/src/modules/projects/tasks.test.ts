@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { only, recordsOf, type WriteItem } from '../../../test/modules/records.ts';
 import { failureOf, firmOf, operationsOf, unknownId } from '../../../test/modules/staff.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { setTenantSetting } from '../../operator/tenant-settings.ts';
 
-const service = await testService();
+const service = await sharedService();
 const firm = firmOf(service);
 const { getTask, searchTasks, searchTaskTypes, listTaskTypes, getJob, getProject, removeStaff } = operationsOf(service);
 const { upsert, update, remove, make } = recordsOf(service);

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { only, recordsOf } from '../../../test/modules/records.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { upsert, update, remove, make, define, change, lookup } = recordsOf(service);
 const client = await make('Client', { name: 'Harbor Pine', clientRef: 'C-1' }, 'crm-88213');
 

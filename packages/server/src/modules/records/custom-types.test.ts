@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { recordsOf } from '../../../test/modules/records.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { upsert, define, change, make } = recordsOf(service);
 
 interface ProblemBody {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 import { entityOf } from '../../entity/registry.ts';
 import type { FieldDefinition } from '../bulk/index.ts';
 
-const service = await testService();
+const service = await sharedService();
 
 async function schemaOfType(type: string): Promise<Map<string, FieldDefinition>> {
   const { status, body } = await service.call<{ fields: FieldDefinition[] }>('GET', `/api/v1/records/schema/${type}`);

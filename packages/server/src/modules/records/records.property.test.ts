@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { recordsOf } from '../../../test/modules/records.ts';
 import { isNightly } from '../../../test/nightly.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { define, upsert } = recordsOf(service);
 await define('Note', [
   { name: 'title', type: 'STRING', required: true, maxLength: 5 },

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { only, recordsOf, type WriteResult } from '../../../test/modules/records.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { upsert, update, remove, make, lookup } = recordsOf(service);
 
 test('a record is created, updated, left unchanged, deleted and reactivated', async () => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { recordsOf, type WriteResult } from '../../../test/modules/records.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 await recordsOf(service).define('Note', [
   { name: 'title', type: 'STRING' },
   { name: 'data', type: 'JSON' },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { only, recordsOf } from '../../../test/modules/records.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const records = recordsOf(service);
 const withParent = (type: string, systemRef: string, field: string, parent: string) => ({
   type,

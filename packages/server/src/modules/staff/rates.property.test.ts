@@ -4,12 +4,12 @@ import { expect, test } from 'vitest';
 import { moveClock, startClock } from '../../../test/clock.ts';
 import { firmOf } from '../../../test/modules/staff.ts';
 import { isNightly } from '../../../test/nightly.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
 // The service gets the day of a write from this clock. Reads use the clock of the database: PGlite, in this process, uses
 // this clock, and PostgreSQL the real one.
 startClock(Temporal.Now.instant());
-const service = await testService();
+const service = await sharedService();
 const firm = firmOf(service);
 
 /** Days around the real today, as offsets from the first one. */

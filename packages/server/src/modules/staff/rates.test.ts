@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { atOnce, failureOf, firmOf, operationsOf } from '../../../test/modules/staff.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const firm = firmOf(service);
 const { createStaff, updateStaff, getStaff } = operationsOf(service);
 const writer = operationsOf(await service.signIn({ roles: ['STAFF_W', 'STAFF_R'] }));

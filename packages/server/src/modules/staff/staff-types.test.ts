@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { only, recordsOf } from '../../../test/modules/records.ts';
 import { atOnce, failureOf, firmOf, operationsOf } from '../../../test/modules/staff.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const firm = firmOf(service);
 const { createStaffTypes, lookupStaffTypes } = operationsOf(service);
 const { update, make } = recordsOf(service);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { firmOf, outcomeOf, timeOf, unique } from '../../../test/modules/time.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const firm = await firmOf(service);
 const { entries } = timeOf(service);
 const [staffId, jobId] = [await firm.person(), await firm.job()];

@@ -4,7 +4,7 @@ import { divideHalfUp, money, scaled, unscaled } from '../../../test/books/cents
 import { startClock } from '../../../test/clock.ts';
 import { firmOf, timeOf, unique } from '../../../test/modules/time.ts';
 import { isNightly } from '../../../test/nightly.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
 /** Days around today, as offsets from the first one. */
 const length = 30;
@@ -15,7 +15,7 @@ const dayOf = (index: number) => firstDay.add({ days: index }).toString();
 // Far from midnight, so that the day does not change.
 startClock(Temporal.Instant.from(`${dayOf(today)}T17:00:00Z`));
 
-const service = await testService();
+const service = await sharedService();
 const firm = await firmOf(service);
 const approver = await service.signIn({ roles: ['API_ADMIN', 'TIME_APRV'] });
 

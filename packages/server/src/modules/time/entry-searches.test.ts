@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { type PlanNode, plansOf } from '../../../test/explain.ts';
 import { firmOf, type Row, timeOf, unique } from '../../../test/modules/time.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { setTenantSetting } from '../../operator/tenant-settings.ts';
 import { anyPageReader } from '../../query/read.ts';
 import { timeEntry } from './time-entry.ts';
 
-const base = await testService();
+const base = await sharedService();
 const tenant = await base.addTenant('recording');
 await setTenantSetting(base, { tenant: tenant.name, setting: 'timeApproval', value: 'off' });
 const service = { ...base, ...(await base.signIn({ roles: ['API_ADMIN'], tenant })) };

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { firm } from '../../../test/modules/billing.ts';
 import { timeOf } from '../../../test/modules/time.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { jobId, preparer, records, staffId } = await firm(service);
 const { time } = timeOf(preparer);
 const { body: orgs } = await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});

@@ -2,11 +2,11 @@
 import type { components } from '@financial-automation/spec';
 import { expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 
 type Problem = components['schemas']['Problem'];
 
-const service = await testService();
+const service = await sharedService();
 const { draftOf, invoice, newClient, post, preparer, records, staffId } = await firm(service);
 const org = (await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {})).body.data[0]?.systemRef;
 const vat = [{ name: 'VAT', ratePercent: '19', category: 'S' as const }];

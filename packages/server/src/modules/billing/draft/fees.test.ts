@@ -3,11 +3,11 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import type { WriteItem } from '../../../../test/modules/records.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import { findBreaches } from '../ledger/invariants.ts';
 import { differencesOf } from '../ledger/kept-sums.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { approving, client, draftOf, newJob, post, preparer, records, wip, workFor } = await firm(service);
 
 async function project(id: string): Promise<components['schemas']['Project']> {

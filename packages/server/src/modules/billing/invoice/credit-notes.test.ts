@@ -3,13 +3,13 @@ import type { components } from '@financial-automation/spec';
 import { describe, expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only, type WriteResult } from '../../../../test/modules/records.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import { findBreaches } from '../ledger/invariants.ts';
 import { differencesOf } from '../ledger/kept-sums.ts';
 
 type Schemas = components['schemas'];
 
-const service = await testService();
+const service = await sharedService();
 const { approver, balances, draftOf, invoice, newClient, newJob, pay, payment, post, preparer, records, wip } =
   await firm(service);
 

@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only, recordsOf } from '../../../../test/modules/records.ts';
 import { isNightly } from '../../../../test/nightly.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import type { Input } from '../../../contract/handler.ts';
 import { findBreaches } from '../ledger/invariants.ts';
 
 type Schemas = components['schemas'];
 
-const service = await testService();
+const service = await sharedService();
 const books = await firm(service);
 const { approver, draftOf, invoice, newJob, post, preparer, records } = books;
 const { body: orgs } = await service.call<{ data: { id: string }[] }>('POST', '/gql/v1/orgs', {});

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { cents, divideHalfUp, money, total } from '../../../../test/books/cents.ts';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only } from '../../../../test/modules/records.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import { findBreaches } from '../ledger/invariants.ts';
 
 type Invoice = components['schemas']['Invoice'];
 
-const service = await testService();
+const service = await sharedService();
 const { client, draftOf, invoice, jobId, pay, payment, post, preparer, records, balances } = await firm(service);
 const earlyPayment = { percent: '2.00', withinDays: 14 };
 const taxed = (unitAmount: string, ratePercent: string) => ({ unitAmount, taxes: [{ name: 'VAT', ratePercent }] });

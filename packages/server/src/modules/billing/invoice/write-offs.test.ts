@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only } from '../../../../test/modules/records.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import { findBreaches } from '../ledger/invariants.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { client, draftOf, invoice, pay, post, records, balances } = await firm(service);
 const { body: orgs } = await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
 const posted = async (unitAmount = '100.00') => invoice(await post(await draftOf([{ unitAmount }])));

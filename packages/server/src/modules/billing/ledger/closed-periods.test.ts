@@ -4,12 +4,12 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only, recordsOf } from '../../../../test/modules/records.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import { asOperator } from '../../../operator/tenants.ts';
 import { payment as paymentEntity } from '../payment/payment.ts';
 import { recordResult } from '../payment/payment-rules.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { store, tenant } = service;
 const { approver, approving, client, draftOf, jobId, newClient, pay, post, preparer, records, staffId, workFor } =
   await firm(service);

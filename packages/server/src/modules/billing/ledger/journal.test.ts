@@ -5,13 +5,13 @@ import { expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only, recordsOf } from '../../../../test/modules/records.ts';
 import { isNightly } from '../../../../test/nightly.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import { findBreaches } from './invariants.ts';
 import { differencesOf } from './kept-sums.ts';
 
 type JournalEntry = components['schemas']['JournalEntry'];
 
-const service = await testService();
+const service = await sharedService();
 const { client, draftOf, invoice, jobId, newClient, newJob, pay, post, records, workFor } = await firm(service);
 const { body: orgs } = await service.call<{ data: { id: string; systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
 const [org] = orgs.data;

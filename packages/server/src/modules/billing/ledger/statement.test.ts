@@ -3,11 +3,11 @@ import type { components } from '@financial-automation/spec';
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 
 type Statement = components['schemas']['ClientStatementPage'];
 
-const service = await testService();
+const service = await sharedService();
 const { draftOf, invoice, newClient, pay, post, records } = await firm(service);
 
 const statement = (clientId: string, query: Readonly<Record<string, string>> = {}) =>

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { disagreements, payingFirm } from '../../../../test/modules/pay.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import { parseDecimal } from '../../../platform/decimal.ts';
 import type { PaymentProgress } from '../../../platform/payments/processor.ts';
 import { beginAttempt, findAttempt } from './attempt.ts';
@@ -16,7 +16,7 @@ import {
 import { pageWrites } from './pay-link.ts';
 import { settle } from './settle.ts';
 
-const server = await testService();
+const server = await sharedService();
 const { linkOf, newClient, payment } = await payingFirm(server);
 const { service, store, tenant } = server;
 const write = pageWrites(service, tenant, 'test');

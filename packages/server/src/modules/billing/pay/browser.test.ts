@@ -5,9 +5,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../../../../../../scripts/test/browser.ts';
 import { accountOf, goodCard, payerDetails, payingFirm, TestPayer } from '../../../../test/modules/pay.ts';
 import { isNightly } from '../../../../test/nightly.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 
-const server = await testService();
+const server = await sharedService();
 const { invoiceOf, linkOf, newClient, owing, pay, payments } = await payingFirm(server);
 const browser = await startBrowser();
 afterAll(() => browser.close());

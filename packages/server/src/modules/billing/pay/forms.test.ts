@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { formKeyIn, goodCard, payerDetails, payingFirm, TestPayer } from '../../../../test/modules/pay.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService, testService } from '../../../../test/service.ts';
 import { wire } from '../../../../test/wire.ts';
 
-const service = await testService();
+const service = await sharedService();
 const limited = await testService({ config: { rateLimitFactor: 1 } });
 const { attempts, linkOf, linkStatus, newClient, owing, payer } = await payingFirm(service);
 const form = { ...payerDetails, ...goodCard };

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { disagreements, formKeyIn, goodCard, payerDetails, payingFirm } from '../../../../test/modules/pay.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 
-const service = await testService();
+const service = await sharedService();
 const {
   attempts,
   balances,

@@ -3,12 +3,12 @@ import type { components } from '@financial-automation/spec';
 import { describe, expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { only, recordsOf } from '../../../../test/modules/records.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import { booksOf } from '../../../operator/books.ts';
 
 type Schemas = components['schemas'];
 
-const service = await testService();
+const service = await sharedService();
 const { approving, balances, newClient, pay, payment, preparer, records } = await firm(service);
 const { body: orgs } = await preparer.call<{ data: { id: string; systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
 const [org] = orgs.data;

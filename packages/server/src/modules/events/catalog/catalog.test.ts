@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { recordsOf } from '../../../../test/modules/records.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import { setTenantSetting } from '../../../operator/tenant-settings.ts';
 import type { CatalogEntry } from './catalog.ts';
 
-const { call, service, signIn, addTenant } = await testService();
+const { call, service, signIn, addTenant } = await sharedService();
 
 async function catalog(caller: { call: typeof call } = { call }, query = ''): Promise<readonly CatalogEntry[]> {
   const { status, body } = await caller.call<{ data: CatalogEntry[]; pageSize: number; hasMore: boolean }>(
@@ -67,7 +67,7 @@ describe('listEventCatalog', () => {
 
   test('enables events of work in progress unless the tenant has them off', async () => {
     const tenant = await addTenant('busy');
-    await setTenantSetting({ service }, { tenant: 'busy', setting: 'wipEvents', value: 'off' });
+    await setTenantSetting({ service }, { tenant: tenant.name, setting: 'wipEvents', value: 'off' });
     const caller = await signIn({ roles: ['API_ADMIN'], tenant: { ...tenant } });
     const enabled = names(await catalog(caller, '?enabled=true'));
     expect(enabled).not.toContain('WipEntry CREATE');

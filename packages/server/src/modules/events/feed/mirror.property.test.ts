@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { sampleOf } from '../../../../test/nightly.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import { contract, type Schema, schemaOf } from '../../../contract/contract.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { approver, draftOf, jobId, newClient, newJob, pay, post, records, staffId, workFor } = await firm(service);
 
 /** Whoever sees all payments. */

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { recordsOf } from '../../../../test/modules/records.ts';
-import { type TestCaller, testService } from '../../../../test/service.ts';
+import { sharedService, type TestCaller } from '../../../../test/service.ts';
 import { newId } from '../../../platform/store/new-id.ts';
 
 const path = '/api/v1/event-subscriptions';
-const service = await testService({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
+const service = await sharedService({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
 const { store, tenant } = service;
 const admin = await service.signIn({ roles: ['API_ADMIN'] });
 const stranger = await service.signIn({

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { recordsOf } from '../../../../test/modules/records.ts';
 import { isNightly } from '../../../../test/nightly.ts';
-import { type TestCaller, testService } from '../../../../test/service.ts';
+import { sharedService, type TestCaller } from '../../../../test/service.ts';
 import { allOperations } from '../../../contract/contract.ts';
 import { newId } from '../../../platform/store/new-id.ts';
 import { type CatalogEntry, rolesToRead } from '../catalog/catalog.ts';
 import { isFiltered, paymentFilters } from './payment-filter.ts';
 
 const path = '/api/v1/event-subscriptions';
-const service = await testService({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'], isJudgedNightly: true });
+const service = await sharedService({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
 await recordsOf(service).define('Opportunity', [{ name: 'stage', type: 'STRING' }]);
 const catalog = await service.call<{ data: CatalogEntry[] }>('GET', `${path}/catalog?enabled=true`);
 /** May write subscriptions, and read nothing. */
