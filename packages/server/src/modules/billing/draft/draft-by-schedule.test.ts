@@ -3,13 +3,13 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { firm } from '../../../../test/modules/billing.ts';
 import { tickOf } from '../../../../test/modules/pay.ts';
-import { testService } from '../../../../test/service.ts';
+import { sharedService } from '../../../../test/service.ts';
 import { draftBySchedule } from './draft-by-schedule.ts';
 
 type Draft = components['schemas']['DraftInvoice'];
 type Revision = components['schemas']['DraftInvoiceHistory'];
 
-const service = await testService();
+const service = await sharedService();
 const { approving, client, newClient, post, preparer, records, wip, workFor } = await firm(service);
 
 /** Creates a job with a billing schedule. */
