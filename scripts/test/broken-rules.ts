@@ -137,7 +137,10 @@ async function firstFailure(
   const { numTotalTests, testResults }: Results = JSON.parse(readFileSync(results, 'utf8'));
   if (numTotalTests === 0) throw new Error(`No test ran:\n${output}`);
   const failed = testResults.flatMap((of) => of.assertionResults).find(({ status }) => status === 'failed');
-  return failed === undefined ? undefined : `${failed.fullName}\n    ${failed.failureMessages[0]?.slice(0, 1_000)}`;
+  // A property has a long example first, and what it failed with last.
+  const [message = ''] = failed?.failureMessages ?? [];
+  const shown = message.length > 2_000 ? `${message.slice(0, 500)} … ${message.slice(-1_500)}` : message;
+  return failed === undefined ? undefined : `${failed.fullName}\n    ${shown}`;
 }
 
 /** What vitest reports. */

@@ -41,15 +41,17 @@ export async function startMailSink(): Promise<MailSink> {
       done(code === undefined ? null : rejection(code));
     },
     onData(stream, { envelope }, done) {
-      void (async () => {
+      const read = async () => {
         const bytes = await buffer(stream);
         const parsed = await PostalMime.parse(bytes);
         const received = { recipients: envelope.rcptTo.map(({ address }) => address), raw: bytes.toString(), parsed };
         sink.received.push(received);
         const code = sink.behavior.message?.(received);
         await sink.behavior.beforeResponse?.();
-        done(code === undefined ? null : rejection(code));
-      })();
+        return code === undefined ? null : rejection(code);
+      };
+      // A sender that is killed closes the connection within a message.
+      read().then(done, done);
     },
   });
   server.on('error', () => undefined);
