@@ -48,6 +48,7 @@ export async function threeDatabases() {
     MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
     DATA_DIR: join(folder, 'data'),
     POOL_SIZE: '4',
+    READ_BUDGET_MS: '60000',
     LOG_LEVEL: 'silent',
     RATE_LIMIT_FACTOR: '0',
     WEBHOOK_ALLOW_LOOPBACK: 'on',
