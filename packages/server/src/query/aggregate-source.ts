@@ -67,43 +67,77 @@ interface Owners {
   readonly haveAll: boolean;
 }
 
+/** What the groups of a page are read from, and all that they can be read from if these are too few. */
+interface QuickSources {
+  readonly first: readonly GroupSource[];
+  /** Undefined if the first have all groups. */
+  readonly all?: readonly GroupSource[];
+}
+
 /**
- * Returns what has all groups of a request but those that add up to zero, if they follow from balances. It has all groups if the request
- * leaves those out; if it sorts by an amount, the highest first, it has those above zero: those of the page, if there are more of them. What
- * balances do not say, such as the number of rows, is read from the rows of the groups of the page.
+ * Returns what has the groups of a request that add up to an amount, if they follow from balances, which do not have those of zero. If the
+ * request sorts by the amount, it has groups below, of and above zero, in the direction of the order: those of zero are of the owners of
+ * groups, such as clients. What balances do not say, such as the number of rows, is read from the rows of the groups of the page.
+ *
+ * @param after the values of the last group before the page.
  */
-export function quickSource(
+export function quickSources(
+  scope: Pick<PageScope, 'tenantId' | 'holds'>,
   entity: AnyEntity,
-  tenantId: number,
   full: GroupSource,
-): { readonly source: GroupSource; readonly hasAll: boolean } | undefined {
+  columns: GroupColumns,
+  keys: readonly OrderKey[],
+  after: readonly unknown[] | undefined,
+): QuickSources | undefined {
   const { request } = full;
   const { groupBy = [], measures, having = {}, orderBy = [] } = request;
   if (full.areFew === true || groupBy.length === 0) return undefined;
-  const balances = balanceRows(entity, 'e', tenantId, request);
+  const balances = balanceRows(entity, 'e', scope.tenantId, request);
   const deciding = [...Object.keys(having), ...orderBy.flatMap(({ measure = [] }) => measure)];
   if (balances === undefined || !deciding.every((measure) => balances.measures.has(measure))) return undefined;
-  const { measure, direction } = orderBy[0] ?? {};
-  const hasAll = Object.values(having).some(excludesZero);
-  if (!hasAll && (measure === undefined || direction !== 'desc')) return undefined;
-  const aboveZero =
-    hasAll || measure === undefined
-      ? request
-      : { ...request, having: { ...having, [measure]: { ...having[measure], _gt: '0' } } };
-  const counted = { rows: balances.rows, count: sql`count(*)`, areSums: false };
-  const source = { request: aboveZero, ...counted, measures: balances.measures };
-  if (balances.measures.size === Object.keys(measures).length) return { source, hasAll };
-  const [by, key] = [groupBy[balances.id ?? -1]?.column, sql.id(`k${balances.id}`)];
-  if (by === undefined) return undefined;
-  // If a group without an owner is not one of the page, it is left out again.
-  const owners: Owners = {
-    by,
-    list: (groupsOf) => sql`select distinct ${key} as id from (${groupsOf(source)}) page`,
-    keys: new Set(),
-    rows: countedRows(entity, 'e', tenantId, request, by).rows,
-    haveAll: !balances.hasRowsWithoutId,
+  const by = groupBy[balances.id ?? -1]?.column;
+  const open = (request: AggregateRequest): GroupSource | undefined => {
+    const counted = { rows: balances.rows, count: sql`count(*)`, areSums: false };
+    const source = { request, ...counted, measures: balances.measures };
+    if (balances.measures.size === Object.keys(measures).length) return source;
+    if (by === undefined) return undefined;
+    // If a group without an owner is not one of the page, it is left out again.
+    const owners: Owners = {
+      by,
+      list: (groupsOf) => sql`select distinct ${sql.id(`k${balances.id}`)} as id from (${groupsOf(source)}) page`,
+      keys: new Set(),
+      rows: countedRows(entity, 'e', scope.tenantId, request, by).rows,
+      haveAll: !balances.hasRowsWithoutId,
+    };
+    return { ...full, request, owners };
   };
-  return { source: { ...full, request: aboveZero, owners }, hasAll };
+  if (Object.values(having).some(excludesZero)) {
+    const source = open(request);
+    return source && { first: [source] };
+  }
+  const { measure, direction = 'asc' } = orderBy[0] ?? {};
+  if (measure === undefined) return undefined;
+  const thatAre = (condition: Where): AggregateRequest => ({
+    ...request,
+    having: { ...having, [measure]: { ...having[measure], ...condition } },
+  });
+  const isDescending = direction.startsWith('desc');
+  const last = after === undefined ? undefined : parseDecimal(String(after[0]));
+  const side = last === undefined ? -1 : last.cmp(zero) * (isDescending ? -1 : 1);
+  const [before, beyond] = [open(thatAre({ _lt: '0' })), open(thatAre({ _gt: '0' }))];
+  if (before === undefined || beyond === undefined) return undefined;
+  const [start, end] = isDescending ? [beyond, before] : [before, beyond];
+  if (side > 0) return { first: [end] };
+  const ofZero = byOwners(
+    scope,
+    entity,
+    { ...full, request: thatAre({ _eq: '0' }) },
+    columns,
+    keys.slice(1),
+    side === 0 ? after?.slice(1) : undefined,
+  );
+  if (ofZero === undefined) return isDescending && side < 0 ? { first: [start], all: [full] } : undefined;
+  return side === 0 ? { first: [ofZero], all: [ofZero, end] } : { first: [start], all: [start, ofZero, end] };
 }
 
 /**
@@ -112,7 +146,13 @@ export function quickSource(
  *
  * @param after the values of the last group before the page.
  */
-export function ownedSource(
+export function ownedSource(...input: Parameters<typeof byOwners>): GroupSource | undefined {
+  const [, , { request }] = input;
+  // Conditions on figures can leave few groups, which are far apart.
+  return Object.keys(request.having ?? {}).length > 0 ? undefined : byOwners(...input);
+}
+
+function byOwners(
   { tenantId, holds }: Pick<PageScope, 'tenantId' | 'holds'>,
   entity: AnyEntity,
   full: GroupSource,
@@ -120,11 +160,10 @@ export function ownedSource(
   keys: readonly OrderKey[],
   after: readonly unknown[] | undefined,
 ): GroupSource | undefined {
-  const { where = {}, groupBy = [], having = {} } = full.request;
+  const { where = {}, groupBy = [] } = full.request;
   const [column = ''] = [...columns.keys].find(([, { alias }]) => alias === keys[0]?.field) ?? [];
   const owner = ownerOf(entity, column);
-  // Conditions on figures can leave few groups, which are far apart.
-  if (owner === undefined || Object.keys(having).length > 0) return undefined;
+  if (owner === undefined) return undefined;
   const { name, by, target } = owner;
   const { [by]: id, [name]: ofOwner, ...others } = where;
   const { ids = [], hasRowsWithoutId = false } = idsOfRows(entity, others) ?? {};

@@ -563,6 +563,21 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
       const read = await Promise.all(statements.map(readBy));
       expect(Math.max(...read.slice(0, 2)), JSON.stringify(request)).toBeLessThan((read.at(-1) ?? 0) / 2);
     }
+    // From the lowest amount, the groups of zero come first, and are those of the page.
+    const total = async () => (await Promise.all(statements.map(readBy))).reduce((sum, rows) => sum + rows, 0);
+    for (const [groupBy, account] of [[[job], work] as const, [[client], credit] as const]) {
+      const orderBy = [{ measure: 'open', direction: 'asc' as const }];
+      const request = { where: { ...where, ...account }, groupBy, measures: sums, orderBy };
+      const read: number[] = [];
+      let cursor = '';
+      for (const pageSize of [2, 2, 1_000]) {
+        statements.length = 0;
+        const page = await aggregate({ ...request, pageSize, ...(cursor !== '' && pageSize === 2 && { cursor }) });
+        cursor = page.nextCursor ?? '';
+        read.push(await total());
+      }
+      expect(Math.max(...read.slice(0, 2)), JSON.stringify(request)).toBeLessThan((read.at(-1) ?? 0) / 2);
+    }
     // The second page from the last ID: an index begins where it begins, and has its order.
     statements.length = 0;
     const fromLast = { ...requests[1], measures: sums, pageSize: 2 };

@@ -11,7 +11,7 @@ import {
   groupColumnsOf,
   type Output,
   ownedSource,
-  quickSource,
+  quickSources,
 } from './aggregate-source.ts';
 import { checkWhere } from './check-where.ts';
 import type { Where } from './clause.ts';
@@ -95,25 +95,30 @@ export function aggregateReader(
     if (owners.haveAll) return owned;
     return sql`select * from ((${owned}) union all (${page(among(source.rows, sql`${owner} is null`))})) g${sortedBy(keys)} limit ${pageSize + 1}`;
   };
-  const statementOf = (source: GroupSource) => {
-    const aliases = outputsOf(source).map(({ alias }) => alias);
+  const statementOf = (sources: readonly GroupSource[]) => {
+    const aliases = sources.slice(0, 1).flatMap((source) => outputsOf(source).map(({ alias }) => alias));
     const limited = withinPageBytes({ names: [...aliases, fits], sized: aliases, key: fits });
+    const all = sql.join(
+      sources.map((source) => sql`(${groupsOf(source)})`),
+      sql` union all `,
+    );
+    const groups = sources.length === 1 ? all : sql`select * from (${all}) g${sortedBy(keys)} limit ${pageSize + 1}`;
     // Aggregating costs more than planning.
-    return plannedForValues(limited<Readonly<Record<string, unknown>>>(groupsOf(source)));
+    return plannedForValues(limited<Readonly<Record<string, unknown>>>(groups));
   };
-  const quick = quickSource(entity, tenantId, full);
-  const owned =
-    quick === undefined ? ownedSource({ tenantId, holds }, entity, full, columns, keys, position?.values) : undefined;
+  const input = [{ tenantId, holds }, entity, full, columns, keys, position?.values] as const;
+  const quick = quickSources(...input);
+  const owned = quick === undefined ? ownedSource(...input) : undefined;
   return async (session) => {
     // Built now: until its turn, an aggregate holds what was sent.
-    const read = async (source: GroupSource) => {
-      const rows = await session.all(statementOf(source));
+    const read = async (sources: readonly GroupSource[]) => {
+      const rows = await session.all(statementOf(sources));
       const hasMore = removeBeyond(rows, fits) || rows.length > pageSize;
       if (rows.length > pageSize) rows.length = pageSize;
       return { rows, hasMore };
     };
-    const first = await read(quick?.source ?? owned ?? full);
-    const { rows, hasMore } = quick === undefined || quick.hasAll || first.hasMore ? first : await read(full);
+    const first = await read(quick?.first ?? [owned ?? full]);
+    const { rows, hasMore } = quick?.all === undefined || first.hasMore ? first : await read(quick.all);
     const last = rows.at(-1);
     const next =
       hasMore && last !== undefined ? { values: keys.map(({ field }) => last[field]), offset: 0 } : undefined;
