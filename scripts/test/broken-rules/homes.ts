@@ -25,13 +25,15 @@ export const changedRules: readonly ChangedRule[] = [
     isInDatabase: true,
   },
   {
-    name: 'tax is a percentage of a percentage of the amount',
+    // Twice, because several rates are weighed together before the rule is applied.
+    name: 'tax is a percentage of twice the amount',
     file: `${rules}/document.ts`,
     changes: [
       {
-        from: 'round(percentOf(amount, ratePercent))',
-        to: 'round(percentOf(percentOf(amount, ratePercent), ratePercent))',
+        from: '{ when, percentOf, round, zero }: Arithmetic<A, T>',
+        to: '{ when, percentOf, plus, round, zero }: Arithmetic<A, T>',
       },
+      { from: 'round(percentOf(amount, ratePercent))', to: 'round(percentOf(plus(amount, amount), ratePercent))' },
     ],
     isInDatabase: true,
   },
