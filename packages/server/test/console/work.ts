@@ -70,7 +70,24 @@ export function workTests({ call, invoiceOf, newClient, visitor }: ConsoleFirm):
       'allocations.0.amount': '40.00',
       newRef: 'console-test-1',
     };
+    // What was entered is in the form again, also what the address preset.
+    const address = `/data/Payment/new?clientId=${id}`;
+    const rejected = await admin.submit('', address, { ...entered, amount: '12.345', note: 'By post' });
+    expect(rejected).toMatchObject({ status: expect.toBeOneOf([400, 409]) });
+    for (const part of [
+      'role="alert"',
+      'Amount: The value must have the form',
+      'Formed &amp; Co</strong>',
+      'value="12.345"',
+      `value="${invoiceNumber}"`,
+    ])
+      expect(rejected.text).toContain(part);
+    expect(rejected.text).toMatch(/<details open><summary>More fields[\s\S]*By post/);
+    const again = await admin.submit('', address, { ...entered, confirmed: 'yes', again: 'yes' });
+    expect(again).toMatchObject({ status: 200 });
+    expect(again.text).toMatch(/value="50\.00"[\s\S]*Show what would change/);
     const rehearsal = await admin.submit('', '/data/Payment/new', entered);
+    expect(rehearsal.text).toContain('Change what you entered</button>');
     expect(rehearsal.text).toContain('Nothing has changed yet');
     expect(rehearsal.text).toMatch(/Amount due<\/td>.*90\.00.*50\.00/);
     const done = await admin.submit('', '/data/Payment/new', { ...entered, confirmed: 'yes' });

@@ -9,7 +9,7 @@ import { type DataList, propertiesOf, schemasOf } from './catalog.ts';
 import { type Change, changeTable, recordedSince } from './changes.ts';
 import { listNamed, readRow } from './data-pages.ts';
 import { enteredValues, type FormInput, inputsFor } from './forms.ts';
-import { alert, type ConsolePage, card, keyField, table } from './layout.ts';
+import { alert, type ConsolePage, card, keyField, rejected, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
 import { type CallInput, type ConsoleVisit, callOperation, contextIn } from './visit.ts';
@@ -36,8 +36,17 @@ export function formStart(visit: ConsoleVisit, url: string, { version = 0 }: Sho
   return html`<form${kind !== '' && html` class="${kind}"`} method="post" action="${visit.base}${url}">${keyField(visit)}<input type="hidden" name="version" value="${String(version)}">`;
 }
 
-/** The form that changes a row, or creates one with what the address presets. @throws Rejection `FORBIDDEN` */
-export async function formPage(visit: ConsoleVisit, type: string, id?: string): Promise<ConsolePage> {
+/**
+ * The form that changes a row, or creates one with what the address presets; again with what was entered, and why it was rejected.
+ *
+ * @throws Rejection `FORBIDDEN`
+ */
+export async function formPage(
+  visit: ConsoleVisit,
+  type: string,
+  id?: string,
+  problem?: Rejection,
+): Promise<ConsolePage> {
   const list = await listNamed(visit, type);
   const row = id === undefined ? undefined : await readRow(visit, list, id);
   const action = writingOf(list, row, visit.caller);
@@ -55,12 +64,20 @@ export async function formPage(visit: ConsoleVisit, type: string, id?: string): 
     return html`<p>${fieldInWords(path)}: <strong>${names.get(value) ?? value}</strong><input type="hidden" name="${path}" value="${value}"></p>`;
   });
   const from = urlOf(list, row);
+  const isOpen = more.some(({ path }) => (visit.fields.get(path) ?? '') !== '') && html` open`;
+  const newRef = visit.fields.get('newRef') ?? `console-${newId()}`;
   const first = await inputsFor(visit, entered.filter(isFirst), row, { names });
   return {
     title: titleOf(list, action, row),
     lead: backTo(visit, from),
-    body: html`${formStart(visit, `${from}/${action.name}`, row ?? {}, 'card')}<input type="hidden" name="newRef" value="console-${newId()}">${fixed}${first}${more.length > 0 && html`<details><summary>More fields</summary>${await inputsFor(visit, more, row, { names })}</details>`}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.base}${from}">Cancel</a></div></form>`,
+    ...(problem && { notice: rejected(problem), status: problem.status }),
+    body: html`${formStart(visit, `${from}/${action.name}${searchOf(visit)}`, row ?? {}, 'card')}<input type="hidden" name="newRef" value="${newRef}">${fixed}${first}${more.length > 0 && html`<details${isOpen}><summary>More fields</summary>${await inputsFor(visit, more, row, { names })}</details>`}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.base}${from}">Cancel</a></div></form>`,
   };
+}
+
+/** Also the address of a form presets fields, so that it can be shown again. */
+function searchOf({ query }: ConsoleVisit): string {
+  return query.size === 0 ? '' : `?${query}`;
 }
 
 function backTo({ base }: ConsoleVisit, url: string): HtmlContent {
@@ -90,21 +107,29 @@ export async function actOnRow(visit: ConsoleVisit, type: string, id: string | u
       'PRECONDITION_FAILED',
       'Somebody else has changed it since you opened the page. Open it again.',
     );
-  const changed = action === writing ? row : undefined;
-  const names = await namesIn(visit, [changed], list.properties);
-  const values = await enteredValues(visit, action.inputs, changed, names);
-  if (action === writing && Object.keys(values).length === 0)
-    throw new Rejection('INVALID_STATE', 'Nothing was changed.');
-  const written = row ?? { systemRef: entered.get('newRef') ?? '' };
-  return perform(visit, action, {
-    input: requestOf(type, [written], action, values),
-    ifMatch:
-      row && takes(action.operation, 'If-Match') ? entityTag({ ...row, version: Number(row.version) }) : undefined,
-    title: titleOf(list, action, row),
-    from: urlOf(list, row),
-    names: [nameOf(list, written)],
-    next: (body) => `${urlOf(list, row ?? Object([body.records ?? body].flat()[0]))}?done=yes`,
-  });
+  const isWriting = action === writing;
+  if (isWriting && entered.has('again')) return formPage(visit, type, id);
+  const changed = isWriting ? row : undefined;
+  try {
+    const names = await namesIn(visit, [changed], list.properties);
+    const values = await enteredValues(visit, action.inputs, changed, names);
+    if (isWriting && Object.keys(values).length === 0) throw new Rejection('INVALID_STATE', 'Nothing was changed.');
+    const written = row ?? { systemRef: entered.get('newRef') ?? '' };
+    return await perform(visit, action, {
+      input: requestOf(type, [written], action, values),
+      ifMatch:
+        row && takes(action.operation, 'If-Match') ? entityTag({ ...row, version: Number(row.version) }) : undefined,
+      title: titleOf(list, action, row),
+      from: urlOf(list, row),
+      isWriting,
+      names: [nameOf(list, written)],
+      next: (body) => `${urlOf(list, row ?? Object([body.records ?? body].flat()[0]))}?done=yes`,
+    });
+  } catch (error) {
+    // What was entered is not lost.
+    if (isWriting && error instanceof Rejection) return formPage(visit, type, id, error);
+    throw error;
+  }
 }
 
 /** Handles the form of a list: does one thing with the rows that were selected, in the versions that the page showed. */
@@ -132,6 +157,8 @@ interface ActionRequest {
   readonly title: string;
   /** Address of the page that the form is on, below the console. */
   readonly from: string;
+  /** Whether what was entered can be changed before it is done. */
+  readonly isWriting?: boolean;
   /** Names of the rows that are written, in their order. */
   readonly names: readonly string[];
   /** Where the browser goes after it is done. */
@@ -175,7 +202,7 @@ export async function perform(
 function rehearsalPage(
   visit: ConsoleVisit,
   { label, operation }: Action,
-  { title, from, names }: ActionRequest,
+  { title, from, names, isWriting = false }: ActionRequest,
   changes: readonly Change[],
   failures: ReadonlyMap<number, string>,
 ): ConsolePage {
@@ -184,7 +211,7 @@ function rehearsalPage(
   const kept = [...[...entered].filter(([name]) => name !== 'formKey'), ['confirmed', 'yes'] as const];
   const hidden = kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
   const failed = [...failures].map(([index, detail]) => [names[index] ?? '', sentenceInWords(detail)]);
-  const target = `${base}${(exchange.path ?? '').replace(/^.*?\/console/, '')}`;
+  const target = `${base}${(exchange.path ?? '').replace(/^.*?\/console/, '')}${searchOf(visit)}`;
   const rows = names.length > 1 && ` in ${names.length - failures.size} of ${names.length} rows`;
   return {
     title,
@@ -193,7 +220,7 @@ function rehearsalPage(
     body: html`${failed.length > 0 && card('What would not change', table('Failures', ['Row', 'Why'], failed))}${card(
       'What would change',
       html`${changeTable(visit, changes)}
-<form method="post" action="${target}">${keyField(visit)}${hidden}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button><a class="button plain" href="${url}">Cancel</a></div></form>`,
+<form method="post" action="${target}">${keyField(visit)}${hidden}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button>${isWriting && html`<button class="plain" name="again" value="yes">Change what you entered</button>`}<a class="button plain" href="${url}">Cancel</a></div></form>`,
     )}`,
   };
 }

@@ -7,7 +7,7 @@ import { type DataList, merged, schemasOf } from './catalog.ts';
 import { type FormInput, inputsOf } from './forms.ts';
 import type { ShownRow } from './values.ts';
 import type { CallInput } from './visit.ts';
-import { actionInWords, transitionInWords } from './words.ts';
+import { actionInWords, fieldAt, transitionInWords } from './words.ts';
 
 export interface Action {
   /** In addresses: the state that a row gets, `edit`, `new`, or the ID of the operation. */
@@ -198,14 +198,20 @@ export function requestOf(type: string, rows: readonly ShownRow[], action: Actio
 
 /** Why an operation that writes several rows did not write some of them, by their position; empty if it wrote all. */
 export function failuresIn({ records }: Readonly<Record<string, unknown>>): ReadonlyMap<number, string> {
+  interface ItemFault {
+    readonly detail: string;
+    readonly pointer?: string | null;
+  }
   interface Item {
-    readonly error?: { readonly detail: string; readonly errors?: readonly { readonly detail: string }[] } | null;
+    readonly error?: { readonly detail: string; readonly errors?: readonly ItemFault[] } | null;
   }
   const items: readonly Item[] = Array.isArray(records) ? records : [];
-  const failed = items.flatMap(({ error }, index) =>
-    error
-      ? [[index, [...new Set([error, ...(error.errors ?? [])].map(({ detail }) => detail))].join(' ')] as const]
-      : [],
-  );
+  const failed = items.flatMap(({ error }, index) => {
+    if (!error) return [];
+    const { detail: whole, errors = [] } = error;
+    const named = errors.map(({ pointer, detail }) => `${fieldAt(pointer ?? '')}${detail}`);
+    const isNamed = errors.some(({ detail }) => detail === whole);
+    return [[index, [...new Set(isNamed ? named : [whole, ...named])].join(' ')] as const];
+  });
   return new Map(failed);
 }

@@ -84,14 +84,15 @@ function valueAt(row: ShownRow | undefined, path: string): unknown {
   return path.split('.').reduce<unknown>((part, name) => Object(part)[name], row);
 }
 
-/** The inputs of a form, with what a row has. @param form distinguishes the inputs of several forms on a page */
+/** The inputs of a form, with what was entered, or what a row has. @param form distinguishes the inputs of several forms on a page */
 export async function inputsFor(
   visit: ConsoleVisit,
   inputs: readonly FormInput[],
   row: ShownRow = {},
   { names = new Map(), form = '' }: { readonly names?: Names; readonly form?: string } = {},
 ): Promise<HtmlContent> {
-  const all = inputs.map((input) => inputFor(visit, input, currentText(visit, input, row, names), form));
+  const textOf = (input: FormInput) => visit.fields.get(input.path) ?? currentText(visit, input, row, names);
+  const all = inputs.map((input) => inputFor(visit, input, textOf(input), form));
   return html`<div class="form">${await Promise.all(all)}</div>`;
 }
 
@@ -121,7 +122,7 @@ async function inputFor(
   const kind = type ? html` type="${type}"` : isNumber(schema) && html` inputmode="decimal"`;
   const types = () => [...eventTypes.values()].map((one) => html`<option>${typeInWords(one)}</option>`);
   const offers = isEventType(schema) && html`<datalist id="types-${id}">${types()}</datalist>`;
-  return html`<div>${label}<input${attributes} value="${text}" autocomplete="off"${kind}${offers && html` list="types-${id}"`}>${offers}${hint}</div>`;
+  return html`<div>${label}<input${attributes} value="${text}"${kind}${offers && html` list="types-${id}"`}>${offers}${hint}</div>`;
 }
 
 /** The first sentence about a field, and the values of a list of them. */

@@ -7,7 +7,7 @@ import { type Html, type HtmlContent, html } from '../../wire/html.ts';
 import { privatePage } from '../../wire/page-style.ts';
 import { style } from './style.ts';
 import type { ConsoleVisit } from './visit.ts';
-import { fieldInWords, sentenceInWords } from './words.ts';
+import { fieldAt, sentenceInWords } from './words.ts';
 
 export interface ConsolePage {
   readonly title: string;
@@ -16,6 +16,8 @@ export interface ConsolePage {
   /** What was searched. */
   readonly search?: string;
   readonly body: HtmlContent;
+  /** The status of the response; 200 by default. */
+  readonly status?: number;
   /** Whether it shows a document of the service beside its own content. */
   readonly hasDocument?: boolean;
 }
@@ -92,12 +94,9 @@ export function keyField({ formKey }: ConsoleVisit): Html {
 
 /** What was rejected, and each of its errors that says more. */
 export function rejected({ message, errors = [] }: Rejection): Html {
-  const details = errors.flatMap(({ pointer, detail }) => {
-    const name = pointer.split('/').findLast((part) => /^[a-z]/.test(part));
-    return detail === message
-      ? []
-      : [`${name === undefined ? '' : `${fieldInWords(name)}: `}${sentenceInWords(detail)}`];
-  });
+  const details = errors.flatMap(({ pointer, detail }) =>
+    detail === message ? [] : [`${fieldAt(pointer)}${sentenceInWords(detail)}`],
+  );
   return alert('bad', sentenceInWords(message), [...new Set(details)]);
 }
 

@@ -15,10 +15,10 @@ export function failedBeside(base: string, { message, status, headers }: Rejecti
 }
 
 /** A page for someone who is signed in. */
-export function shownAt(path: string, visit: ConsoleVisit, page: ConsolePage, status = 200, headers = {}): PageResult {
+export function shownAt(path: string, visit: ConsoleVisit, page: ConsolePage, headers = {}): PageResult {
   const notice = page.notice ?? (visit.query.has('done') && alert('good', 'Done.'));
   const policy = page.hasDocument === true ? { 'Content-Security-Policy': framingPolicy } : {};
-  return pageResult(status, framed(visit, path, { ...page, notice }), { ...headers, ...policy });
+  return pageResult(page.status ?? 200, framed(visit, path, { ...page, notice }), { ...headers, ...policy });
 }
 
 /** The problem that there is instead, with the errors of the form. */
@@ -27,5 +27,10 @@ export function failedAt(path: string, visit: ConsoleVisit, problem: Rejection):
   const isForm = exchange.method === 'POST';
   const [page = ''] = (isForm && /^\/data\/[^/]+\/[^/]+|^\/[a-z]+/.exec(path)) || [];
   const body = html`<p class="soft">Request <code>${exchange.id}</code></p><p><a href="${base}${page}">${isForm ? 'Back' : 'Go to the overview'}</a></p>`;
-  return shownAt(path, visit, { title: failure, notice: rejected(problem), body }, problem.status, problem.headers);
+  return shownAt(
+    path,
+    visit,
+    { title: failure, notice: rejected(problem), body, status: problem.status },
+    problem.headers,
+  );
 }

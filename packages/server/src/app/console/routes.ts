@@ -43,7 +43,7 @@ const pages: Patterns = [
   [/^\/data\/([^/]+)\.csv$/, listFile],
   [/^\/data\/([^/]+)$/, listPage],
   [/^\/data\/([^/]+)\/new$/, (visit, type = '') => formPage(visit, type)],
-  [/^\/data\/([^/]+)\/([^/]+)\/edit$/, formPage],
+  [/^\/data\/([^/]+)\/([^/]+)\/edit$/, (visit, type = '', id = '') => formPage(visit, type, id)],
   [/^\/data\/EventSubscription\/([^/]+)\/events\/([^/]+)$/, sentEventPage],
   [/^\/data\/([^/]+)\/([^/]+)\/(\w+)(?:\/(\w+))?$/, readPage],
   [/^\/data\/([^/]+)\/([^/]+)$/, rowPage],
