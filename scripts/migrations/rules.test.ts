@@ -43,6 +43,11 @@ test.each([
   ['a reference in a new column', `${inTransaction}alter table client add column b uuid references a;`, /"not valid"/],
   ['a volatile default', `${inTransaction}alter table client add column b uuid default uuidv7();`, /rewrites client/],
   [
+    'a new column without a value',
+    `${inTransaction}alter table client add column a text default '', add column b numeric(12, 2) not null;`,
+    /nullable or have a default/,
+  ],
+  [
     'a column that must not be null',
     `${inTransaction}alter table client alter column a set not null;`,
     /reads all of client/,

@@ -128,6 +128,10 @@ const rules: readonly Rule[] = [
       )
     )
       return `A default that is not constant rewrites ${table}.`;
+    // In parentheses are parts of types, such as numeric(12, 2).
+    const columns = withoutConstraints(text).replaceAll(/\([^()]*\)/g, '');
+    if (/\badd (?:column )?(?:if not exists )?\w+ (?![^,]*\b(?:default|generated)\b)[^,]*\bnot null\b/.test(columns))
+      return `A new column of ${table} must be nullable or have a default: its rows, and those that the version before writes, have no value.`;
     if (!/\bset not null\b/.test(text)) return undefined;
     const proven = statements.some((one) => one.text.startsWith(`alter table ${table} drop constraint `));
     return proven
