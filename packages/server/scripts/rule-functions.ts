@@ -79,6 +79,10 @@ const returned: Readonly<Record<string, string>> = {
     expressions,
     { amount: 'amount', taxable: 'taxable::text', ratePercent: 'rate_percent' },
   ),
+  'tax_part(amount numeric, rate_percent numeric) returns numeric': document.taxPart(expressions, {
+    amount: 'amount',
+    ratePercent: 'rate_percent',
+  }),
   'included_part(amount numeric, rate_percent numeric, all_percent numeric) returns numeric': document.includedPart(
     expressions,
     { amount: 'amount', ratePercent: 'rate_percent', allPercent: 'all_percent' },

@@ -30,10 +30,10 @@ export const changedRules: readonly ChangedRule[] = [
     file: `${rules}/document.ts`,
     changes: [
       {
-        from: '{ when, percentOf, round, zero }: Arithmetic<A, T>',
-        to: '{ when, percentOf, plus, round, zero }: Arithmetic<A, T>',
+        from: '{ percentOf }: Arithmetic<A, T>,\n  { amount, ratePercent }',
+        to: '{ percentOf, plus }: Arithmetic<A, T>,\n  { amount, ratePercent }',
       },
-      { from: 'round(percentOf(amount, ratePercent))', to: 'round(percentOf(plus(amount, amount), ratePercent))' },
+      { from: 'return percentOf(amount, ratePercent)', to: 'return percentOf(plus(amount, amount), ratePercent)' },
     ],
     isInDatabase: true,
   },

@@ -18,12 +18,18 @@ interface Taxed<Amount, Text> {
   readonly ratePercent: Amount;
 }
 
-/** The tax of a line, on its rounded amount. */
-export function lineTax<A, T>(
-  { when, percentOf, round, zero }: Arithmetic<A, T>,
-  { amount, taxable, ratePercent }: Taxed<A, T>,
+/** The tax on an amount, not rounded. */
+export function taxPart<A, T>(
+  { percentOf }: Arithmetic<A, T>,
+  { amount, ratePercent }: { readonly amount: A; readonly ratePercent: A },
 ): A {
-  return when(taxable, ['true'], round(percentOf(amount, ratePercent)), zero);
+  return percentOf(amount, ratePercent);
+}
+
+/** The tax of a line, on its rounded amount. */
+export function lineTax<A, T>(arithmetic: Arithmetic<A, T>, { taxable, ...part }: Taxed<A, T>): A {
+  const { when, round, zero } = arithmetic;
+  return when(taxable, ['true'], round(taxPart(arithmetic, part)), zero);
 }
 
 /** The part of one tax in a price that includes taxes with rates that add up to `allPercent`, not rounded. */
@@ -127,7 +133,7 @@ export function calculateLines<Line extends PricedLine>(
     const weigh = (parts: readonly TaxedPrice[]) => sum(parts.map(({ price, tax }) => price.times(tax.ratePercent)));
     if (!pricesIncludeTax) {
       const whole = lineTax(arithmetic, { amount: weigh(together), taxable: 'true', ratePercent: one });
-      share(whole, together, ({ price, tax }) => arithmetic.percentOf(price, tax.ratePercent));
+      share(whole, together, ({ price, tax: { ratePercent } }) => taxPart(arithmetic, { amount: price, ratePercent }));
       continue;
     }
     // Parts with one divisor are added before they are divided, so that halves of a cent stay exact.

@@ -3758,7 +3758,7 @@ CREATE OR REPLACE FUNCTION public.are_priced(lines jsonb, prices_include_tax boo
       tax_rate_percent numeric, tax_amount numeric, taxes jsonb)),
   tax as materialized (
     select l."position", l.amount, l.price, l.tax_rate_percent as all_percent, t.name, t."ratePercent" as rate, t.category, t."regionId" as region,
-      t.amount as tax, case when prices_include_tax then included_part(l.price, t."ratePercent", l.tax_rate_percent) else l.amount * t."ratePercent" / 100 end as exact
+      t.amount as tax, case when prices_include_tax then included_part(l.price, t."ratePercent", l.tax_rate_percent) else tax_part(l.amount, t."ratePercent") end as exact
     from line l cross join lateral jsonb_to_recordset(l.taxes) t (name text, "ratePercent" numeric, category text, "regionId" uuid, amount numeric)
     where l.taxable)
   select coalesce(not exists (
@@ -4793,6 +4793,9 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION public.tax_part(amount numeric, rate_percent numeric) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ((amount * rate_percent) / (100)::numeric);
 
 CREATE OR REPLACE FUNCTION public.taxes_of_line(tenant integer, invoice uuid, line uuid, line_amount numeric, line_rate numeric, taxes jsonb) RETURNS SETOF invoice_line_tax LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
   select tenant, case when t.ordinal > 1 then (left(line::text, 24) || left(md5(line::text || t.ordinal), 12))::uuid else line end,
