@@ -7,6 +7,7 @@ import type { TestProject } from 'vitest/node';
 import { ensureBundle } from '../scripts/bundle.ts';
 import { openStore } from '../src/platform/store/store.ts';
 import { freePort } from './free-port.ts';
+import { isNightly } from './nightly.ts';
 import { contentFolder, databaseUrl, dropDatabase, runOn } from './postgres-server.ts';
 import './provided.ts';
 
@@ -98,6 +99,9 @@ async function startServer(): Promise<Server> {
       ...['fsync', 'full_page_writes', 'synchronous_commit'].map((name) => `${name}=off`),
       // The password of each of some thousand connections is hashed, which takes 2 of the 8 ms of one with 4,096 iterations.
       'scram_iterations=1',
+      // Each connection of a test runs most statements a few times, and would plan them anew each of these times. At night plans are
+      // chosen as in production.
+      ...(isNightly ? [] : ['plan_cache_mode=force_generic_plan']),
     ].flatMap((setting) => ['-c', setting]),
     onLog: (line) => output.push(String(line)),
     onError: (line) => output.push(String(line)),
