@@ -99,6 +99,8 @@ async function startServer(): Promise<Server> {
       ...['fsync', 'full_page_writes', 'synchronous_commit'].map((name) => `${name}=off`),
       // The password of each of some thousand connections is hashed, which takes 2 of the 8 ms of one with 4,096 iterations.
       'scram_iterations=1',
+      // Each worker keeps those of the service that its files share, beside those of a file.
+      'max_connections=400',
       // Each connection of a test runs most statements a few times, and would plan them anew each of these times. At night plans are
       // chosen as in production.
       ...(isNightly ? [] : ['plan_cache_mode=force_generic_plan']),
