@@ -21,6 +21,20 @@ export function signInTests({ newKey, visitor, stranger, audit }: ConsoleFirm): 
     expect(wrong.text).toContain('This is not a valid API key.');
   });
 
+  test('leads to the page that was opened before, and to no other site', async () => {
+    const { key: apiKey } = await newKey('ops');
+    const someone = stranger();
+    const page = await someone.get('/data/Client');
+    const [, action = ''] = /action="\/console(\/sign-in[^"]*)"/.exec(page.text) ?? [];
+    const headers = { Cookie: page.headers['set-cookie']?.[0]?.split(';')[0] ?? '' };
+    const fields = { apiKey, formKey: hiddenIn(page.text, 'formKey') };
+    for (const [form, location] of [
+      [action, '/console/data/Client'],
+      ['/sign-in?page=%2F%2Fother.example', '/console'],
+    ] as const)
+      expect(await someone.post(form, fields, headers)).toMatchObject({ status: 303, headers: { location } });
+  });
+
   test('ends when the key is revoked or the session is changed', async () => {
     const { id, key } = await newKey('leaver');
     const leaver = await visitor(key);

@@ -47,7 +47,7 @@ export class SignInPages {
     const page = await this.#signIn(path, exchange);
     if (page !== undefined) return page;
     const known = await this.#sessions.of(exchange);
-    if (known === undefined) return isForm ? redirect(this.#base) : this.#form(401);
+    if (known === undefined) return isForm ? redirect(this.#base) : this.#form(path, 401);
     const { session, tenant, caller } = known;
     const { cookies } = this.#sessions;
     exchange.tenant = tenant.name;
@@ -67,7 +67,9 @@ export class SignInPages {
   async #signIn(path: string, exchange: Exchange): Promise<PageResult | undefined> {
     try {
       if (path === '/sign-in' && exchange.method === 'POST')
-        return redirect(this.#base, { 'Set-Cookie': await this.#sessions.signIn(exchange) });
+        return redirect(`${this.#base}${wantedPage(exchange)}`, {
+          'Set-Cookie': await this.#sessions.signIn(exchange),
+        });
       if (path === '/sign-in/provider') {
         const { url, cookie } = await this.#sessions.start(exchange);
         return redirect(url, { 'Set-Cookie': cookie });
@@ -79,20 +81,20 @@ export class SignInPages {
       return this.#leadTo('Signed in', this.#base, found);
     } catch (error) {
       const { status, message, headers } = toRejection(error, exchange.log);
-      const page = this.#form(status, message);
+      const page = this.#form(wantedPage(exchange), status, message);
       return { ...page, headers: { ...page.headers, ...headers } };
     }
   }
 
-  /** The form to sign in. @param error why nobody is signed in */
-  #form(status: number, error?: string): PageResult {
+  /** The form to sign in. @param wanted path of the page that is shown afterwards @param error why nobody is signed in */
+  #form(wanted: string, status: number, error?: string): PageResult {
     const { issuer } = this.#sessions;
     const { formKey, cookie } = this.#sessions.newForm();
     const provider =
       issuer !== undefined &&
       html`<p><a class="button" href="${this.#base}/sign-in/provider">Sign in with your account at ${issuer.host}</a></p>`;
     const body = html`<p class="lead">See how the firm stands, find anything by its name, and do the work of the month.</p>${error !== undefined && html`<div class="alert bad" role="alert"><p>${error}</p></div>`}${provider}
-<form method="post" action="${this.#base}/sign-in"><input type="hidden" name="formKey" value="${formKey}"><label for="apiKey">API key <span class="hint">its roles say what you see and do here</span></label>
+<form method="post" action="${this.#base}/sign-in?page=${encodeURIComponent(wanted)}"><input type="hidden" name="formKey" value="${formKey}"><label for="apiKey">API key <span class="hint">its roles say what you see and do here</span></label>
 <input type="password" id="apiKey" name="apiKey" required autocomplete="off" autofocus>
 <div class="row"><button>Sign in</button></div></form>
 <p class="soft">You stay signed in for an hour. The key itself is not stored.</p>`;
@@ -112,4 +114,9 @@ export class SignInPages {
     const page = this.#pageOf(title, html`<p><a href="${url}">Continue</a></p>`);
     return pageResult(200, page, { 'Set-Cookie': cookie, Refresh: `0; url=${url}` });
   }
+}
+
+/** The path of the page that someone opened before signing in, below those of this site. */
+function wantedPage({ query: { page } }: Exchange): string {
+  return typeof page === 'string' && /^(?!\/sign-)(?:\/[\w-]+)*$/.test(page) ? page : '';
 }
