@@ -61,11 +61,12 @@ export function lacking(
 }
 
 /** A body without what only users with further scopes may write. */
-export function unguarded({ document }: Session, operation: Operation, body: unknown): unknown {
+export function unguarded({ document }: Pick<Session, 'document'>, operation: Operation, body: unknown): unknown {
   const names = guardedIn(View.ofRequest(document, operation)).flatMap(({ name, write }) =>
     write.length > 0 ? [name] : [],
   );
   if (!isObject(body) || names.length === 0) return body;
-  const entries: [string, unknown][] = Object.entries(body).filter(([name]) => !names.includes(name));
-  return Object.fromEntries(entries) satisfies JsonObject;
+  const kept: [string, unknown][] = Object.entries(body).filter(([name]) => !names.includes(name));
+  const within = (value: unknown) => (isObject(value) ? unguarded({ document }, operation, value) : value);
+  return Object.fromEntries(kept.map(([name, value]) => [name, within(value)])) satisfies JsonObject;
 }

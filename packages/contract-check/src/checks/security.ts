@@ -39,7 +39,9 @@ export async function checkCredentials(
   if (identity !== undefined)
     await observe(session, operation, async function* () {
       const exchange = await session.send({ ...call, body: unguarded(session, operation, call.body) }, { identity });
-      if ([401, 403].includes(exchange.response.status))
+      const isRejected = [401, 403].includes(exchange.response.status);
+      // The state of a resource can forbid what it is.
+      if (isRejected && isServed(await session.send(call)))
         yield differ('permission-rejected', operation, '', factsOf(session, operation, exchange));
     });
 }

@@ -64,7 +64,10 @@ export async function checkValidInput(
       const neighbour = bound.detail === isSent ? known.exchange : await send(ordinary, `neighbour ${turn}`);
       // A made-up ID must be accepted in its original form before another form can be blamed.
       const isProcessed = isAccepted(neighbour) || (hasItemErrors(neighbour) && !rejectsForm(neighbour, rejection));
-      const isRejectedOtherwise = !isInvented && [404, 409, 412].includes(neighbour.response.status);
+      // The state of what an action is about can reject any value, with 400, too.
+      const isAction = operation.method === 'POST' && /\}[/:]/.test(operation.path);
+      const others = isAction ? [404, 412] : [404, 409, 412];
+      const isRejectedOtherwise = !isInvented && others.includes(neighbour.response.status);
       if (!isProcessed && !isRejectedOtherwise) return;
       if (turn === 'one' && (await isAcceptedElsewhere(context, place, bound, rejection, `${index}`))) return;
       yield differ(`accept-${keyword}`, operation, where, {

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../json.ts';
 import type { OpenApiDocument } from './document.ts';
+import { flattened } from './envelopes.ts';
 import { wholeShapeOf } from './shape.ts';
 
 export type ParameterPlace = 'path' | 'query' | 'header' | 'cookie';
@@ -23,6 +24,8 @@ export interface Content {
   /** The declared media type, or range of media types. */
   readonly declared: string;
   readonly schema: JsonObject | undefined;
+  /** That of a document of JSON:API with its resources as plain objects. */
+  readonly flat: JsonObject | undefined;
   /** The schema of each item of a stream (OpenAPI 3.2). */
   readonly itemSchema: JsonObject | undefined;
   readonly fields: ReadonlyMap<string, Field>;
@@ -214,7 +217,8 @@ function contentsOf(document: OpenApiDocument, content: unknown, isSent = false)
     const fields =
       isSent && schema !== undefined ? fieldsOf(document, schema, document.object(node.encoding)) : new Map();
     const mediaType = isSent ? typeWithin(declared) : declared;
-    return { mediaType, declared, schema, itemSchema, fields, examples: examplesOf(document, node), node };
+    const flat = schema && flattened(document, schema);
+    return { mediaType, declared, schema, flat, itemSchema, fields, examples: examplesOf(document, node), node };
   });
 }
 

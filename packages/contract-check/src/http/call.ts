@@ -1,3 +1,4 @@
+import { flatBody } from '../document/envelopes.ts';
 import type { Content, Operation } from '../document/operation.ts';
 import { isJson, type JsonObject } from '../json.ts';
 
@@ -10,6 +11,8 @@ export interface Call {
   readonly cookies: Readonly<Record<string, unknown>>;
   /** Undefined without a body. */
   readonly body: unknown;
+  /** Whether the body is the resource alone, without the document of JSON:API around it. */
+  readonly isFlat?: boolean;
   readonly mediaType: string | undefined;
   /** Overrides serialized parts, for requests that no value can express. */
   readonly raw?: Raw;
@@ -68,8 +71,16 @@ export function contentOf({ operation, mediaType }: Pick<Call, 'operation' | 'me
   return operation.body?.contents.find((content) => content.mediaType === mediaType);
 }
 
-export const bodySchemaOf = (call: Pick<Call, 'operation' | 'mediaType'>): JsonObject | undefined =>
-  contentOf(call)?.schema;
+export function bodySchemaOf(call: Pick<Call, 'operation' | 'mediaType' | 'isFlat'>): JsonObject | undefined {
+  const content = contentOf(call);
+  return call.isFlat === true ? content?.flat : content?.schema;
+}
+
+/** The call with only the resource as its body, if it is in a document of JSON:API. */
+export function flatCall(call: Call): Call {
+  const isWrapped = contentOf(call)?.flat !== undefined && call.isFlat !== true;
+  return isWrapped ? { ...call, body: flatBody(call.body), isFlat: true } : call;
+}
 
 export function isSuccess({ response }: Pick<Exchange, 'response'>): boolean {
   return response.status >= 200 && response.status < 300;

@@ -1,6 +1,7 @@
+import { envelopeOf, wrapped } from '../document/envelopes.ts';
 import type { Field, Operation, Parameter } from '../document/operation.ts';
 import { formMembers, isJson, isObject, jsonText } from '../json.ts';
-import { type Call, contentOf } from './call.ts';
+import { bodySchemaOf, type Call, contentOf } from './call.ts';
 import { encoded } from './deserialize.ts';
 
 export interface WireRequest {
@@ -123,7 +124,10 @@ function deepPairs(name: string, value: unknown, encode: (text: string) => strin
 }
 
 function bodyOf(call: Call): { body: string | Buffer | undefined; contentType: string | undefined } {
-  const { body, mediaType } = call;
+  const { mediaType, operation, path } = call;
+  const envelope = call.isFlat === true ? envelopeOf(bodySchemaOf(call) ?? {}) : undefined;
+  const id = operation.path.endsWith('}') ? path[/\{([^}]+)\}$/.exec(operation.path)?.[1] ?? ''] : undefined;
+  const body = envelope === undefined ? call.body : wrapped(envelope, call.body, id);
   if (body === undefined || mediaType === undefined) return { body: undefined, contentType: undefined };
   if (isJson(mediaType)) return { body: jsonText(body), contentType: mediaType };
   if (mediaType.startsWith('multipart/')) return multipart(call, body, mediaType);

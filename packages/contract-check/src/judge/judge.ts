@@ -19,7 +19,7 @@ import {
   unescapeSegment,
 } from '../json.ts';
 import type { Validators } from '../schema/validators.ts';
-import { objectsIn, requestSchema, View } from '../schema/view.ts';
+import { objectsIn, sentSchema, View } from '../schema/view.ts';
 
 /** The schema that declares the properties of an object; undefined if it says something about others. */
 function closedObject({ names, parts }: View): JsonObject | undefined {
@@ -285,7 +285,7 @@ export class Judge {
   }
 
   #wrongIn(operation: Operation, { body }: Exchange['request']): string[] {
-    const schema = requestSchema(operation);
+    const schema = sentSchema(operation);
     const sent = body === undefined || schema === undefined ? undefined : parsedJson(body);
     if (sent === undefined || schema === undefined || isDeep(sent.value)) return [];
     const breaches = this.#validators.breaches(schema, sent.value, 'request');

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Operation, pathParameter } from '../document/operation.ts';
 import { responseText } from '../finding/finding.ts';
-import { bodySchemaOf, type Call, type Exchange, isSuccess } from '../http/call.ts';
+import { bodySchemaOf, type Call, contentOf, type Exchange, isSuccess } from '../http/call.ts';
 import { NotSent } from '../http/gate.ts';
-import { at, isObject, put, remembered } from '../json.ts';
+import { at, isKey, isObject, put, remembered } from '../json.ts';
 import { hasItemErrors, isComplete } from '../judge/outcome.ts';
 import { branchesOf } from '../schema/spots.ts';
 import { Candidates, hasNoRows, rank, withoutFailed } from './candidates.ts';
 import { isHarmless, unknownId, withKnownIds, withOtherIds } from './ids.ts';
-import { isCreating, isDestructive, isPutCreation, lastParameter } from './names.ts';
+import { isCreating, isDestructive, isPutCreation, itemOf, lastParameter } from './names.ts';
 import { eachOperation } from './parallel.ts';
 import { creatorFor, undoneBy, whyNoId } from './plan.ts';
 import { identitiesIn, idOf } from './pool.ts';
@@ -291,7 +291,7 @@ export class KnownRequests {
     return calls
       .toSorted((one, other) => one.rank - other.rank)
       .slice(0, 24)
-      .map(({ call }) => call);
+      .map(({ call }) => withPathId(call));
   }
 
   /** Excludes a deleted resource; its parents exist, unless the run created them. */
@@ -346,7 +346,9 @@ export class KnownRequests {
     const { operation } = call;
     const undone = undoneBy(this.#session.operations, operation, this.#known);
     if (undone !== undefined) {
-      const path = (await this.again(undone, `for ${operation.id} ${label}`))?.call.path;
+      const put = undone.method === 'PUT' ? this.#known.get(undone.id)?.call : undefined;
+      if (put !== undefined) await this.#session.send(put);
+      const path = put?.path ?? (await this.again(undone, `for ${operation.id} ${label}`))?.call.path;
       return path === undefined ? undefined : { ...call, path };
     }
     const { creator, name } = creatorFor(this.#session.operations, operation, this.#known) ?? {};
@@ -357,12 +359,23 @@ export class KnownRequests {
     const [row = created.call.body] = this.#session.pool.resourcesIn(created.exchange);
     const own = isObject(row) ? identitiesIn({ row, id: idOf(row) }, name) : [];
     const known = this.#session.pool.forParameter(operation, name, true).likely;
-    const [id] = [...own, ...known].flatMap((value) => (value === undefined ? [] : this.#parts.fit(parameter, value)));
+    const ids = [...own, ...known].flatMap((value) => (value === undefined ? [] : this.#parts.fit(parameter, value)));
+    // `{repo}` can be a name, beside an ID.
+    const isNumber = (value: unknown) => /^\d+$/.test(String(value));
+    const id = ids.find((one) => isNumber(one) === isNumber(call.path[name])) ?? ids[0];
     if (id === undefined) return undefined;
     const path = { ...created.call.path, ...this.#session.pool.contextOf(operation, name, id), [name]: id };
     const names = Object.keys(call.path);
     return { ...call, path: Object.fromEntries(names.map((one) => [one, path[one] ?? call.path[one]])) };
   }
+}
+
+/** The call of a change with the ID of its path in the document of JSON:API. */
+function withPathId(call: Call): Call {
+  const id = call.path[itemOf(call.operation.path)?.name ?? ''];
+  const data: unknown = isObject(call.body) ? call.body.data : undefined;
+  const isNamed = contentOf(call)?.flat !== undefined && isObject(data) && 'id' in data && isKey(id);
+  return isNamed ? { ...call, body: { ...Object(call.body), data: { ...data, id: String(id) } } } : call;
 }
 
 /** What is found out about an operation on first use, because every probe needs it. */

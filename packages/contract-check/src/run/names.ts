@@ -1,5 +1,6 @@
 import pluralize from 'pluralize';
 import type { OpenApiDocument } from '../document/document.ts';
+import { flatRow } from '../document/envelopes.ts';
 import type { Operation } from '../document/operation.ts';
 import { type Shape, shapeOf } from '../document/shape.ts';
 import { type Exchange, isSuccess } from '../http/call.ts';
@@ -81,6 +82,7 @@ const verbs =
 /** The resource type of a path: its last noun, such as `pet` in `/v1/pets/search`. */
 export function kindOfPath(path: string): string | undefined {
   const segments = path
+    .replace(/(?<=[^/]):\w+$/, '')
     .split('/')
     .filter((segment) => segment !== '' && !segment.startsWith('{') && !verbs.test(segment));
   const last = segments.at(-1);
@@ -150,7 +152,7 @@ export function rowsOf(document: OpenApiDocument, operation: Operation, status?:
 export function rowsIn({ response }: Exchange, rows: Pick<Rows, 'member'> | undefined): JsonObject[] | undefined {
   const body = response.json?.value;
   const list = rows?.member === '' ? body : isObject(body) ? body[rows?.member ?? ''] : undefined;
-  return isSuccess({ response }) && Array.isArray(list) ? list.filter(isObject) : undefined;
+  return isSuccess({ response }) && Array.isArray(list) ? list.filter(isObject).map(flatRow) : undefined;
 }
 
 const usualNames = /^(?:data|items|rows|results|records|content|list|entries|values|elements|collection)$/i;

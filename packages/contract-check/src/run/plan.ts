@@ -1,5 +1,5 @@
 import type { OpenApiDocument } from '../document/document.ts';
-import { addressOf, type Operation } from '../document/operation.ts';
+import { addressOf, type Operation, readAt } from '../document/operation.ts';
 import { literal } from '../json.ts';
 import { Effects } from './effects.ts';
 import { collectionPath, isPutCreation, itemOf, lastParameter, pathNames } from './names.ts';
@@ -98,25 +98,33 @@ export function creatorFor(
 ): { readonly creator: Operation; readonly name: string } | undefined {
   for (const name of pathNames(operation.path).toReversed()) {
     const collection = collectionPath(operation.path, name);
-    const creator = operations.find(
-      (one) =>
-        known.has(one.id) &&
-        (one.method === 'POST'
-          ? one.path === collection
-          : one.path === operation.path && isPutCreation(one, operations)),
-    );
+    const item = operation.path.slice(0, operation.path.indexOf(`{${name}}`) + name.length + 2);
+    const shown = shownBy(readAt(operations, item));
+    const isCreator = (one: Operation) =>
+      one.method === 'POST' ? one.path === collection : one.path === operation.path && isPutCreation(one, operations);
+    // `POST /user/repos` returns what is read at `/repos/{owner}/{repo}`.
+    const isElsewhere = (one: Operation) => one.method === 'POST' && shown !== undefined && shownBy(one) === shown;
+    const all = operations.filter((one) => known.has(one.id));
+    const creator = all.find(isCreator) ?? all.find(isElsewhere);
     if (creator !== undefined) return { creator, name };
   }
   return undefined;
 }
 
-/** The POST to the same path that a DELETE takes back, such as a mark as favorite. */
+/** The name of the schema of what an operation returns. */
+function shownBy(operation: Operation | undefined): string | undefined {
+  const success = operation?.responses.find(({ status }) => /^20[01]$/.test(status));
+  const reference = success?.contents[0]?.schema?.$ref;
+  return typeof reference === 'string' ? reference : undefined;
+}
+
+/** The POST or PUT to the same path that a DELETE takes back, such as a mark as favorite. */
 export function undoneBy(
   operations: readonly Operation[],
   { method, path }: Operation,
   known: Known,
 ): Operation | undefined {
-  const isSame = (one: Operation) => one.method === 'POST' && one.path === path && known.has(one.id);
+  const isSame = (one: Operation) => /^P(?:OS|U)T$/.test(one.method) && one.path === path && known.has(one.id);
   return method === 'DELETE' && !path.endsWith('}') ? operations.find(isSame) : undefined;
 }
 

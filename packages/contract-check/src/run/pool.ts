@@ -1,4 +1,5 @@
 import type { OpenApiDocument } from '../document/document.ts';
+import { flatRow } from '../document/envelopes.ts';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { evaluate } from '../http/deserialize.ts';
@@ -95,7 +96,10 @@ export class Pool {
     // A creation can return lists of other resources beside the new one.
     const created = operation?.isReading ? undefined : wrappedIn(body);
     const all: unknown[] = created ? [created] : (rows ?? [onlyListIn(body) ?? body].flat().map(unwrapped));
-    return all.filter(isObject).filter((row) => !isFailed(row));
+    return all
+      .filter(isObject)
+      .filter((row) => !isFailed(row))
+      .map(flatRow);
   }
 
   forget(id: unknown): void {
@@ -138,7 +142,14 @@ export class Pool {
     // `/tags/{type}/{value}`, `/tags/by-name/{type}/{value}`: the parameters below a collection are properties of its rows.
     const below = operation.path.startsWith(`${path}/`) ? operation.path.slice(path.length) : '';
     const names = pathNames(/^(?:\/[\w-]+)?((?:\/\{[^}]+\})*)/.exec(below)?.[1] ?? '');
-    return { ...Object.fromEntries(names.map((one) => [one, row[one] ?? innerIn(resource, one)])), ...parents };
+    // `/repos/{owner}/{repo}`: the row has what else the path names, as an object or a text.
+    const others = pathNames(operation.path)
+      .filter((one) => one !== name && !isOwnId(one) && !/^(?:name|key|slug|code|number)$/.test(one))
+      .flatMap((one) => (row[one] === undefined ? [] : [[one, namedIn(row, one)]]));
+    return {
+      ...Object.fromEntries([...others, ...names.map((one) => [one, row[one] ?? innerIn(resource, one)])]),
+      ...parents,
+    };
   }
 
   #identified(operation: Operation, name: string, value: unknown, resources: readonly Known[]): Known | undefined {
@@ -343,10 +354,18 @@ function innerIn({ row, id }: Pick<Known, 'row' | 'id'>, name: string): unknown 
   return inner.map((one) => namedIn(one, name)).find((one) => one !== undefined);
 }
 
-function namedIn(row: JsonObject, name: string): unknown {
+/** The property of the name of a parameter, or of the end of it; of an object such as `owner`, what names it. */
+export function namedIn(row: JsonObject, name: string): unknown {
   const [end = ''] = wordsOf(name).slice(-1);
   const alike = Object.keys(row).find((key) => keyOfName(key) === keyOfName(name));
-  return [row[name], row[alike ?? ''], /^(?:name|key|slug|code)$/.test(end) ? row[end] : undefined].find(isScalar);
+  const { login, slug, key, name: own, id } = Object(row[name]);
+  const isEnd = /^(?:name|key|slug|code|number)$/.test(end);
+  return [row[name], row[alike ?? ''], isEnd ? row[end] : undefined, login, slug, key, own, id].find(isScalar);
+}
+
+/** The last segment of the name of a resource, such as `books/1`, which a path has without `books/`. */
+export function withoutCollection(id: unknown): unknown {
+  return typeof id === 'string' && /^(?:[a-z][\w-]*\/[^/]+)+$/i.test(id) ? id.slice(id.lastIndexOf('/') + 1) : id;
 }
 
 /** Also secrets: a path can name a resource by a token that it calls otherwise. */
@@ -355,8 +374,11 @@ export function identitiesIn(resource: Pick<Known, 'row' | 'id'>, name: string):
   const isKnown = namedIn(row, name) !== undefined || Object.keys(row).some(isOwnId);
   const isSecret = (value: unknown) => typeof value === 'string' && /^(?!\d{4}-)[\w:.*-]{16,}$/.test(value);
   const secrets = isKnown ? [] : Object.values(row).filter(isSecret);
-  const own = identityIn(resource, name);
-  return /token|key|secret/i.test(name) ? [...secrets, own] : [own, ...secrets];
+  const own = withoutCollection(identityIn(resource, name));
+  // `{repo}` can be its name, beside an ID.
+  const other = isOwnId(name) || namedIn(row, name) !== undefined ? [] : [row.name].filter(isScalar);
+  const all = [own, ...other.map(withoutCollection), ...secrets];
+  return /token|key|secret/i.test(name) ? [...secrets, ...all] : all;
 }
 
 const isScalar = (value: unknown) => isKey(value) && value !== '';

@@ -38,13 +38,18 @@ export class Versions {
 
   #find(operation: Operation): string | undefined {
     const { document, declared } = this.#session;
-    const { path, responses } = operation;
-    if (!responses.some(({ status }) => status === '409' || status === '412')) return undefined;
+    const { path: whole, responses } = operation;
+    // An action is about the resource that its path has before it.
+    const path = whole.slice(0, whole.lastIndexOf('}') + 1);
+    const isStated = responses.some(({ status }) => status === '409' || status === '412');
+    const isPossible = isStated || responses.some(({ status }) => status === 'default');
     const collection = itemOf(path)?.collection;
     const create = declared.find((one) => one.method === 'POST' && one.path === collection);
     const [sent, read] = [View.ofRequest(document, operation), View.ofResponse(document, readAt(declared, path))];
     const isSet = (name: string) => create !== undefined && View.ofRequest(document, create).names.includes(name);
-    return sent.names.find((name) => isVersionName(name) && read.names.includes(name) && !isSet(name));
+    // No caller sets an ETag, although one schema may describe what is created and what is changed.
+    const isFit = (name: string) => (/etag/i.test(name) ? isPossible : isStated && !isSet(name));
+    return sent.names.find((name) => isVersionName(name) && read.names.includes(name) && isFit(name));
   }
 
   /** A value for a parameter or property that is replaced by the current version when the call is sent. */

@@ -3,6 +3,7 @@ import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import { isParent, schemaNamed } from '../document/discriminators.ts';
 import type { OpenApiDocument, Place } from '../document/document.ts';
+import { envelopeOf, wrapped } from '../document/envelopes.ts';
 import { regularExpression } from '../document/patterns.ts';
 import {
   asNumbers,
@@ -100,7 +101,9 @@ export class Validators {
   }
 
   accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
-    return this.#validatorOf(schema, direction)(asNumbers(value)) === true;
+    const envelope = envelopeOf(schema);
+    const whole = envelope === undefined ? value : wrapped(envelope, value, '1');
+    return this.#validatorOf(envelope?.schema ?? schema, direction)(asNumbers(whole)) === true;
   }
 
   #errorsOf(schema: JsonObject, value: unknown, direction: Direction): ErrorObject[] {

@@ -100,19 +100,25 @@ export class View {
   }
 }
 
+const sentContent = ({ body }: Operation) =>
+  body?.contents.find(({ mediaType }) => isJson(mediaType)) ??
+  body?.contents.find(({ mediaType }) => isForm(mediaType));
+
 /** The schema of an operation's JSON body, or of its form body if it accepts no JSON. */
-export function requestSchema({ body }: Operation): JsonObject | undefined {
-  const content =
-    body?.contents.find(({ mediaType }) => isJson(mediaType)) ??
-    body?.contents.find(({ mediaType }) => isForm(mediaType));
-  return content?.schema;
+export const sentSchema = (operation: Operation): JsonObject | undefined => sentContent(operation)?.schema;
+
+/** That of the resource in it. */
+export function requestSchema(operation: Operation): JsonObject | undefined {
+  const content = sentContent(operation);
+  return content?.flat ?? content?.schema;
 }
 
 /** The schema of a JSON response with a status, or of the first success. */
 export function responseSchema({ responses }: Operation, status?: number): JsonObject | undefined {
   const response =
     responses.find((one) => one.status === String(status)) ?? responses.find((one) => one.status.startsWith('2'));
-  return response?.contents.find(({ mediaType }) => canBeJson(mediaType))?.schema;
+  const content = response?.contents.find(({ mediaType }) => canBeJson(mediaType));
+  return content?.flat ?? content?.schema;
 }
 
 export interface Viewed {

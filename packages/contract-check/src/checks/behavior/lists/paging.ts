@@ -1,5 +1,5 @@
 import { isKey, type JsonObject, jsonText } from '../../../json.ts';
-import { kindOfReference } from '../../../run/names.ts';
+import { collectionPath, isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
 import { type Difference, type Differences, need, needs, valued } from '../../observe.ts';
 import {
@@ -246,10 +246,14 @@ async function* linkedPages({ listing, list }: ListSubject): Differences {
 /** A list below a resource has only rows of this resource. */
 async function* ofParent({ listing, list }: ListSubject): Differences {
   for (const [name, value] of Object.entries(listing.base.path)) {
-    const isForeign = (row: JsonObject) => isKey(row[name]) && String(row[name]) !== String(value);
-    const foreign = kindOfReference(name) === undefined ? undefined : list.rows.find(isForeign);
-    if (foreign === undefined) continue;
-    const facts = { ...valued(name, value, foreign[name]), exchanges: list.exchanges };
+    // The rows of `/artworks/{id}/loans` have an `artworkId`.
+    const kind = isOwnId(name) ? kindOfPath(collectionPath(listing.operation.path, name)) : kindOfReference(name);
+    const [row = {}] = list.rows;
+    const key = isOwnId(name) ? Object.keys(row).find((one) => kindOfReference(one) === kind) : name;
+    const isForeign = (one: JsonObject) => isKey(one[key ?? '']) && String(one[key ?? '']) !== String(value);
+    const foreign = kind === undefined || key === undefined ? undefined : list.rows.find(isForeign);
+    if (foreign === undefined || key === undefined) continue;
+    const facts = { ...valued(key, value, foreign[key]), exchanges: list.exchanges };
     return yield finding(listing, 'list-leaks', undefined, facts);
   }
 }

@@ -194,7 +194,7 @@ export type Next =
 const containers =
   /^(?:meta|metadata|page|paging|pagination|pageinfo|pager|links|info|header|summary|cursor|cursors|resultset|responsemetadata)$/;
 const totals =
-  /^(?:total|totalcount|totalitems|totalresults|totalelements|totalrows|totalrecords|totalentries|totalhits|recordcount|itemstotal|resultcount)$/;
+  /^(?:total|totalsize|totalcount|totalitems|totalresults|totalelements|totalrows|totalrecords|totalentries|totalhits|recordcount|itemstotal|resultcount)$/;
 const more = /^(?:hasmore|hasnext|hasnextpage|more|moreavailable|istruncated|truncated|hasmoreitems|hasmoreresults)$/;
 const noMore = /^(?:islast|islastpage|last)$/;
 const nexts =
@@ -220,6 +220,9 @@ export function listMetadataOf({ response, request }: Exchange, rowsMember: stri
     ({ key, value }) =>
       nexts.test(key) && !isBoolean(value) && (typeof value !== 'object' || value === null || 'href' in value),
   );
+  // `count` beside links to both sides is that of all rows, as in Django.
+  const isWhole = ['next', 'previous'].every((side) => members.some(({ key }) => key === side));
+  const all = isWhole ? find(/^count$/, isCount) : undefined;
   const { next: link, first, last: end } = linksIn(response.headers.link, request.url);
   const counts = (Object.keys(counted) as (keyof typeof counted)[]).flatMap((of) => {
     const one = find(counted[of], isCount);
@@ -228,9 +231,9 @@ export function listMetadataOf({ response, request }: Exchange, rowsMember: stri
   return {
     counts,
     ends: { ...(first && { first }), ...(end && { last: end }) },
-    totals: [find(totals, isCount), headerTotal(response.headers)].filter((one) => one !== undefined),
+    totals: [find(totals, isCount) ?? all, headerTotal(response.headers)].filter((one) => one !== undefined),
     hasMore: find(more, isBoolean) ?? (last && { ...last, value: !last.value }),
-    namesNext: next !== undefined || link !== undefined,
+    namesNext: next !== undefined || link !== undefined || end !== undefined,
     next: nextOf(link ?? hrefOf(next?.value), request.url),
   };
 }

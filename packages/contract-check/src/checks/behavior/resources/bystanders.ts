@@ -5,7 +5,7 @@ import { type Differences, differ, needs, valued } from '../../observe.ts';
 import { Listing } from '../lists/listing.ts';
 import { isFleeting, isServerOwned } from './compare.ts';
 import type { Created, ResourceHarness, Shown } from './resource.ts';
-import { declares } from './resource-types.ts';
+import { isJob } from './resource-types.ts';
 import { machineOf } from './states.ts';
 import { Updating } from './update.ts';
 
@@ -26,7 +26,7 @@ interface Others {
 export async function* bystanders(harness: ResourceHarness, label: string): Differences {
   const { create, read, remove, updates, list } = harness.resourceType;
   // A job changes by itself.
-  if (read === undefined || declares(create, 202)) return;
+  if (read === undefined || isJob(harness.document, create)) return;
   const first = await harness.createAndRead(label);
   const target = await harness.createAndRead(`${label} target`);
   // An action can leave its resource in a state in which it cannot be deleted.
@@ -59,7 +59,7 @@ export async function* bystanders(harness: ResourceHarness, label: string): Diff
   yield* compared('read-unsteady', read);
   if (list !== undefined) yield* compared('read-unsteady', list);
   const action = machineOf(harness).moves.find(({ operation }) => operation.method === 'POST')?.operation;
-  const known = action && harness.context.requests.of(action)?.call.body;
+  const known = action && harness.bodyOf(action);
   const change = async (update: Operation) => {
     const updating = new Updating(harness, update);
     const [body] = updating.changes(target, label);

@@ -1,3 +1,4 @@
+import { flatRow } from '../../../document/envelopes.ts';
 import type { Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
@@ -14,7 +15,7 @@ import { type Difference, differ, valued } from '../../observe.ts';
 /** The resource in a response: the response itself, or the only object in it with an ID. */
 export function resourceIn({ response }: Exchange): JsonObject {
   const body = response.json?.value;
-  return wrappedIn(body) ?? (isObject(body) ? body : {});
+  return flatRow(wrappedIn(body) ?? (isObject(body) ? body : {}));
 }
 
 export const ownId = (row: JsonObject) => row[Object.keys(row).find(isOwnId) ?? ''];
@@ -48,7 +49,7 @@ export function isNothing(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** How far a job is, by the word for its state. */
+/** How far a job is, by the word for its state, or by whether it is `done`. */
 export type Phase = 'waiting' | 'running' | 'done' | 'failed';
 
 const phases: readonly (readonly [Phase, RegExp])[] = [
@@ -62,6 +63,7 @@ export function phaseOf(row: JsonObject): Phase | undefined {
   const [word = ''] = Object.entries(row).flatMap(([name, value]) =>
     /^(?:job[-_]?)?(?:status|state|phase)$/i.test(name) && typeof value === 'string' ? [value] : [],
   );
+  if (typeof row.done === 'boolean') return row.done ? (isObject(row.error) ? 'failed' : 'done') : 'running';
   return phases.find(([, words]) => words.test(word))?.[0];
 }
 
@@ -212,7 +214,9 @@ function unlikeMembers(own: JsonObject, sent: View, got: JsonObject, shown: View
       ? key
       : (shown.names.find((one) => keyOfName(one) === keyOfName(key)) ?? key);
     const view = shown.member(name);
-    if (isServerOwned(key) || (view.isEmpty && !isKept)) return [];
+    // `state_reason` counts only with a change of the state.
+    const isReason = sent.names.some((one) => key === `${one}_reason` || key === `${one}Reason`);
+    if (isServerOwned(key) || isReason || (view.isEmpty && !isKept)) return [];
     const right = { value: Object.hasOwn(got, name) ? got[name] : undefined, view };
     return unlikes({ value, view: sent.member(key) }, right, key, `${pointer}/${escapeSegment(key)}`);
   });

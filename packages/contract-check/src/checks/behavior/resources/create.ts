@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
+import { extensionOf, groupOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import { type Call, type Exchange, isSuccess, locationOf } from '../../../http/call.ts';
+import { pathPattern } from '../../../http/deserialize.ts';
 import { at, isObject, isScalar, type JsonObject, jsonText, put } from '../../../json.ts';
+import { unlikelyIds } from '../../../run/ids.ts';
+import { kindOfReference } from '../../../run/names.ts';
 import { ifSent } from '../../../run/parallel.ts';
 import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
@@ -146,6 +149,44 @@ export async function* location(harness: ResourceHarness, label: string): Differ
   yield differ('location', create, '', { expected, actual: responseText(there), node, exchanges });
 }
 
+/** Where only what the body refers to can be missing, a 404 says that it must exist. */
+export async function* unknownReference(harness: ResourceHarness, label: string): Differences {
+  const { session, document, resourceType } = harness;
+  const { create, kind } = resourceType;
+  if (create.path.includes('{') || !declares(create, 404)) return;
+  const call = need(await harness.callTo(label));
+  for (const [name, value] of Object.entries(Object(call.body))) {
+    const of = kindOfReference(name);
+    if (of === undefined || of === kind || session.pool.ofKind(of, create).length === 0) continue;
+    const { node = {} } = View.ofRequest(document, create).member(name);
+    const [other] = unlikelyIds(/^\d+$/.test(String(value)) ? Number(value) : value, session.seedFor(label));
+    const body = { ...Object(call.body), [name]: typeof value === 'string' ? String(other) : other };
+    if (other === undefined || !harness.accepts(create, body)) continue;
+    const exchange = await session.send({ ...call, body });
+    if (isSuccess(exchange))
+      yield differ('change-unknown', create, name, {
+        expected: '404',
+        actual: responseText(exchange),
+        node,
+        exchanges: [exchange],
+      });
+  }
+}
+
+/** What a resource says to be its own address is the one that it is read at. */
+export async function* selfLink(harness: ResourceHarness, label: string): Differences {
+  const read = need(harness.resourceType.read);
+  const { exchange } = await harness.createAndRead(label);
+  const body: unknown = exchange.response.json?.value;
+  const places = [Object(body), Object(Object(body).data)];
+  const links: unknown[] = places.flatMap(({ links, _links, self, href }) => [links?.self, _links?.self, self, href]);
+  const link = links.map((one) => (isObject(one) ? one.href : one)).find((one) => typeof one === 'string');
+  const own = new URL(exchange.request.url).pathname;
+  const there = URL.parse(String(need(link)), exchange.request.url)?.pathname ?? own;
+  if (there !== own && pathPattern(read.path).test(harness.session.footprint.below(there, read)))
+    yield differ('location', read, 'self', { expected: own, actual: there, exchanges: [exchange] });
+}
+
 /** PUT returns 201 if it creates, and not if it replaces (RFC 9110, 9.3.4). */
 export async function* putStatus(harness: ResourceHarness, label: string): Differences {
   const { create } = harness.resourceType;
@@ -160,7 +201,8 @@ export async function* putStatus(harness: ResourceHarness, label: string): Diffe
 }
 
 function keyOf({ method, parameters }: Operation): Parameter | undefined {
-  const isKey = ({ in: place, name }: Parameter) => place === 'header' && /^(?:x-)?idempotency-?key$/i.test(name);
+  const isKey = ({ in: place, name }: Parameter) =>
+    place === 'header' ? /^(?:x-)?idempotency-?key$/i.test(name) : /^(?:request|idempotency)_?(?:id|key)$/i.test(name);
   return method === 'GET' ? undefined : parameters.find(isKey);
 }
 
@@ -176,7 +218,8 @@ export async function* idempotency(harness: ResourceHarness, label: string): Dif
   // Finds out what the request can still refer to.
   needs((await harness.create(`${label} before`)) !== undefined);
   const [call, otherCall] = [need(await harness.callTo(label)), await harness.callTo(`${label} other`, 'varied')];
-  const send = (one: Call) => session.send({ ...one, headers: { ...one.headers, [parameter.name]: key } });
+  const group = groupOf(parameter);
+  const send = (one: Call) => session.send({ ...one, [group]: { ...one[group], [parameter.name]: key } });
   const first = await send(call);
   needs(isSuccess(first));
   const replay = await send(call);

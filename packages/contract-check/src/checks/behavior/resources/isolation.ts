@@ -8,7 +8,7 @@ import { collectionPath, pathNames } from '../../../run/names.ts';
 import { ifSent } from '../../../run/parallel.ts';
 import { identityIn, idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
-import { type Differences, differ, valued } from '../../observe.ts';
+import { type Differences, differ, needs, valued } from '../../observe.ts';
 import { exactly, guardedIn } from '../../scopes.ts';
 import { Listing } from '../lists/listing.ts';
 import { isGone, isNothing, isSame, resourceIn } from './compare.ts';
@@ -32,10 +32,17 @@ async function ownPath({ context, session, resourceType }: ResourceHarness, { pa
 
 /** Another tenant cannot read, update or delete the caller's resources. */
 export async function* separated(harness: ResourceHarness, label: string): Differences {
+  const { session } = harness;
   const { create, read, updates, remove, lists, actions } = harness.resourceType;
   if (!harness.session.identities.can('otherTenant')) return;
   const created = await harness.createAndRead(label);
-  const { resource, exchange } = created;
+  const { resource, exchange, row } = created;
+  needs(row.private !== false && row.public !== true && row.visibility !== 'public');
+  const parent = readAt(session.operations, create.path.slice(0, create.path.lastIndexOf('/')));
+  const known = parent && harness.context.requests.of(parent)?.call;
+  const above = known && (await session.send({ ...known, path: resource.call.path }, { identity: 'otherTenant' }));
+  // What is below something public is public, too.
+  needs(above === undefined || !isSuccess(above));
   let isSeparate = true;
   const differs = (check: CheckName, operation: Operation, first: Exchange, ...others: Exchange[]) => {
     isSeparate = false;
@@ -54,7 +61,7 @@ export async function* separated(harness: ResourceHarness, label: string): Diffe
   }
   for (const update of [...updates, ...actions].filter(isPrivate)) {
     const [change] = new Updating(harness, update).changes(created, label);
-    const body = actions.includes(update) ? harness.context.requests.of(update)?.call.body : change;
+    const body = actions.includes(update) ? harness.bodyOf(update) : change;
     const response = await ifSent(() => harness.change(update, resource, body, {}, 'otherTenant'));
     // A PUT may create a resource with the same name for the other tenant.
     const isOwn =

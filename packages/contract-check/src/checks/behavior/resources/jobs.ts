@@ -2,13 +2,13 @@ import type { Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { jsonText } from '../../../json.ts';
+import { isObject, jsonText } from '../../../json.ts';
 import { isOwnId, itemOf } from '../../../run/names.ts';
 import type { View } from '../../../schema/view.ts';
 import { type Differences, differ, need, needs, text } from '../../observe.ts';
 import { isOpen, phaseOf } from './compare.ts';
 import type { ResourceHarness, Shown } from './resource.ts';
-import { declares } from './resource-types.ts';
+import { declares, isJob } from './resource-types.ts';
 
 /** How long a job is waited for, in milliseconds. */
 const maxJobMs = 10_000;
@@ -29,9 +29,9 @@ const shares = /^(?:progress|percent(?:age)?|percent[-_]?complete)$/i;
 /** A job ends, stays as it ended, and says the same of itself by its state, times, counts and result. */
 export async function* jobStates(harness: ResourceHarness, label: string): Differences {
   const { create, read } = harness.resourceType;
-  if (read === undefined || !declares(create, 202)) return;
+  if (read === undefined || !isJob(harness.document, create)) return;
   const resource = need(await harness.create(label));
-  needs(resource.created.response.status === 202);
+  needs(resource.created.response.status === 202 || typeof resource.body.done === 'boolean');
   const differs = (check: CheckName, by: Operation, about: string, texts: [string, string], ...of: Exchange[]) =>
     differ(check, by, about, { expected: texts[0], actual: texts[1], exchanges: [resource.created, ...of] });
   const seen: Shown[] = [];
@@ -100,13 +100,18 @@ function* contradictionsIn(
   const phase = phaseOf(row);
   const isDone = phase === 'done';
   const named = (pattern: RegExp) => Object.keys(row).find((name) => pattern.test(name)) ?? '';
-  const [end, start, link] = [named(ends), named(starts), named(links)];
-  const isSaid = (name: string) => name !== '' && isNullable(view.member(name));
   const says = (name: string, expected: string): [string, string, string] => [
     name,
     `${expected}, because it is ${phase}`,
     text(row[name]),
   ];
+  const [end, start, link] = [named(ends), named(starts), named(links)];
+  if (typeof row.done === 'boolean' && view.names.includes('response')) {
+    const isEnded = isObject(row.response) || isObject(row.error);
+    if (row.done !== isEnded)
+      yield says('response', row.done ? 'a response or an error' : 'neither response nor error');
+  }
+  const isSaid = (name: string) => name !== '' && isNullable(view.member(name));
   if (isSaid(end) && isDone && row[end] === null) yield says(end, 'a time');
   if (isSaid(end) && isOpen({ row }) && row[end] !== null) yield says(end, 'null');
   if (isSaid(start) && (isDone || phase === 'running') && row[start] === null) yield says(start, 'a time');

@@ -3,6 +3,7 @@ import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, isScalar, type JsonObject } from '../../../json.ts';
 import { isOwnId, itemOf, kindOfPath, rowsOf } from '../../../run/names.ts';
+import { namedIn, withoutCollection } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
 import { type CheckContext, type Difference, type Differences, differ, need, needs, valued } from '../../observe.ts';
 import { readCollection } from '../lists/listing.ts';
@@ -30,7 +31,7 @@ export function readingsOf(context: CheckContext): Reading[] {
 
 const maxExtraReads = 8;
 
-const idIn = (row: JsonObject, name: string) => row[name] ?? ownId(row);
+const idIn = (row: JsonObject, name: string) => withoutCollection(namedIn(row, name) ?? ownId(row) ?? row.name);
 
 const fullness = (row: JsonObject) =>
   Object.values(row).filter((value) => !isNothing(value) && value !== 0 && value !== false).length;

@@ -32,32 +32,43 @@ export function declaredKind({ node }: Pick<Operation, 'node'>, member: Declared
 /** The types of the resources that the plan says are created. No finding is based on this alone. */
 export function resourceTypesOf({ document, operations, plan }: Session): ResourceType[] {
   return operations
-    .filter((one) => plan.effectOf(one) === 'create' || (!one.path.includes('{') && jobRead(document, operations, one)))
+    .filter(
+      (one) => plan.effectOf(one) === 'create' || (!one.path.includes('{') && startsJob(document, operations, one)),
+    )
     .filter((operation) => !hasRows(document, operation))
     .map((create) => resourceTypeOf(document, operations, create));
 }
 
-/** What is accepted is a job, which may be read elsewhere than its result. */
-function jobRead(
-  document: OpenApiDocument,
-  operations: readonly Operation[],
-  create: Operation,
-): Operation | undefined {
+/** The operations that read by an ID what a creation returns, such as a job or `/repos/{owner}/{repo}` of `POST /user/repos`. */
+function readsOf(document: OpenApiDocument, operations: readonly Operation[], create: Operation): Operation[] {
   const shows = kindsOfSchema(document, responseSchema(create));
-  const isJob = (one: Operation) =>
-    isRead(document, one) &&
-    itemOf(one.path) !== undefined &&
-    kindsOfSchema(document, responseSchema(one)).some((own) => shows.includes(own));
-  return create.method === 'POST' && declares(create, 202) ? operations.find(isJob) : undefined;
+  return operations.filter(
+    (one) =>
+      create.method === 'POST' &&
+      isRead(document, one) &&
+      itemOf(one.path) !== undefined &&
+      kindsOfSchema(document, responseSchema(one)).some((own) => shows.includes(own)),
+  );
 }
 
+/** Whether a response is a job: it is accepted only, or is an operation that is `done` with a response or an error. */
+export function isJob(document: OpenApiDocument, create: Operation): boolean {
+  const { names } = View.ofResponse(document, create);
+  return declares(create, 202) || ['done', 'error', 'response'].every((name) => names.includes(name));
+}
+
+const startsJob = (document: OpenApiDocument, operations: readonly Operation[], create: Operation) =>
+  isJob(document, create) && readsOf(document, operations, create).length > 0;
+
 function resourceTypeOf(document: OpenApiDocument, operations: readonly Operation[], create: Operation): ResourceType {
-  const kind = declaredKind(create, 'creates') || kindOfPath(create.path) || '';
   const collection = itemOf(create.path)?.collection ?? create.path;
-  const items = operations.filter((one) => isOfItem(one, collection, kind));
-  const sure =
-    jobRead(document, operations, create) ??
-    operations.find((one) => isRead(document, one) && itemOf(one.path)?.collection === collection);
+  const [other, ...others] = readsOf(document, operations, create);
+  const own = operations.find((one) => isRead(document, one) && itemOf(one.path)?.collection === collection);
+  const elsewhere = own === undefined && others.length === 0 && !declares(create, 202) ? other : undefined;
+  const sure = (declares(create, 202) ? other : undefined) ?? own ?? elsewhere;
+  const kind = declaredKind(create, 'creates') || kindOfPath((elsewhere ?? create).path) || '';
+  const home = itemOf(elsewhere?.path ?? '')?.collection ?? collection;
+  const items = operations.filter((one) => isOfItem(one, home, kind));
   const read = sure ?? items.find((one) => isRead(document, one));
   const updates = items.filter(
     (one) =>
@@ -85,7 +96,8 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
 
 /** Whether an operation acts on a single resource and its last path segment is a verb, not a collection. */
 function isAction({ method, path }: Operation, item: string | undefined, operations: readonly Operation[]): boolean {
-  if (item === undefined || !['POST', 'PUT', 'PATCH'].includes(method) || !path.startsWith(`${item}/`)) return false;
+  const isBelow = item !== undefined && path.startsWith(item) && /^[/:]/.test(path.slice(item.length));
+  if (item === undefined || !['POST', 'PUT', 'PATCH'].includes(method) || !isBelow) return false;
   const isWord = /^[a-z_-]+$/i.test(path.slice(item.length + 1)) && !isUpdatePath.test(path);
   const isCollection = (one: Operation) =>
     one.path.startsWith(`${path}/{`) || (method === 'POST' && one.method === 'GET' && one.path === path);

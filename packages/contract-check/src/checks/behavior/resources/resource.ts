@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operation } from '../../../document/operation.ts';
-import { type Call, type Exchange, emptyCall, isSuccess, locationOf, type Raw } from '../../../http/call.ts';
+import { type Call, type Exchange, emptyCall, flatCall, isSuccess, locationOf, type Raw } from '../../../http/call.ts';
 import { decoded, pathPattern, pathTexts } from '../../../http/deserialize.ts';
 import { formMembers, isForm, isKey, isObject, isScalar, type JsonObject, mapped, withMember } from '../../../json.ts';
 import { isComplete } from '../../../judge/outcome.ts';
 import type { Identity } from '../../../run/identities.ts';
 import type { KnownRequest } from '../../../run/known-requests.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
+import { namedIn, withoutCollection } from '../../../run/pool.ts';
 import { atEveryDepth, type Freshness, renewed } from '../../../run/renewal.ts';
 import type { Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
@@ -66,7 +67,7 @@ export class ResourceHarness {
     this.context = context;
     this.session = context.session;
     this.resourceType = resourceType;
-    this.#rich = withoutKey(known.call);
+    this.#rich = flatCall(withoutKey(known.call));
   }
 
   get document() {
@@ -104,14 +105,14 @@ export class ResourceHarness {
     if (known === undefined) return undefined;
     // What the request refers to can be used up: a seat is sold only once.
     const before = this.#rich;
-    this.#rich = { ...before, path: known.call.path, body: referringAs(before.body, known.call.body) };
+    this.#rich = { ...before, path: known.call.path, body: referringAs(before.body, flatCall(known.call).body) };
     const other = await requests.untilNew(
       create,
       (freshness) => this.callTo(`${label} other`, filling, freshness),
       isComplete,
     );
     if (other !== undefined && isComplete(other.exchange)) return this.resourceOf(other.call, other.exchange);
-    if (filling === 'known') this.#rich = withoutKey(known.call);
+    if (filling === 'known') this.#rich = flatCall(withoutKey(known.call));
     return this.resourceOf(known.call, known.exchange);
   }
 
@@ -121,7 +122,8 @@ export class ResourceHarness {
     return { resource, ...need(await this.shown(resource)) };
   }
 
-  resourceOf(call: Call, created: Exchange): Resource {
+  resourceOf(known: Call, created: Exchange): Resource {
+    const call = flatCall(known);
     const { read, updates, remove, kind } = this.resourceType;
     const body = resourceIn(created);
     const own = isObject(call.body) ? call.body : {};
@@ -133,7 +135,8 @@ export class ResourceHarness {
     const reference = body[Object.keys(body).find(isReference) ?? ''];
     // A PUT creates the resource at its own path.
     const atPath = call.operation.method === 'PUT' ? call.path[name] : undefined;
-    const ids = [body[name], ownId(body), reference, located?.[name], sent[name], atPath];
+    const named = withoutCollection(body.name);
+    const ids = [namedIn(body, name), ownId(body), reference, located?.[name], sent[name], atPath, named];
     const id = [ids[this.#source], ...ids].find(isKey);
     return { call, created, sent, body, path: { ...call.path, ...located, [name]: id }, id, ids };
   }
@@ -225,7 +228,7 @@ export class ResourceHarness {
     // Without a known call, one of only the path may still succeed.
     const known = this.context.requests.of(operation)?.call ?? emptyCall(operation);
     const path = pathOf(operation, resource);
-    return path && { ...withoutKey(known), path, body: undefined };
+    return path && { ...flatCall(withoutKey(known)), path, body: undefined };
   }
 
   /** Updates a resource, with a precondition if the operation requires one. */
@@ -246,7 +249,13 @@ export class ResourceHarness {
 
   async remove(resource: Resource, headers: Headers = {}, identity: Identity = 'caller'): Promise<Exchange> {
     const remove = need(this.resourceType.remove);
-    return this.change(remove, resource, this.context.requests.of(remove)?.call.body, headers, identity);
+    return this.change(remove, resource, this.bodyOf(remove), headers, identity);
+  }
+
+  /** The body of a call that is known to succeed. */
+  bodyOf(operation: Operation): unknown {
+    const known = this.context.requests.of(operation)?.call;
+    return known && flatCall(known).body;
   }
 
   list(operation: Operation): Promise<FullList | undefined> {
@@ -257,10 +266,13 @@ export class ResourceHarness {
   isOf(resource: Resource, row: JsonObject): boolean {
     const named = (test: (name: string) => boolean) => Object.entries(row).find(([name]) => test(name))?.[1];
     const name = lastParameter(this.resourceType.read?.path ?? '') ?? 'id';
-    const own = row[name] ?? named(isOwnId) ?? named((key) => kindOfReference(key) === this.resourceType.kind);
+    const id = named(isOwnId);
+    const own = namedIn(row, name) ?? id ?? named((key) => kindOfReference(key) === this.resourceType.kind);
     // Without an ID, a row is identified by a name or a token, which the path calls otherwise.
     const values = own === undefined ? Object.values(row).filter((value) => typeof value === 'string') : [own];
-    return values.some((value) => String(value) === String(resource.id));
+    const isNamed = values.some((value) => String(withoutCollection(value)) === String(resource.id));
+    // `/repos/{repo}` can have the name of what has an ID, too.
+    return isNamed || (isKey(id) && id === ownId(resource.body));
   }
 }
 

@@ -3,20 +3,23 @@ import { type BehaviorCheck, type CheckContext, runChecks } from '../../observe.
 import { bulked, bulkRemovalsOf, bulksOf, itemsApart, removedInBulk } from './bulk.ts';
 import { bystanders } from './bystanders.ts';
 import { conditionForms, createdTag, readTags, updateTags, updateVersions } from './conditions.ts';
-import { idempotency, listed, location, putStatus, stored, unique } from './create.ts';
+import { idempotency, listed, location, putStatus, selfLink, stored, unique, unknownReference } from './create.ts';
 import { guardedFields, separated } from './isolation.ts';
 import { jobStates } from './jobs.ts';
+import { members, setsOf } from './members.ts';
 import { operationChecks } from './operations.ts';
 import { countedInParent, ofParent } from './parent.ts';
 import { agreement, readingsOf } from './read.ts';
-import { foundDeleted, removed } from './remove.ts';
+import { foundDeleted, removed, unlisted } from './remove.ts';
 import { ResourceHarness } from './resource.ts';
 import { type ResourceType, resourceTypesOf } from './resource-types.ts';
 import { transitions } from './transitions.ts';
-import { changed, mergedDeep, replaced, Updating } from './update.ts';
+import { changed, filteredAfter, masked, mergedDeep, replaced, Updating } from './update.ts';
 
 const updateChecks: readonly BehaviorCheck<Updating>[] = [
   changed,
+  filteredAfter,
+  masked,
   mergedDeep,
   replaced,
   updateTags,
@@ -37,6 +40,7 @@ export async function checkResources(context: CheckContext): Promise<void> {
     if (known !== undefined)
       await runChecks(session, operationChecks(operation), { context, operation, known }, [operation]);
   });
+  for (const set of setsOf(context)) await runChecks(session, [members], set, [set.put, set.post, set.remove]);
   for (const bulk of bulksOf(context)) await runChecks(session, [bulked, itemsApart], bulk, [bulk.operation]);
   for (const bulk of bulkRemovalsOf(context)) await runChecks(session, [removedInBulk], bulk, [bulk.operation]);
 }
@@ -58,12 +62,18 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
     if ((await branch.start()) !== undefined && (branch.isReadable || hasCertainRead))
       await runChecks(session, stored, branch, [create]);
   }
-  await runChecks(session, [location, listed, ofParent, putStatus, idempotency, createdTag], harness, [create]);
+  await runChecks(
+    session,
+    [location, unknownReference, listed, ofParent, putStatus, idempotency, createdTag],
+    harness,
+    [create],
+  );
   for (const update of updates.slice(0, 3))
-    await runChecks(session, updateChecks, new Updating(harness, update), [update]);
-  if (read !== undefined) await runChecks(session, [readTags], harness, [read]);
+    await runChecks(session, updateChecks, new Updating(harness, update), [update, ...lists]);
+  if (read !== undefined) await runChecks(session, [readTags, selfLink], harness, [read]);
   await runChecks(session, [unique], harness, [create, ...updates]);
   await runChecks(session, [separated, guardedFields, bystanders, countedInParent], harness, [create, ...concerned]);
   await runChecks(session, [jobStates, transitions], harness, [create, ...concerned, ...below]);
-  if (remove !== undefined) await runChecks(session, [removed, foundDeleted], harness, [remove]);
+  if (remove !== undefined)
+    await runChecks(session, [removed, unlisted, foundDeleted], harness, [remove, ...lists, ...actions]);
 }

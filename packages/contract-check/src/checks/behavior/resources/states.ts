@@ -2,7 +2,7 @@ import { extensionOf, lastSegment, type Operation } from '../../../document/oper
 import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isObject } from '../../../json.ts';
-import { wordsOf } from '../../../run/names.ts';
+import { withoutContainer, wordsOf } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
 import { type Differences, differ, valued } from '../../observe.ts';
 import { type FullList, Listing, type Settings } from '../lists/listing.ts';
@@ -24,7 +24,7 @@ const textsIn = (value: unknown) => (Array.isArray(value) ? value.filter((one) =
 const irregular: Readonly<Record<string, string>> = { pay: 'paid', send: 'sent', hold: 'held', withdraw: 'withdrawn' };
 
 /** The state that a verb names: `cancelled` for `cancel`, if only one does. */
-function stateNamed(verb: string, states: readonly string[]): string | undefined {
+export function stateNamed(verb: string, states: readonly string[]): string | undefined {
   const letters = (word: string) => word.toLowerCase().replaceAll(/[^a-z]/g, '');
   const named = states.find((one) => one.toLowerCase() === irregular[verb.toLowerCase()]);
   const stem = letters(verb).replace(/e$/, '');
@@ -101,13 +101,19 @@ export async function* listedAfter(
   const present = valued('rows', `one that is ${now}`, 'none');
   const absent = valued('rows', `none that is ${now}`, 'one');
   const filter = listing.slots.find(({ place, words, shape }) => {
-    return place === 'query' && words.join('') === wordsOf(name).join('') && shape.enum?.includes(now) === true;
+    const isNamed = withoutContainer(words).join('') === wordsOf(name).join('');
+    return place === 'query' && isNamed && shape.enum?.includes(now) === true;
   });
   if (filter !== undefined) {
     const [own, other] = [await read([[filter, now]]), await read([[filter, before]])];
     if (own?.row === undefined && own?.all.isComplete) yield differs('list-hides', filter.name, present, own.all);
     if (other?.row !== undefined) yield differs('list-leaks', filter.name, absent, other.all);
+    const every = filter.shape.enum?.find((word) => word === 'all' || word === 'any');
+    const whole = every === undefined ? undefined : await read([[filter, every]]);
+    if (whole?.all.isComplete && whole.row === undefined)
+      yield differs('list-hides', `${filter.name} ${every}`, present, whole.all);
   }
+  const fallback = filter?.default;
   const hiding = listing.slots.find(({ words: [verb = '', ...rest], shape }) => {
     const isNamed = /^(?:include|with|show|and)$/.test(verb) && rest.join('') === now.toLowerCase();
     return isNamed && shape.types.has('boolean');
@@ -115,8 +121,9 @@ export async function* listedAfter(
   const [plain, whole] = [await read([]), hiding && (await read([[hiding, true]]))];
   if (plain?.row !== undefined && plain.row[name] !== undefined && plain.row[name] !== now)
     yield differs('read-disagrees', name, valued(name, now, plain.row[name]), plain.all);
-  if (hiding !== undefined && plain?.row !== undefined) yield differs('list-leaks', hiding.name, absent, plain.all);
-  const expected = hiding !== undefined || oftenHidden.test(now) ? whole : plain;
+  const isHidden = hiding !== undefined || fallback === before;
+  if (isHidden && plain?.row !== undefined) yield differs('list-leaks', hiding?.name ?? '', absent, plain.all);
+  const expected = isHidden || fallback !== undefined || oftenHidden.test(now) ? whole : plain;
   if (expected !== undefined && expected.row === undefined && expected.all.isComplete)
     yield differs('list-hides', hiding?.name ?? '', present, expected.all);
 }

@@ -10,8 +10,8 @@ import { exactly, lacking, unguarded } from '../../scopes.ts';
 import { isNothing, isOpen, isSame, isServerOwned, notKept, otherThanRead, ownId, resourceIn } from './compare.ts';
 import { etagOf, staleTag } from './conditions.ts';
 import type { Created, ResourceHarness, Shown } from './resource.ts';
-import { conditionOf, declares } from './resource-types.ts';
-import { listedAfter, type Move, machineOf } from './states.ts';
+import { conditionOf, declares, isJob } from './resource-types.ts';
+import { listedAfter, type Move, machineOf, stateNamed } from './states.ts';
 import { isWritable, keptTimes, Updating } from './update.ts';
 
 /** Limits of one walk through the states of a resource. */
@@ -51,7 +51,7 @@ class Walk {
   constructor(harness: ResourceHarness, label: string) {
     this.#harness = harness;
     this.#label = label;
-    this.#isJob = declares(harness.resourceType.create, 202);
+    this.#isJob = isJob(harness.document, harness.resourceType.create);
     ({ name: this.#name, moves: this.#moves } = machineOf(harness));
   }
 
@@ -62,14 +62,14 @@ class Walk {
   async *differences(): Differences {
     const first = await this.#harness.createAndRead(this.#label);
     const by = first.resource.created;
-    const isJob = by.response.status === 202;
+    const isAccepted = this.#isJob && (by.response.status === 202 || isOpen(first));
     const start = this.#start();
-    if (!isJob && start !== undefined && this.#stateOf(first) !== start) {
+    if (!isAccepted && start !== undefined && this.#stateOf(first) !== start) {
       const facts = { expected: start, actual: this.#stateOf(first), exchanges: [by] };
       yield differ('create-state', this.#harness.resourceType.create, this.#name ?? '', facts);
     }
     this.#paths.set(this.#stateOf(first), []);
-    const last = isJob ? await this.#waited(first) : first;
+    const last = isAccepted ? await this.#waited(first) : first;
     if (!this.#paths.has(this.#stateOf(last))) this.#paths.set(this.#stateOf(last), ['wait']);
     // A map that grows is iterated to its end.
     for (const [state, path] of this.#paths) if (this.#paths.size <= maxStates) yield* this.#visit(state, path);
@@ -193,7 +193,7 @@ class Walk {
         ? updating.bodiesWith(before, this.#name ?? '', [to])
         : isUpdate
           ? updating.changes(before, `${this.#label} ${this.#attempts}`)
-          : [this.#harness.context.requests.of(operation)?.call.body];
+          : [this.#harness.bodyOf(operation)];
     // A whole body can have properties that only some users may write.
     const body = more.length > 1 ? unguarded(this.#harness.session, operation, change) : change;
     return this.#harness.change(operation, before.resource, body, ...more);
@@ -213,6 +213,13 @@ class Walk {
       const stale = await this.#send(move, before, { 'if-match': staleTag(etagOf(before)) });
       if (isSuccess(stale))
         return { isBroken: true, found: this.#differ('if-match-ignored', operation, 'stale', '412', stale) };
+    }
+    const version = session.versions.nameIn(operation);
+    if (version !== undefined && this.#harness.resourceType.actions.includes(operation)) {
+      const body = { [version]: staleTag(String(before.row[version])) };
+      const stale = await this.#harness.change(operation, before.resource, body);
+      if (isSuccess(stale))
+        return { isBroken: true, found: this.#differ('if-match-ignored', operation, version, '409 or 412', stale) };
     }
     for (const { who, identity } of lacking(session, operation)) {
       const response = await this.#send(move, before, {}, identity);
@@ -245,6 +252,10 @@ class Walk {
     const state = this.#stateOf(after);
     const name = this.#name ?? '';
     if (to !== undefined && state !== to && this.#stateOf(before) !== to) yield differs(name, to, state);
+    // `PUT …/lock` sets `locked`.
+    const flags = after.view.names.filter((one) => typeof after.row[one] === 'boolean');
+    const flag = stateNamed(lastSegment(operation.path), flags);
+    if (flag !== undefined && after.row[flag] === false) yield differs(flag, true, false);
     const time = after.view.names.find((one) => new RegExp(`^${state}[-_]?(?:at|on)$`, 'i').test(one));
     if (time !== undefined && after.row[time] === null) yield differs(time, 'a time', null);
     const created = View.ofRequest(document, resourceType.create);

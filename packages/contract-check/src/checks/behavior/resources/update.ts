@@ -1,15 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Operation } from '../../../document/operation.ts';
+import { extensionOf, type Operation } from '../../../document/operation.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, isScalar, type JsonObject, jsonText, withoutMember } from '../../../json.ts';
-import { isNoReference, isVersionName, keyOfName } from '../../../run/names.ts';
+import { isNoReference, isVersionName, keyOfName, withoutContainer } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import { View } from '../../../schema/view.ts';
 import { type Difference, type Differences, differ, need, needs, text, valued } from '../../observe.ts';
+import { Listing } from '../lists/listing.ts';
 import { isNothing, isSame, isServerOwned, notKept, resourceIn } from './compare.ts';
 import { otherValues } from './enrich.ts';
 import type { Created, Headers, Resource, ResourceHarness, Shown } from './resource.ts';
 import { keepsTheRest } from './resource-types.ts';
+import { listedAfter } from './states.ts';
 
 const maxMembers = 20;
 
@@ -90,7 +92,7 @@ export class Updating {
 
   /** A valid body with the values that a resource has, or was sent with, or that the known call has. */
   whole({ resource, row }: Created): JsonObject {
-    const known = this.harness.context.requests.of(this.update)?.call.body;
+    const known = this.harness.bodyOf(this.update);
     const base = isObject(known) ? known : {};
     const present = this.writable.flatMap((name) => {
       const values = [row[name], resource.sent[name], base[name]].filter((value) => (value ?? null) !== null);
@@ -194,10 +196,13 @@ export function keptTimes(
     operation.method !== 'POST' &&
     /^(?:last)?[-_]?(?:updated|modified|changed)[-_]?(?:at|on|time)?$/i.test(name) &&
     /:\d\d\.\d*[1-9]/.test(String(value));
-  const isVersion = (name: string, value: unknown) => isVersionName(name) && Number.isInteger(value);
+  const isTag = (name: string) => /^_?etag$/i.test(name);
+  const isVersion = (name: string, value: unknown) => isVersionName(name) && (isTag(name) || Number.isInteger(value));
   const kept = Object.entries(before.row).filter(
     ([name, value]) =>
-      !written.includes(name) && (isVersion(name, value) || isTime(name, value)) && after.row[name] === value,
+      (isTag(name) || !written.includes(name)) &&
+      (isVersion(name, value) || isTime(name, value)) &&
+      after.row[name] === value,
   );
   const found = kept.map(([name, value]) =>
     differ('update-timestamp', operation, name, { actual: `${name}: ${text(value)}`, exchanges }),
@@ -206,6 +211,64 @@ export function keptTimes(
   if (was === undefined || was !== is || read === undefined) return found;
   const facts = { expected: `an ETag other than ${was}`, actual: was, exchanges };
   return [...found, differ('etag-stays', read, operation.method === 'POST' ? operation.id : 'update', facts)];
+}
+
+/** Of a body, only what a mask names is updated. */
+export async function* masked(updating: Updating, label: string): Differences {
+  const { harness, update, view } = updating;
+  const mask = update.parameters.find(({ in: place, name }) => place === 'query' && /mask$/i.test(name));
+  if (mask === undefined) return;
+  const created = await harness.createAndRead(label);
+  const changes = updating.changes(created, label).map((body) => {
+    const own = Object.entries(changesIn(body, created.row)).filter(([name]) => !isServerOwned(name));
+    return Object.fromEntries(own);
+  });
+  const [first, other] = changes.filter((one) => Object.values(one).length === 1 && Object.values(one).every(isScalar));
+  const [[named = ''] = [], [kept = ''] = []] = [first, other].map((one) => Object.keys(one ?? {}));
+  const call = need(harness.callOn(update, created.resource));
+  const body = { ...updating.whole(created), ...need(first), ...need(other) };
+  const exchange = await harness.session.send({ ...call, body, query: { ...call.query, [mask.name]: named } });
+  const after = need(isSuccess(exchange) ? await harness.shown(created.resource) : undefined);
+  const exchanges = [created.exchange, exchange, after.exchange];
+  const facts = (name: string, expected: unknown) => {
+    return { ...valued(name, expected, after.row[name]), node: view.member(name).node, exchanges };
+  };
+  if (!isSame(after.row[kept], created.row[kept], { name: kept }))
+    yield differ('update-others', update, kept, facts(kept, created.row[kept]));
+  if (!isSame(after.row[named], body[named], { name: named }))
+    yield differ('update-lost', update, named, facts(named, body[named]));
+}
+
+/** Lists that filter by a word follow an update of it, and so does its time, such as `closed_at`. */
+export async function* filteredAfter(updating: Updating, label: string): Differences {
+  const { harness, update, view } = updating;
+  const { list, read } = harness.resourceType;
+  const listing = list && Listing.of(harness.context, list);
+  const filtered = (listing?.slots ?? [])
+    .filter(({ place }) => place === 'query')
+    .map(({ words }) => withoutContainer(words));
+  for (const name of updating.writable) {
+    const { words, parts } = view.member(name);
+    const isFilter = filtered.some((one) => keyOfName(one) === keyOfName(name));
+    if (words.length < 2 || !isFilter || parts.some((part) => 'transitions' in extensionOf(part))) continue;
+    const created = await harness.createAndRead(`${label} ${name}`);
+    const before = created.row[name];
+    const others = words.filter((word) => typeof word === 'string' && word !== before);
+    const [body] = updating.bodiesWith(created, name, others);
+    if (body === undefined || typeof before !== 'string') continue;
+    const { response, after } = await updating.apply(created, body);
+    const now = after?.row[name];
+    if (after === undefined || typeof now !== 'string' || now === before) continue;
+    const time = View.ofResponse(harness.document, read).names.find(
+      (one) => keyOfName(one) === `${now.toLowerCase()}at`,
+    );
+    if (time !== undefined && after.row[time] === null)
+      yield differ('update-lost', update, time, {
+        ...valued(time, 'a time', null),
+        exchanges: [response, after.exchange],
+      });
+    yield* listedAfter(harness, update, created.resource, name, [before, now], [created.exchange, response]);
+  }
 }
 
 /** PUT clears omitted properties (RFC 9110, 9.3.4). */
@@ -228,10 +291,12 @@ export async function* replaced(updating: Updating, label: string): Differences 
       .member(name)
       .parts.some((part) => 'default' in part && isSame(part.default, after.row[name], { name, isWord: true }));
   const kept = optional.filter((name) => isSame(created.row[name], after.row[name], { name }) && !isDefault(name));
-  // If only some are kept, there may be a specific reason.
-  if (kept.length < optional.length) return;
-  const [first = ''] = kept;
-  const actual = `it keeps ${kept.slice(0, 3).join(', ')}; ${first}: ${text(after.row[first])}`;
+  // If only some are kept, there may be a specific reason, but not where a default is declared.
+  const isDefaulted = (name: string) => view.member(name).parts.some((part) => 'default' in part);
+  const wrong = kept.length < optional.length ? kept.filter(isDefaulted) : kept;
+  const [first] = wrong;
+  if (first === undefined) return;
+  const actual = `it keeps ${wrong.slice(0, 3).join(', ')}; ${first}: ${text(after.row[first])}`;
   yield differ('replace-kept', update, '', { actual, exchanges: [created.exchange, response, after.exchange] });
 }
 
