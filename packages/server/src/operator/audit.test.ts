@@ -30,4 +30,6 @@ test('audit export › returns each row of the tenant once, in the order in whic
 test('audit export › rejects an unknown tenant and an invalid instant', async () => {
   await expect(exportAudit({ service }, { ...all, tenant: 'nobody' })).rejects.toThrow(/nobody/);
   await expect(exportAudit({ service }, { ...all, from: 'May' })).rejects.toThrow('"May" is not an instant.');
+  const reversed = { from: '2026-11-01T00:00:00Z', to: '2026-10-01T00:00:00Z' };
+  await expect(exportAudit({ service }, { ...all, ...reversed })).rejects.toThrow('--from must be before --to.');
 });

@@ -33,6 +33,9 @@ const pageSize = 500;
 export async function exportAudit(operator: Operator, request: AuditRequest): Promise<AuditPage> {
   const { from, to, after } = request;
   for (const text of [from, to]) if (text !== null) checkInstant(text);
+  // An empty file would look like an export of a time in which nothing happened.
+  if (from !== null && to !== null && Temporal.Instant.compare(from, to) >= 0)
+    throw new Error('--from must be before --to.');
   const { store } = operator.service;
   const tenant = await tenantNamed(operator, request.tenant);
   if (after === null) {
