@@ -96,6 +96,8 @@ const missed: Readonly<Record<keyof typeof strangers, readonly string[]>> = {
     'issues-left',
     'foreign-comments',
     'foreign-403',
+    'unlock-lost',
+    'private-shown',
   ],
   jsonapi: ['count-stale', 'id-conflict', 'include-ignored'],
   spring: ['result-of-other'],

@@ -82,6 +82,13 @@ export const aip = stranger(
       'undelete-by-writers': 'Observations_UndeleteObservation: observations.write suffices',
       'batch-by-readers': 'Observations_BatchCreateObservations: observations.read suffices',
     },
+    'written later': {
+      'filters-cut': 'Observations_CreateObservation: only the first of several filters is stored',
+      'cancel-clears-notes': 'Observations_CancelObservation: the notes are cleared',
+      'operation-of-other': 'Operations_GetOperation: the name is that of another operation',
+      'page-size-ignored': 'Observations_ListObservations: page_size is ignored',
+      'update-by-readers': 'Observations_UpdateObservation: observations.read suffices',
+    },
   },
   bearerAuth(['observations.read', 'observations.write', 'observations.admin'], 1),
   (contract, is) => {
@@ -91,7 +98,9 @@ export const aip = stranger(
     const requests = new Map<string, Observation>();
     const idOf = (prefix: string) => `${prefix}-${randomBytes(6).toString('hex')}`;
     const build = (input: Input, id: unknown): Observation => {
-      const { target, exposure_seconds = 0, notes = '', filters = [] } = input;
+      const { target, exposure_seconds = 0, notes = '' } = input;
+      const { filters: all = [] } = input as { filters?: unknown[] };
+      const filters = is('filters-cut') ? all.slice(0, 1) : all;
       const time = now();
       return {
         name: `observations/${id ?? idOf('obs')}`,
@@ -151,13 +160,14 @@ export const aip = stranger(
         checkEtag(one, inputOf(call).etag, open);
         if (!from.includes(one.state)) throw rejection(400, `The observation is ${one.state}.`);
         one.state = to;
+        if (is('cancel-clears-notes') && to === 'CANCELLED') one.notes = '';
         if (is('etag-kept') && to === 'SCHEDULED') return json(200, view(one));
         return touch(one);
       };
 
     function list(call: Call<Caller>): Result {
       const { page_size: wanted = 0, page_token: token = '', filter = '', show_deleted } = call.values.query;
-      const size = wanted === 0 ? 50 : Math.min(Number(wanted), 100);
+      const size = wanted === 0 || is('page-size-ignored') ? 50 : Math.min(Number(wanted), 100);
       const [, field = '', value = ''] = /^\s*(state|target)\s*=\s*"([^"]*)"\s*$/.exec(String(filter)) ?? [];
       if (filter !== '' && field === '') throw rejection(400, 'The filter is invalid.');
       const last = token === '' ? '' : Buffer.from(String(token), 'base64url').toString();
@@ -187,7 +197,7 @@ export const aip = stranger(
       const response = { uri: `https://observatory.example.com/${name}`, observation_count: observations.length };
       const hasResponse = done ? !isCancelled && !is('done-without-response') : is('response-early');
       return {
-        name,
+        name: is('operation-of-other') ? 'operations/export-000000000000' : name,
         metadata: {
           progress_percent: done && !isCancelled ? 100 : Math.min(99, Math.floor((cancelled ?? age) / 2)),
           create_time: new Date(started).toISOString(),
@@ -205,6 +215,7 @@ export const aip = stranger(
         const id = operation.id.split('_')[1] ?? '';
         const opened: Readonly<Record<string, string>> = {
           ...(is('undelete-by-writers') && { UndeleteObservation: 'observations.write' }),
+          ...(is('update-by-readers') && { UpdateObservation: 'observations.read' }),
           ...(is('batch-by-readers') && { BatchCreateObservations: 'observations.read' }),
         };
         const needed = [opened[id] ?? '', ...operation.security.flatMap((one) => Object.values(one).flat())];

@@ -69,6 +69,13 @@ export const drf = stranger(
       'gone-again': 'orders_destroy: an order that is deleted can be deleted again',
       'later-quantity': 'orders_retrieve: from the third read on, quantity is rounded to tens',
     },
+    'written later': {
+      'submitted-again': 'orders_submit_create: a submitted order can be submitted',
+      'accepted-by-default': 'orders_proofs_create: a proof is accepted by default',
+      'destroys-next': 'orders_destroy: the order after it is deleted, too',
+      'due-null-kept': 'orders_partial_update: a due of null is ignored',
+      'clerks-refused': 'orders_create: clerks cannot create',
+    },
   },
   bearerAuth(['viewers', 'clerks', 'managers'], 1, 'Token'),
   (contract, is) => {
@@ -182,6 +189,7 @@ export const drf = stranger(
 
     const needed: Readonly<Record<string, string>> = {
       ...(is('cancel-by-clerks') && { orders_cancel_create: 'clerks' }),
+      ...(is('clerks-refused') && { orders_create: 'managers' }),
       ...(is('viewers-refused') && { orders_proofs_list: 'clerks' }),
     };
 
@@ -220,7 +228,9 @@ export const drf = stranger(
           checkDiscount(call);
           checkState(order, is('submitted-patched') ? ['draft', 'submitted'] : ['draft']);
           const kept = is('paper-reset') ? { ...order, paper: undefined } : { ...order };
-          Object.assign(order, fields({ ...kept, ...inputOf(call) }));
+          const input = inputOf(call);
+          const sent = is('due-null-kept') && input.due === null ? { ...input, due: order.due } : input;
+          Object.assign(order, fields({ ...kept, ...sent }));
           return json(200, view(order));
         },
         orders_destroy: (call) => {
@@ -228,11 +238,11 @@ export const drf = stranger(
           if (isAgain) return { status: 204 };
           const order = orderOf(call);
           if (!is('printed-destroyed')) checkState(order, ['draft', 'submitted', 'cancelled']);
-          orders.splice(orders.indexOf(order), 1);
+          orders.splice(orders.indexOf(order), is('destroys-next') ? 2 : 1);
           deleted.push(order);
           return { status: 204 };
         },
-        orders_submit_create: action('submitted', ['draft']),
+        orders_submit_create: action('submitted', is('submitted-again') ? ['draft', 'submitted'] : ['draft']),
         orders_print_create: action('printed', is('submitted-refused') ? [] : ['submitted']),
         orders_cancel_create: action(
           'cancelled',
@@ -247,7 +257,7 @@ export const drf = stranger(
           );
         },
         orders_proofs_create: (call) => {
-          const { comment, accepted = false } = inputOf(call);
+          const { comment, accepted = is('accepted-by-default') } = inputOf(call);
           const proof = { id: ++count, order: parentOf(call).id, comment, accepted };
           proofs.push(proof);
           return json(201, proof);

@@ -91,6 +91,13 @@ export const github = stranger(
       'foreign-comments': 'issues/list-comments: the comments of a private repository of others are listed',
       'foreign-403': 'issues/get: an issue of others is returned as 403',
     },
+    'written later': {
+      'comment-lost': 'issues/update-comment: a comment is returned, and not stored',
+      'unlock-lost': 'issues/unlock: locked stays true',
+      'private-shown': 'repos/get: private repositories of others are returned',
+      'labels-ignored': 'issues/list-for-repo: the filter labels is ignored',
+      'updated-at-kept': 'issues/update: updated_at stays',
+    },
   },
   bearerAuth(['repo', 'delete_repo'], 2),
   (contract, is) => {
@@ -163,6 +170,7 @@ export const github = stranger(
       const one = found(all.find((one) => one.owner === owner && one.name === repo));
       const isWrite = operation.method !== 'GET';
       const isHidden = one.owner !== caller.tenant && (one.private === true || isWrite);
+      if (is('private-shown') && operation.id === 'repos/get') return one;
       if (!isHidden || (is('foreign-comments') && operation.id === 'issues/list-comments')) return one;
       throw rejection(is('foreign-403') && operation.id === 'issues/get' ? 403 : 404, 'Not Found');
     }
@@ -178,7 +186,7 @@ export const github = stranger(
     };
     const touch = (issue: Issue) => {
       if (!is('etag-kept')) issue.version += 1;
-      issue.updated_at = now();
+      if (!is('updated-at-kept')) issue.updated_at = now();
     };
 
     function page<Row>(call: Call<Caller>, rows: readonly Row[], view: (row: Row) => unknown): Result {
@@ -215,6 +223,7 @@ export const github = stranger(
         .filter((label) => label !== '');
       const hasLabels = (issue: Issue) =>
         wanted.length === 0 ||
+        is('labels-ignored') ||
         (is('labels-any')
           ? wanted.some((label) => issue.labels.includes(label))
           : wanted.every((label) => issue.labels.includes(label)));
@@ -242,7 +251,7 @@ export const github = stranger(
       (locked: boolean) =>
       (call: Call<Caller>): Result => {
         const issue = issueOf(call);
-        issue.locked = locked && !is('lock-lost');
+        issue.locked = (locked && !is('lock-lost')) || (is('unlock-lost') && issue.locked);
         touch(issue);
         return { status: 204 };
       };
@@ -379,9 +388,10 @@ export const github = stranger(
         'issues/get-comment': (call) => json(200, commentView(commentOf(call))),
         'issues/update-comment': (call) => {
           const comment = commentOf(call);
-          comment.body = inputOf(call).body;
+          const { body } = inputOf(call);
+          if (!is('comment-lost')) comment.body = body;
           comment.updated_at = now();
-          return json(200, commentView(comment));
+          return json(200, { ...commentView(comment), body });
         },
         'issues/delete-comment': (call) => {
           const comment = commentOf(call);

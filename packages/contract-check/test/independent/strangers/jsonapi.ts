@@ -60,6 +60,13 @@ export const jsonapi = stranger(
       'id-conflict': 'updateArtwork: data.id of another artwork is accepted',
       'include-ignored': 'showLoan: include=artwork includes nothing',
     },
+    'written later': {
+      'descending-ignored': 'listArtworks: sort=-year ascends',
+      'loan-stays': 'deleteLoan: a deleted loan stays',
+      'returned-out': 'updateLoan: a returned loan can go out',
+      'medium-lost': 'updateArtwork: medium is returned, and not stored',
+      'size-off': 'listLoans: a page has one row more than page[size]',
+    },
   },
   bearerAuth(['collection:read', 'collection:write', 'collection:admin', 'collection:appraise', 'loans:write'], 1),
   (contract, is) => {
@@ -128,7 +135,8 @@ export const jsonapi = stranger(
       const { 'page[number]': number = 1, 'page[size]': size = 10 } = call.values.query as Record<string, number>;
       const isArtworks = call.operation.id === 'listArtworks';
       const repeats = is('page-repeats') && isArtworks && number > 1 ? 1 : 0;
-      const data = rows.slice((number - 1) * size - repeats, number * size).map((row) => view(call, row));
+      const extra = Number(is('size-off') && call.operation.id === 'listLoans');
+      const data = rows.slice((number - 1) * size - repeats, number * size + extra).map((row) => view(call, row));
       const total = rows.length + (is('total-stale') && isArtworks ? deletedArtworks : 0);
       const pages = Math.max(1, Math.ceil(total / size));
       const linkTo = (to: number) => {
@@ -190,7 +198,7 @@ export const jsonapi = stranger(
           const rows = artworks.filter((row) => medium === undefined || mediumOf(row) === medium);
           if (typeof sort !== 'string') return page(call, rows, artworkView);
           const name = sort.replace('-', '');
-          const sign = sort.startsWith('-') ? -1 : 1;
+          const sign = sort.startsWith('-') && !is('descending-ignored') ? -1 : 1;
           const keyOf = ({ attributes }: Row) => (attributes[name] ?? 0) as string | number;
           rows.sort((one, other) => {
             const [left, right] = [keyOf(one), keyOf(other)];
@@ -213,10 +221,13 @@ export const jsonapi = stranger(
           const { attributes = {} } = dataOf(call);
           checkValue(call, attributes);
           const { title, artist, medium, year, condition, insuranceValue } = attributes;
+          const before = row.attributes.medium;
           const sent = { title, artist, medium, year, condition, insuranceValue };
           if (is('artist-cleared') && artist === undefined) sent.artist = null;
           Object.assign(row.attributes, Object.fromEntries(Object.entries(sent).filter(([, to]) => to !== undefined)));
-          return document(200, { data: artworkView(call, row) });
+          const data = artworkView(call, row);
+          if (is('medium-lost')) row.attributes.medium = before;
+          return document(200, { data });
         },
         deleteArtwork: (call) => {
           const row = rowOf(artworks, call);
@@ -266,6 +277,7 @@ export const jsonapi = stranger(
           const isMoved = status !== undefined && status !== from;
           const isTaken =
             (is('requested-returned') && from === 'requested' && status === 'returned') ||
+            (is('returned-out') && from === 'returned' && status === 'out') ||
             (is('declined-reopened') && from === 'declined' && status === 'approved');
           const isRefused = is('out-not-returned') && from === 'out';
           if (isMoved && !isTaken && (isRefused || !next[from]?.includes(String(status))))
@@ -276,6 +288,7 @@ export const jsonapi = stranger(
         },
         deleteLoan: (call) => {
           const row = rowOf(loans, call);
+          if (is('loan-stays')) return { status: 204 };
           loans.splice(loans.indexOf(row), 1);
           deletedLoans.push(row);
           return { status: 204 };
