@@ -20,6 +20,7 @@ const { values } = readOptions({
 /** What a request whose groups begin with a column adds for its order, by the name of the order. */
 const orders: Readonly<Record<string, (column: string) => Partial<AggregateRequest>>> = {
   amount: () => ({ orderBy: [{ measure: 'open', direction: 'desc' }] }),
+  'lowest amount': () => ({ orderBy: [{ measure: 'open', direction: 'asc' }] }),
   id: () => ({}),
   'last id': (column) => ({ orderBy: [{ column, direction: 'desc' }] }),
   name: (id) => {
