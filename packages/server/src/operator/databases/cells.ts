@@ -107,9 +107,9 @@ export async function addCell({ service }: Operator, { name, url }: CellRequest)
   );
   try {
     await added.ready();
-    const place = await placeOf(added);
+    const present = await presentDatabaseOf(added);
     for (const cell of store.cells)
-      if (cell.isReady && (await placeOf(store.cell(cell.number))) === place)
+      if (cell.isReady && (await presentDatabaseOf(store.cell(cell.number))) === present)
         throw new Error(`The directory has this database already: it is ${cell.name}.`);
     return await store.system(async (transaction) => {
       // One after the other, so that each gets a number of its own.
@@ -185,7 +185,7 @@ async function atAddress<Opened>(open: () => Promise<Opened>): Promise<Opened> {
   }
 }
 
-async function placeOf(store: Store): Promise<string | undefined> {
+async function presentDatabaseOf(store: Store): Promise<string | undefined> {
   const found = await store.system((transaction) =>
     transaction.first<{ database: string }>(sql`select present_database() as database`),
   );

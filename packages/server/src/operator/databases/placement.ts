@@ -9,14 +9,14 @@ export async function storeOfTenant(
 ): Promise<Store> {
   const store = await directory.storeOf(name);
   if (store === undefined) throw new Error(noTenant(name));
-  const place = await store.system((transaction) =>
+  const entry = await store.system((transaction) =>
     transaction.first<{ cell: number; present: string | null }>(
       sql`select cell, renamed_to as present from tenant_place where name = ${name}`,
     ),
   );
-  if (place?.present != null) throw new Error(`The tenant ${name} is called ${place.present} now.`);
+  if (entry?.present != null) throw new Error(`The tenant ${name} is called ${entry.present} now.`);
   // In its own database, a tenant is in number 0.
-  if (place !== undefined && place.cell !== 0)
+  if (entry !== undefined && entry.cell !== 0)
     throw new Error(`The tenant ${name} is in another database, which a restored one uses after "operator adopt".`);
   return store;
 }
