@@ -53,7 +53,7 @@ const ofProcesses = ['process_heartbeat', 'request_count', 'clock_lease', 'idemp
 async function stateOf(client: pg.Client) {
   const { rows: tables } = await client.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-       and relname <> all ($1)`,
+       and relname <> all ($1) order by relname`,
     [ofProcesses],
   );
   const hashes = new Map<string, string>();
