@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { vi } from 'vitest';
+import { databaseTime } from '../src/platform/store/connection.ts';
 
 /**
  * Returns the statements that the database receives while `work` runs, each as its action and tables: `lock contact`,
@@ -28,8 +29,8 @@ function summaryOf(text: string): string {
   const inWords = changes.map(([, verb, name]) => `${verb} ${name}`).join(', ');
   // A whole transaction in one message.
   if (/^begin\b[\s\S]*\bcommit$/.test(text)) return inWords;
-  // Binding a connection to its tenant happens occasionally, independently of the work.
-  if (text.includes('set_config')) return '';
+  // Binding a connection to its tenant, and reading the clock of a database, happen occasionally, independently of the work.
+  if (text.includes('set_config') || text.includes(databaseTime)) return '';
   if (/^\s*(begin|commit|rollback|savepoint|release)/.test(text)) return text.trim().split(/[ ;]/)[0] ?? '';
   const isLock = /for (no key update|share) of/.test(text);
   const [, table = ''] = /from "(\w+)" "?e"?\s/.exec(text) ?? [];
