@@ -41,7 +41,7 @@ export default defineConfig({
   test: {
     // More than there are cores: many tests wait for a lease, a retry or a process. Not many more: each worker loads all
     // modules and compiles the contract.
-    maxWorkers: availableParallelism() + 3,
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     // Few, because each of them loads all modules anew.
     projects: [
