@@ -39,9 +39,9 @@ export async function checkCredentials(
   if (identity !== undefined)
     await observe(session, operation, async function* () {
       const exchange = await session.send({ ...call, body: unguarded(session, operation, call.body) }, { identity });
-      const isRejected = [401, 403].includes(exchange.response.status);
-      // The state of a resource can forbid what it is.
-      if (isRejected && isServed(await session.send(call)))
+      const isRejected = ({ response }: Exchange) => [401, 403].includes(response.status);
+      // The state of a resource can forbid it for everybody.
+      if (isRejected(exchange) && !isRejected(await session.send(call)))
         yield differ('permission-rejected', operation, '', factsOf(session, operation, exchange));
     });
 }
