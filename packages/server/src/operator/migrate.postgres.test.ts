@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/database.ts';
 import { readConfig } from '../app/read-config.ts';
+import { KeyRing } from '../platform/auth/key-ring.ts';
+import { Vault } from '../platform/auth/vault.ts';
 import { readMigrations } from '../platform/store/migrate.ts';
 import { openStore } from '../platform/store/store.ts';
 import { describeMigration, migrateDatabase } from './migrate.ts';
@@ -24,6 +26,19 @@ test('operator migrate › shows the plan, applies it, and a server that only ch
   expect(applied).toContain(`[${size}/${size}] ${[...(await readMigrations()).keys()].at(-1)} …`);
   expect((await linesOf(false)).slice(0, 1)).toEqual(['The database is up to date.']);
   await (await openStore({ databaseUrl, migrations: 'check' })).close();
+});
+
+test('operator migrate › says that the master key is another than the one of the database, and applies nothing', async () => {
+  const store = await openStore({ databaseUrl, migrations: 'check' });
+  await KeyRing.open(store, new Vault(config.masterKey));
+  await store.close();
+  const lines: string[] = [];
+  const wrong = { ...config, masterKey: Buffer.alloc(32, 1) };
+  await expect(migrateDatabase(wrong, false, (line) => lines.push(line))).rejects.toThrow(
+    /^MASTER_KEY is not the key with which this database was set up\./,
+  );
+  expect(lines).toEqual([]);
+  expect(await linesOf(true)).toEqual(['The database is up to date.']);
 });
 
 test('operator migrate › describes migrations with their locks', () => {

@@ -7,15 +7,17 @@ import { cellsIn } from './databases/index.ts';
  * Applies the migrations that the database of a server lacks, and then the other databases of its directory, and prints what it does.
  *
  * @param onlyPlan whether to print the plan and apply nothing.
- * @throws Error with a sentence if the database is embedded or unavailable, or a migration fails.
+ * @throws Error with a sentence if the database is embedded, unavailable or has another master key, or a migration fails.
  */
 export async function migrateDatabase(config: Config, onlyPlan: boolean, print: (line: string) => void): Promise<void> {
   if (config.databaseUrl === undefined)
     throw new Error('The embedded database is migrated whenever it is opened. Set DATABASE_URL to migrate a server.');
   const log = { info: print, warn: print };
   const options = { ...databaseOf(config), log, onlyPlan };
+  // Before anything changes, because a wrong master key is found here.
+  const others = await cellsIn(options, new Vault(config.masterKey));
   await upgradeDatabase(options, reportTo(print, onlyPlan));
-  for (const { name, url } of await cellsIn(options, new Vault(config.masterKey))) {
+  for (const { name, url } of others) {
     print(`Database ${name}:`);
     await upgradeDatabase({ ...options, databaseUrl: url, standbyUrls: [] }, reportTo(print, onlyPlan));
   }

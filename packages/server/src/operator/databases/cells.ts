@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { signingKeyPurpose } from '../../platform/auth/key-ring.ts';
 import type { Vault } from '../../platform/auth/vault.ts';
 import { type Config, databaseOf } from '../../platform/process/config.ts';
 import { Cells, tenantsOfCell } from '../../platform/store/databases/index.ts';
@@ -59,12 +60,22 @@ export async function openAllCells(
   });
 }
 
-/** Returns the other databases of the directory, whatever migrations it has. */
+/**
+ * Returns the other databases of the directory, whatever migrations it has.
+ *
+ * @throws Error with a sentence if the database was set up with another master key
+ */
 export async function cellsIn(options: StoreOptions, vault: Vault): Promise<{ name: string; url: string }[]> {
   const engine = await openEngine(options, silent);
   try {
     const { rows: found } = await engine.pool.query(`
-      select to_regclass('cell') is not null as exists, to_regclass('installation') is not null as "hasInstallation"`);
+      select to_regclass('cell') is not null as exists, to_regclass('installation') is not null as "hasInstallation",
+        to_regclass('signing_key') is not null as "hasKeys"`);
+    if (found[0]?.hasKeys === true) {
+      const { rows: keys } = await engine.pool.query(`
+        select private_jwk_encrypted as encrypted from signing_key where retired_at is null order by created_at desc, kid limit 1`);
+      for (const { encrypted } of keys) vault.decryptOwn(signingKeyPurpose, encrypted);
+    }
     if (found[0]?.exists !== true) return [];
     if (found[0]?.hasInstallation === true) {
       const { rows: restored } = await engine.pool.query(

@@ -18,6 +18,9 @@ const freshness = 4_000;
 /** Time during which requests with unknown keys wait for one read of all keys, in milliseconds. */
 const readAgainAfter = 100;
 
+/** What the vault encrypts them for. */
+export const signingKeyPurpose = 'signing-key';
+
 /** Only one process creates the first key. */
 const firstKeyLock = sql`select pg_advisory_xact_lock(hashtext('first_signing_key'))`;
 
@@ -75,7 +78,7 @@ export class KeyRing {
     const pair = await generateKeyPair(algorithm, { crv: 'Ed25519', extractable: true });
     const publicJwk = await exportJWK(pair.publicKey);
     const kid = await calculateJwkThumbprint(publicJwk);
-    const privateJwk = this.#vault.encrypt('signing-key', JSON.stringify(await exportJWK(pair.privateKey)));
+    const privateJwk = this.#vault.encrypt(signingKeyPurpose, JSON.stringify(await exportJWK(pair.privateKey)));
     const stored = JSON.stringify({ ...publicJwk, kid, alg: algorithm, use: 'sig' });
     await this.#store.system(async (transaction) => {
       if (onlyFirst) {
@@ -187,7 +190,7 @@ export class KeyRing {
     const newest = rows[0];
     const signing = newest && {
       kid: newest.kid,
-      key: await importKey(JSON.parse(this.#vault.decryptOwn('signing-key', newest.privateJwk))),
+      key: await importKey(JSON.parse(this.#vault.decryptOwn(signingKeyPurpose, newest.privateJwk))),
     };
     // A later read has finished first, and its result is newer.
     if (began < this.#loadedAt) return;
