@@ -29,6 +29,8 @@ const purgeInterval = 3_600_000;
 const drillWarning =
   'This database was restored, or its standby promoted: events are not delivered, payments not followed, no mails sent, and other databases not used, until it is adopted: operator adopt';
 
+const processorWarning = 'No payment processor is set: payment links cannot be paid. Set PAYMENT_PROCESSOR to stripe.';
+
 export interface Serving {
   readonly service: Service;
   readonly listener: RequestListener;
@@ -60,6 +62,7 @@ export async function prepareServing(
   const isDrill = await isRestored(home);
   const config = isDrill ? { ...shared, payments: undefined, mail: undefined } : shared;
   if (isDrill) log.warn(drillWarning);
+  else if (config.payments === undefined) log.warn(processorWarning);
   const store = await openCells(config, home, new Vault(config.masterKey), log);
   if (store instanceof Cells) {
     store.keepLooking();

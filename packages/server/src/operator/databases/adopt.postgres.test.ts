@@ -4,13 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { atEnd } from '../../../test/at-end.ts';
 import { testDatabase } from '../../../test/database.ts';
 import { freePort } from '../../../test/free-port.ts';
 import { startReceiver } from '../../../test/receiver.ts';
-import { readConfig } from '../../app/read-config.ts';
+import { readConfig, readServerConfig } from '../../app/read-config.ts';
 import { type Running, serve } from '../../main/main.ts';
+import { prepareServing } from '../../main/serving.ts';
+import { databaseOf } from '../../platform/process/config.ts';
+import { openStore } from '../../platform/store/store.ts';
 import { createApiKey } from '../api-keys.ts';
 import { createTenant, tenantNamed } from '../tenants.ts';
 import { adoptDatabase } from './adopt.ts';
@@ -36,6 +40,18 @@ async function withServer<Result>(work: (running: Running) => Promise<Result>): 
   } finally {
     await running.stop();
   }
+}
+
+/** What a process logs while it prepares to serve. */
+async function warningsOfStart(): Promise<string[]> {
+  const warnings: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line).msg) });
+  const config = readServerConfig(environment);
+  await using opened = new AsyncDisposableStack();
+  const store = await openStore({ ...databaseOf(config), log });
+  opened.defer(() => store.close());
+  await prepareServing(config, Promise.resolve(store), log, opened);
+  return warnings;
 }
 
 interface Key {
@@ -92,6 +108,8 @@ test('adopt › a restored database delivers nothing, takes no payments and uses
     await pause(1_500);
     expect(receiver.arrivals).toHaveLength(1);
   });
+  const ofPayments = (await warningsOfStart()).filter((warning) => /payment/i.test(warning));
+  expect(ofPayments).toEqual([expect.stringMatching(/^This database was restored, .*: operator adopt/)]);
 });
 
 test('adopt › tenants that are open in several databases are found, and one of them is kept', async () => {
