@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=2 --optimize-for-size
 /**
- * `fa-bridge`. Exits with 1 if something of a file could not be done, with 2 if the command could not run.
+ * `fa-bridge`, with the exit codes of its help.
  *
  * The options above keep the heap small: without them, Node lets it grow to 300 MB while it reads a large file.
  */
@@ -16,12 +16,17 @@ const program = new Command('fa-bridge')
     'Moves files of other systems and of banks into the Financial Automation API, and figures and documents out of it.',
   )
   .addHelpText(
-    'after',
+    'afterAll',
     `
 Environment variables:
   API_URL     URL of the service, such as https://api.financial-automation.example
   API_TENANT  name of your tenant
-  API_KEY     API key of your tenant`,
+  API_KEY     API key of your tenant
+
+Exit codes:
+  0  everything is stored, or could be
+  1  something is not stored, or could not be; it is in the file of what failed
+  2  the command could not run, or was interrupted`,
   )
   .exitOverride()
   .showHelpAfterError('Add --help for all options.');

@@ -57,7 +57,7 @@ async function run(path: string, options: Options, signal: AbortSignal): Promise
     matching.show(movements, statement.movements);
   }).finally(matching.clear);
   for (const line of summary(counts, failedPath, options, minScore)) console.log(line);
-  if (counts.failed > 0) process.exitCode = 1;
+  if (leftOf(counts) > 0) process.exitCode = 1;
 }
 
 function scoreOf({ apply, minScore }: Options): number {
@@ -74,12 +74,18 @@ function scoreOf({ apply, minScore }: Options): number {
   return score;
 }
 
+/** Payments that are neither recorded nor would be: they are in the file of what failed. */
+function leftOf({ failed, unsure, unmatched }: BankCounts): number {
+  return failed + unsure + unmatched;
+}
+
 function summary(
-  { recorded, unknown, before, failed, unsure, unmatched, outgoing }: BankCounts,
+  counts: BankCounts,
   failedPath: string,
   { apply = false, suspense = false }: Options,
   minScore: number,
 ): string[] {
+  const { recorded, unknown, before, failed, unsure, unmatched, outgoing } = counts;
   const lines = [
     '',
     ...figures([
@@ -92,7 +98,7 @@ function summary(
       ['outgoing, not read', outgoing],
     ]),
   ];
-  if (failed + unsure + unmatched > 0)
+  if (leftOf(counts) > 0)
     lines.push(
       '',
       `What is not recorded is in ${failedPath}. Write the number of the invoice into its Text, and run the command with that file.`,
