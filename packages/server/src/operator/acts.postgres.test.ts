@@ -170,6 +170,10 @@ const inputs: { readonly [Name in CommandName]: () => Promise<Commands[Name]['in
     return firm;
   },
   'tenant rename': () => ({ tenant: 'copy', to: 'renamed' }),
+  'cell remove': async () => {
+    await query(`insert into cell (number, name, url_encrypted) values (2, 'west', '')`);
+    return { name: 'west' };
+  },
   'tenant delete': async () => {
     const renamed = { tenant: 'renamed' };
     await runCommand(operator, 'tenant close', renamed);

@@ -3,7 +3,7 @@ import { exportAudit } from './audit.ts';
 import { checkBooks } from './books.ts';
 import { advanceTenantClock } from './clock.ts';
 import { exportTenant, importTenant } from './copies/index.ts';
-import { addCell, listCells, setCellAddress } from './databases/index.ts';
+import { addCell, listCells, removeCell, setCellAddress } from './databases/index.ts';
 import { replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
 import { erasePerson } from './erase-person.ts';
 import { importFiles } from './import-files.ts';
@@ -49,6 +49,7 @@ const commands = {
   'api-key revoke': (operator: Operator, { tenant, id }: Named & Identified) => revokeApiKey(operator, tenant, id),
   'cell add': addCell,
   'cell set-address': setCellAddress,
+  'cell remove': removeCell,
   'request find': requestNamed,
   'request debug-token': debugToken,
   'cell list': listCells,

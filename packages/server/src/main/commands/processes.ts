@@ -29,6 +29,16 @@ export function addProcessCommands(program: Command): void {
       console.log(`The database ${name} has another address for processes that start from now on.`);
     });
   cell
+    .command('remove')
+    .description(
+      'Remove a database without tenants from the directory, such as one that was added by mistake. Nothing in it changes. Restart the processes afterwards.',
+    )
+    .argument('<name>', 'its name, as in the list')
+    .action(async (name: string) => {
+      await doCommand('cell remove', { name });
+      console.log(`The directory no longer has the database ${name}. Processes use it until their next start.`);
+    });
+  cell
     .command('list')
     .description('List the databases, with the number of their tenants.')
     .addOption(jsonOption())

@@ -24,7 +24,7 @@ import { listJobs, retryJob } from '../jobs.ts';
 import { migrateDatabase } from '../migrate.ts';
 import { setTenantSetting, showTenantSettings } from '../tenant-settings.ts';
 import { createTenant, listTenants, setTenantOpen } from '../tenants.ts';
-import { addCell, listCells, openAllCells, setCellAddress } from './cells.ts';
+import { addCell, listCells, openAllCells, removeCell, setCellAddress } from './cells.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-cells-'));
 atEnd(() => rm(folder, { recursive: true, force: true }));
@@ -226,4 +226,44 @@ test('a database that is down takes only its tenants with it', async () => {
   expect(await beta('/gql/v1/clients/search')).toMatchObject({ status: 200 });
   const betaThere = await callerOf('beta', other.address);
   expect((await betaThere('/gql/v1/clients/search')).body.data).toMatchObject([{ name: 'client of beta' }]);
+});
+
+test('cell remove › takes back a database without tenants, whose number is not used again', async () => {
+  // As in the process of another command.
+  const inCommand = async <Result>(work: (command: typeof operator) => Promise<Result>) => {
+    const store = await openAllCells(service.config, cells.cell(0), service.vault, { info() {}, warn() {} });
+    return work({ service: { ...service, store } }).finally(() => store.close());
+  };
+  const { databaseUrl: url = '' } = await testDatabase('empty');
+  const west = { name: 'west', url };
+  expect(await inCommand((command) => addCell(command, west))).toEqual({ number: 2 });
+  await look();
+  await inCommand((command) => removeCell(command, west));
+  await inCommand(async (command) =>
+    expect((await listCells(command)).map(({ name }) => name)).toEqual(['home', 'east']),
+  );
+  // A process that still has it open creates no tenant there.
+  await expect(createTenant(operator, { name: 'delta', displayName: 'Delta', cell: 'west', ...place })).rejects.toThrow(
+    'The directory has no database west.',
+  );
+  expect(await inCommand((command) => addCell(command, west))).toEqual({ number: 3 });
+  await inCommand((command) => removeCell(command, west));
+  await expect(removeCell(operator, west)).rejects.toThrow('The directory has no database west.');
+
+  const removeEast = () => inCommand((command) => removeCell(command, { name: 'east' }));
+  await expect(removeEast()).rejects.toThrow(/^The database east has the tenant beta, or a copy of it\./);
+  // A tenant that the directory does not place there, as the old copy of one that has moved.
+  const places = () =>
+    cells.system((transaction) => transaction.all<{ name: string }>(sql`select * from tenant_place`));
+  const before = await places();
+  await cells.system((transaction) =>
+    transaction.all(sql`update tenant_place set cell = 0, moves_to = 1 where cell = 1`),
+  );
+  await expect(removeEast()).rejects.toThrow(/^The database east has the tenant beta/);
+  await cells.system((transaction) => transaction.all(sql`update tenant_place set moves_to = null`));
+  await expect(removeEast()).rejects.toThrow(/^The database east has the tenant beta/);
+  const ofEast = before.flatMap((row) => (Object(row).cell === 1 ? [row.name] : []));
+  await cells.system((transaction) =>
+    transaction.all(sql`update tenant_place set cell = 1 where name in (${sql.join(ofEast)})`),
+  );
 });

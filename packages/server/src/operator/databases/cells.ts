@@ -8,6 +8,7 @@ import type { Limits } from '../../platform/store/limits.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { homeCell, openEngine, openStore, type Store, type StoreOptions } from '../../platform/store/store.ts';
 import type { Operator } from '../operator.ts';
+import { noDatabase } from './placement.ts';
 
 const urlPurpose = 'cell-url';
 
@@ -125,9 +126,11 @@ export async function addCell({ service }: Operator, { name, url }: CellRequest)
     return await store.system(async (transaction) => {
       // One after the other, so that each gets a number of its own.
       await transaction.all(sql`lock table cell in share row exclusive mode`);
-      const next = await transaction.first<{ number: number }>(
-        sql`select coalesce(max(number), 0) + 1 as number from cell`,
-      );
+      // The number of one that was removed stays used, because tenants that have left it keep their IDs.
+      const next = await transaction.first<{ number: number }>(sql`
+        select coalesce(max(number), 0) + 1 as number from (
+          select number from cell
+          union all select (details ->> 'number')::integer from operator_log where operation = 'cell add') used`);
       const number = next?.number ?? 1;
       await added.system(async (other) => {
         const used = await other.first(sql`select from tenant union all select from cell limit 1`);
@@ -158,12 +161,47 @@ export async function setCellAddress({ service }: Operator, { name, url }: CellR
   return store.system(async (transaction) => {
     const changed = await transaction.first<{ number: number }>(sql`
       update cell set url_encrypted = ${vault.encrypt(urlPurpose, url)} where name = ${name} returning number`);
-    if (changed === undefined) throw new Error(`The directory has no database ${name}.`);
+    if (changed === undefined) throw new Error(noDatabase(name));
     if ((await numberAt(url)) !== changed.number)
       throw new Error(`The database at this address is not ${name}. Set CELL_DATABASE_URL to the address of ${name}.`);
     await recordOperatorAct(transaction, { operation: 'cell set-address', subject: name, details: {} });
     return null;
   });
+}
+
+/**
+ * Removes a database from the directory, such as one that was added by mistake. Nothing in it changes. Processes use it until their next
+ * start.
+ *
+ * @throws Error with a sentence if the directory does not have the database, or a tenant is in it or moves to it.
+ */
+export async function removeCell({ service: { store } }: Operator, { name }: Pick<CellRequest, 'name'>): Promise<null> {
+  const cell = store.cells.find((one) => one.name === name);
+  // One that is unavailable can be the wrong one. What the directory says of it is checked below.
+  const inIt = cell?.isReady === true && cell.number !== 0 ? await firstTenantOf(store.cell(cell.number)) : undefined;
+  return store.system(async (transaction) => {
+    await transaction.all(sql`lock table cell, tenant_place in share row exclusive mode`);
+    const removed = await transaction.first<{ number: number }>(
+      sql`delete from cell where name = ${name} returning number`,
+    );
+    if (removed === undefined) throw new Error(noDatabase(name));
+    const placed = await transaction.first<{ name: string }>(sql`
+      select name from tenant_place where renamed_to is null and ${removed.number} in (cell, moves_to) order by name`);
+    const tenant = placed?.name ?? inIt;
+    if (tenant !== undefined)
+      throw new Error(
+        `The database ${name} has the tenant ${tenant}, or a copy of it. "operator tenant list" shows where it is. Move or delete it first.`,
+      );
+    await recordOperatorAct(transaction, { operation: 'cell remove', subject: name, details: removed });
+    return null;
+  });
+}
+
+async function firstTenantOf(store: Store): Promise<string | undefined> {
+  const found = await store.system((transaction) =>
+    transaction.first<{ name: string }>(sql`select name from tenant order by name limit 1`),
+  );
+  return found?.name;
 }
 
 /** The number that a database got when it was added to its directory, which its IDs of tenants show; 0 for any other. */

@@ -6,6 +6,7 @@ export {
   isRestored,
   listCells,
   openCells,
+  removeCell,
   setCellAddress,
 } from './cells.ts';
-export { inCell, storeOfTenant } from './placement.ts';
+export { inCell, noDatabase, storeOfTenant } from './placement.ts';

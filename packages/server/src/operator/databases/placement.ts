@@ -2,6 +2,9 @@ import { sql } from 'kysely';
 import { homeCell, type Store } from '../../platform/store/store.ts';
 import { noTenant, type Operator } from '../operator.ts';
 
+export const noDatabase = (name: string | null) =>
+  `The directory has no database ${name}. "operator cell list" shows them.`;
+
 /** Returns the database that has the tenant, open or closed. @throws Error with a sentence if it does not exist, or has another name now */
 export async function storeOfTenant(
   { service: { directory } }: { readonly service: Pick<Operator['service'], 'directory'> },
@@ -35,17 +38,18 @@ export async function inCell<Result>(
   create: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const number = store.cells.find((one) => one.name === (cell ?? homeCell))?.number;
-  if (number === undefined) throw new Error(`The directory has no database ${cell}. "operator cell list" shows them.`);
+  if (number === undefined) throw new Error(noDatabase(cell));
   const target = store.cell(number);
   // Its trigger places it.
   if (number === 0) return create(target);
   const exists = () => target.system((transaction) => transaction.first(sql`select from tenant where name = ${name}`));
   const placement = await store.system((transaction) =>
     transaction.first<{ cell: number }>(sql`
-      insert into tenant_place (name, cell) values (${name}, ${number})
+      insert into tenant_place (name, cell) select ${name}, number from cell where number = ${number}
       on conflict (name) do update set cell = tenant_place.cell returning cell`),
   );
-  if (placement?.cell !== number || (await exists()) !== undefined)
+  if (placement === undefined) throw new Error(noDatabase(cell));
+  if (placement.cell !== number || (await exists()) !== undefined)
     throw new Error(`The tenant ${name} already exists.`);
   try {
     return await create(target);

@@ -12,6 +12,7 @@ import type { Store } from '../../platform/store/store.ts';
 import { newestMigration, type TenantTable, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { eventsRecorded, partitionsDue } from '../../platform/store/trace.ts';
 import type { RowKey } from '../copies/index.ts';
+import { noDatabase } from '../databases/index.ts';
 import { noTenant, type Operator } from '../operator.ts';
 import { applyChanges, type ChangedRows, copyRows, replaceAllRows } from './apply-changes.ts';
 import { areSameRows, differentTables } from './compare-copies.ts';
@@ -68,8 +69,7 @@ export async function moveTenant(
   const placement = await placementOf(operator, request.tenant);
   const { cells } = placement;
   const to = cells.cells.find(({ name }) => name === request.to)?.number;
-  if (to === undefined)
-    throw new Error(`The directory has no database ${request.to}. "operator cell list" shows them.`);
+  if (to === undefined) throw new Error(noDatabase(request.to));
   if (placement.movesTo !== null && (await cells.follow(placement.tenantId, placement.cell))) {
     const now = await placementOf(operator, request.tenant);
     if (now.cell === to) return { from: nameOf(cells, placement.cell), rows: 0, stoppedFor: null, steps: {} };
