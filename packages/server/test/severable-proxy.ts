@@ -10,20 +10,35 @@ export interface SeverableProxy {
   /** Passes on nothing more of the open connections, as a network that drops packets. */
   drop(): void;
   /**
-   * Resets connections at random from now on: before a message of the client is passed on, or before its response is. With these
-   * probabilities, for messages that commit a transaction and for others; by default never any more.
+   * From now on resets a connection at the first message that commits a transaction and every n-th after it, and so with the others;
+   * in turn before the message is passed on and before its response is. By default at none. It counts, because by chance a short test
+   * would now and then see none.
    */
-  breakAtRandom(chances?: Chances): void;
+  breakSome(everyNth?: EveryNth): void;
 }
 
-interface Chances {
+interface EveryNth {
   readonly commits: number;
   readonly others: number;
 }
 
+type Fate = 'passes' | 'request is lost' | 'response is lost';
+
+const never: EveryNth = { commits: Number.POSITIVE_INFINITY, others: Number.POSITIVE_INFINITY };
+
+function fates(everyNth: number): () => Fate {
+  let messages = 0;
+  let breaks = 0;
+  return () => {
+    if (everyNth === Number.POSITIVE_INFINITY || messages++ % everyNth !== 0) return 'passes';
+    return breaks++ % 2 === 0 ? 'response is lost' : 'request is lost';
+  };
+}
+
 export async function openProxy(targetHost: string, targetPort: number): Promise<SeverableProxy> {
   const sockets = new Set<Socket>();
-  let chances: Chances = { commits: 0, others: 0 };
+  let ofCommits = fates(never.commits);
+  let ofOthers = fates(never.others);
   const server = createServer((inbound) => {
     const outbound = connect(targetPort, targetHost);
     for (const [from, to] of [
@@ -39,10 +54,9 @@ export async function openProxy(targetHost: string, targetPort: number): Promise
     }
     let losesResponse = false;
     inbound.on('data', (message) => {
-      const chance = message.includes('commit') ? chances.commits : chances.others;
-      const breaks = Math.random() < chance;
-      losesResponse = breaks && Math.random() < 0.5;
-      if (breaks && !losesResponse) inbound.resetAndDestroy();
+      const fate = message.includes('commit') ? ofCommits() : ofOthers();
+      losesResponse = fate === 'response is lost';
+      if (fate === 'request is lost') inbound.resetAndDestroy();
       else outbound.write(message);
     });
     outbound.on('data', (message) => {
@@ -72,8 +86,9 @@ export async function openProxy(targetHost: string, targetPort: number): Promise
     drop() {
       for (const socket of sockets) socket.pause();
     },
-    breakAtRandom(given = { commits: 0, others: 0 }) {
-      chances = given;
+    breakSome({ commits, others } = never) {
+      ofCommits = fates(commits);
+      ofOthers = fates(others);
     },
   };
 }
