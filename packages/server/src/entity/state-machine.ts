@@ -116,20 +116,34 @@ interface Impossible {
 
 function impossible(machine: Machine, { from, to, open, isOpen }: Impossible): Rejection {
   const isFinal = !machine.transitions.some((transition) => transition.from.includes(from));
-  const possible = new Set(open.map((transition) => transition.to));
-  const starts = new Set(
-    machine.transitions.flatMap((transition) => (transition.to === to && isOpen(transition) ? transition.from : [])),
-  );
+  const leading = isFinal ? [] : machine.transitions.filter((one) => one.to === to && isOpen(one));
+  const possible = namedOf(open, ({ to }) => [to]);
+  const starts = namedOf(leading, ({ from }) => from);
+  const hasConditions = [...open, ...leading].some(isConditional);
   const next = [
     ...(isFinal ? [`${from} is final.`] : []),
-    ...(possible.size > 0 ? [`From ${from} it can become ${listed([...possible])}.`] : []),
-    ...(!isFinal && starts.size > 0 ? [`It can become ${to} from ${listed([...starts])}.`] : []),
+    ...(possible.length > 0 ? [`From ${from} it can become ${listed(possible)}.`] : []),
+    ...(starts.length > 0 ? [`It can become ${to} from ${listed(starts)}.`] : []),
+    ...(hasConditions ? [`The description of ${machine.field} lists the conditions.`] : []),
   ];
   return new Rejection(
     'INVALID_STATE',
     `The ${machine.type} is ${from} and cannot become ${to}. ${next.join(' ') || 'This operation cannot change that.'}`,
     `/${machine.field}`,
   );
+}
+
+/** The states of transitions, and which of them not every row can take. */
+function namedOf(transitions: readonly StateTransition[], statesOf: (one: StateTransition) => readonly string[]) {
+  return [...new Set(transitions.flatMap(statesOf))].map((state) =>
+    transitions.every((one) => !statesOf(one).includes(state) || isConditional(one))
+      ? `${state} (with conditions)`
+      : state,
+  );
+}
+
+function isConditional({ conditions = [] }: StateTransition): boolean {
+  return conditions.length > 0;
 }
 
 function listed(values: readonly string[]): string {

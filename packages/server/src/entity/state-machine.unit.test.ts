@@ -68,10 +68,13 @@ function rejectionOf(work: () => unknown): Rejection | undefined {
   }
 }
 
-/** The states that the sentence of a message with this beginning lists. */
-function statesIn(message: string, states: readonly string[], beginning: string): readonly string[] {
-  const sentence = message.split(beginning)[1]?.split('.')[0] ?? '';
-  return states.filter((state) => new RegExp(`\\b${state}\\b`).test(sentence));
+/** The rest of the sentence of a message with this beginning; empty if there is none. */
+function sentenceWith(message: string, beginning: string): string {
+  return message.split(beginning)[1]?.split('.')[0] ?? '';
+}
+
+function statesIn(sentence: string, states: readonly string[], then = ''): readonly string[] {
+  return states.filter((state) => new RegExp(`\\b${state}\\b${then}`).test(sentence));
 }
 
 it('the contract declares state machines', () => {
@@ -90,8 +93,8 @@ describe.each(machines)('findTransition › $name', ({ states, machine }) => {
         const open = steps.filter((step) => step.from === from && step.mover === name);
         for (const to of states.filter((state) => state !== from)) {
           const declared = open.filter((step) => step.to === to);
-          const starts = steps.filter((step) => step.to === to && step.mover === name).map((step) => step.from);
-          const expected = outcomeFor(declared, held, { open, starts });
+          const leading = steps.filter((step) => step.to === to && step.mover === name);
+          const expected = outcomeFor(declared, held, { open, leading });
           const actual = outcomeOf(from, to, mover, declared);
           if (!isDeepStrictEqual(actual, expected)) differences.push({ from, to, name, held, expected, actual });
         }
@@ -102,7 +105,7 @@ describe.each(machines)('findTransition › $name', ({ states, machine }) => {
       function outcomeFor(
         declared: readonly Step[],
         held: readonly string[],
-        { open, starts }: { readonly open: readonly Step[]; readonly starts: readonly string[] },
+        { open, leading }: { readonly open: readonly Step[]; readonly leading: readonly Step[] },
       ) {
         const allowed = declared.find(({ roles }) => roles.length === 0 || roles.some((role) => held.includes(role)));
         if (allowed !== undefined) return { to: allowed.to, conditions: allowed.conditions };
@@ -110,9 +113,14 @@ describe.each(machines)('findTransition › $name', ({ states, machine }) => {
           return { code: 'FORBIDDEN', pointer: '/status', named: declared.flatMap(({ roles }) => roles) };
         const possible = states.filter((state) => open.some((step) => step.to === state));
         const isFinal = !steps.some((step) => step.from === from);
-        const possibleFrom = isFinal ? [] : states.filter((state) => starts.includes(state));
+        const sources = isFinal ? [] : leading;
+        const possibleFrom = states.filter((state) => sources.some((step) => step.from === state));
         const saysNone = !isFinal && possible.length + possibleFrom.length === 0;
-        return { code: 'INVALID_STATE', pointer: '/status', possible, possibleFrom, isFinal, saysNone };
+        const conditional = [
+          possible.filter((state) => open.every((step) => step.to !== state || step.conditions.length > 0)),
+          possibleFrom.filter((state) => sources.every((step) => step.from !== state || step.conditions.length > 0)),
+        ];
+        return { code: 'INVALID_STATE', pointer: '/status', possible, possibleFrom, isFinal, saysNone, conditional };
       }
 
       /** What the service does. */
@@ -129,11 +137,16 @@ describe.each(machines)('findTransition › $name', ({ states, machine }) => {
               pointer,
               named: declared.flatMap(({ roles }) => roles).filter((role) => message.includes(role)),
             };
+          const sentences = [`From ${from} it can become`, `It can become ${to} from`].map((beginning) =>
+            sentenceWith(message, beginning),
+          );
+          const [possible, possibleFrom] = sentences.map((sentence) => statesIn(sentence, states));
           return {
             code,
             pointer,
-            possible: statesIn(message, states, `From ${from} it can become`),
-            possibleFrom: statesIn(message, states, `It can become ${to} from`),
+            possible,
+            possibleFrom,
+            conditional: sentences.map((sentence) => statesIn(sentence, states, ' \\(with conditions\\)')),
             isFinal: message.includes(`${from} is final.`),
             saysNone: message.includes('This operation cannot'),
           };

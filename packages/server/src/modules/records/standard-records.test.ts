@@ -198,7 +198,7 @@ test('upsertRecords and updateRecords move a client only by the transitions of i
     error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/status' },
   });
   expect(back.error?.detail).toMatch(
-    /ACTIVE and cannot become PROSPECT\. From ACTIVE it can become INACTIVE or ARCHIVED\.$/,
+    /ACTIVE and cannot become PROSPECT\. From ACTIVE it can become INACTIVE or ARCHIVED \(with conditions\)\. The description of status lists/,
   );
   expect(only(await update(statusTo('INACTIVE')))).toMatchObject({ status: 'UPDATED' });
 
