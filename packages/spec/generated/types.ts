@@ -1549,7 +1549,8 @@ export interface paths {
          *     - An invoice that does not exist returns 400 (`REFERENCE_NOT_FOUND`).
          *     - An invoice of another client or currency, or an amount above the amount due on the invoices, returns 400
          *       (`VALIDATION_ERROR`).
-         *     - An invoice that is already settled, or not posted yet, returns 409 (`INVALID_STATE`).
+         *     - An invoice that is already settled, or not posted yet, returns 409 (`INVALID_STATE`). So does an amount above
+         *       the amount due less pending payments (`amountPending`).
          *
          *     **Access and limits**
          *

@@ -193,6 +193,30 @@ describe('from time to a paid invoice', () => {
     expect(client.id).not.toBe(other.id);
     expect(approving).toBeDefined();
   });
+
+  test('a link asks for no money that is pending already', async () => {
+    const { id, ref: clientRef } = await newClient();
+    const line = { lineType: 'FIXED_FEE', description: 'Books', quantity: '1', unitAmount: '500.00', taxable: false };
+    const days = { invoiceDate: '2026-01-01', dueDate: '2026-01-31' };
+    const bill = await records.make('Invoice', { pmsRef: '20356', clientId: id, ...days, lines: [line] });
+    const link = (amount?: string) =>
+      preparer.call('POST', '/api/v1/clients/v1/link/payment', { clientRef, invoiceIds: [bill.id], amount });
+    const pending = (amount: string) => pay(amount, [{ invoiceId: bill.id, amount }], { clientId: id, method: 'ACH' });
+    const rejected = (pointer: string, detail: string) => ({
+      status: 409,
+      body: { code: 'INVALID_STATE', errors: [{ pointer, detail }] },
+    });
+    await pending('400.00');
+    const part =
+      'Payments of 400.00 USD are pending on these invoices. Wait for their result, or create a link for at most 100.00 USD.';
+    expect(await link()).toMatchObject(rejected('/invoiceIds', part));
+    expect(await link('100.01')).toMatchObject(rejected('/amount', part));
+    expect(await link('500.01')).toMatchObject({ status: 400 });
+    expect(await link('100.00')).toMatchObject({ status: 201, body: { amount: '100.00' } });
+    await pending('100.00');
+    const all = 'Payments of 500.00 USD are pending on these invoices. Wait for their result.';
+    expect(await link()).toMatchObject(rejected('/invoiceIds', all));
+  });
 });
 
 describe('updateRecords', () => {

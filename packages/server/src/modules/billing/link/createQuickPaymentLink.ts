@@ -8,7 +8,7 @@ import { wholeAmountOnly } from '../../../entity/minor-units.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { checkBound } from '../../../entity/row-bounds.ts';
-import { type Decimal, parseDecimal, sum } from '../../../platform/decimal.ts';
+import { type Decimal, parseDecimal, sum, zero } from '../../../platform/decimal.ts';
 import { writtenRow } from '../../../query/entity-tag.ts';
 import { client, unknownClientRef } from '../../clients/index.ts';
 import { invoice } from '../invoice/invoice.ts';
@@ -77,13 +77,19 @@ function payableInvoice(plan: Plan, owner: Row<'Client'>, id: string, pointer: s
 /** The amount to pay; null if the payer enters it. */
 function amountOf({ amount }: Body, chosen: readonly Row<'Invoice'>[], currency: string): Decimal | null {
   const due = sum(chosen.map(dueOf));
-  if (amount === undefined) {
-    checkBound(quickPaymentLink, 'amount', due, '/invoiceIds');
-    return chosen.length === 0 ? null : due;
-  }
-  const requested = parseDecimal(amount);
-  if (!isInMinorUnits(requested, currency)) throw invalid('/amount', 'CURRENCY', wholeAmountOnly(currency));
-  if (chosen.length > 0 && requested.gt(due))
+  const requested = amount === undefined ? due : parseDecimal(amount);
+  if (amount === undefined) checkBound(quickPaymentLink, 'amount', due, '/invoiceIds');
+  else if (!isInMinorUnits(requested, currency)) throw invalid('/amount', 'CURRENCY', wholeAmountOnly(currency));
+  if (chosen.length === 0) return amount === undefined ? null : requested;
+  if (requested.gt(due))
     throw invalid('/amount', 'MAXIMUM', `The amount exceeds the ${due.toFixed(2)} ${currency} due on these invoices.`);
-  return requested;
+  const pending = sum(chosen.map(({ amountPending }) => amountPending));
+  const open = due.minus(pending);
+  if (requested.lte(open)) return requested;
+  const other = open.gt(zero) ? `, or create a link for at most ${open.toFixed(2)} ${currency}` : '';
+  throw new Rejection(
+    'INVALID_STATE',
+    `Payments of ${pending.toFixed(2)} ${currency} are pending on these invoices. Wait for their result${other}.`,
+    amount === undefined ? '/invoiceIds' : '/amount',
+  );
 }
