@@ -11,15 +11,16 @@ import {
   WrongClock,
 } from '../platform/store/errors.ts';
 
-/**
- * Converts an error to the problem that the caller receives. Unexpected errors are logged and become `INTERNAL_ERROR`.
- *
- * @param hasWritten whether the request had committed changes before it failed
- */
-export function toRejection(error: unknown, log: Logger, hasWritten = false): Rejection {
+/** How far a request got with its changes. */
+export type Progress = 'no changes' | 'changes begun' | 'changes committed';
+
+/** Converts an error to the problem that the caller receives. Unexpected errors are logged and become `INTERNAL_ERROR`. */
+export function toRejection(error: unknown, log: Logger, progress: Progress = 'changes begun'): Rejection {
   if (error instanceof Rejection) return error;
   const isUnavailable = error instanceof DatabaseUnavailable || error instanceof TransactionConflict;
-  if (error instanceof OutcomeUnknown || (isUnavailable && hasWritten)) {
+  const hasWritten = progress === 'changes committed';
+  // The service also commits for itself, such as when it looks up a key or a tenant.
+  if ((error instanceof OutcomeUnknown && progress !== 'no changes') || (isUnavailable && hasWritten)) {
     log.warn({ err: error }, 'Outcome of a write is unknown.');
     return new Rejection('OUTCOME_UNKNOWN', outcomeUnknown);
   }

@@ -4,12 +4,13 @@ import { DatabaseUnavailable, OutcomeUnknown, TransactionConflict } from '../pla
 import { toRejection } from './failure.ts';
 
 test.each([
-  [new DatabaseUnavailable('gone'), false, 'SERVICE_UNAVAILABLE'],
-  [new TransactionConflict('conflict'), false, 'SERVICE_UNAVAILABLE'],
-  [new OutcomeUnknown(new Error('gone')), false, 'OUTCOME_UNKNOWN'],
+  [new DatabaseUnavailable('gone'), 'changes begun', 'SERVICE_UNAVAILABLE'],
+  [new TransactionConflict('conflict'), 'changes begun', 'SERVICE_UNAVAILABLE'],
+  [new OutcomeUnknown(new Error('gone')), 'changes begun', 'OUTCOME_UNKNOWN'],
+  [new OutcomeUnknown(new Error('gone')), 'no changes', 'SERVICE_UNAVAILABLE'],
   // A request of several transactions, of which one was committed.
-  [new DatabaseUnavailable('gone'), true, 'OUTCOME_UNKNOWN'],
-  [new TransactionConflict('conflict'), true, 'OUTCOME_UNKNOWN'],
-])('%s in a request that has committed changes (%s) is %s', (error, hasWritten, code) => {
-  expect(toRejection(error, pino({ level: 'silent' }), hasWritten)).toMatchObject({ status: 503, code });
+  [new DatabaseUnavailable('gone'), 'changes committed', 'OUTCOME_UNKNOWN'],
+  [new TransactionConflict('conflict'), 'changes committed', 'OUTCOME_UNKNOWN'],
+] as const)('%s in a request with %s is %s', (error, progress, code) => {
+  expect(toRejection(error, pino({ level: 'silent' }), progress)).toMatchObject({ status: 503, code });
 });

@@ -20,7 +20,7 @@ import { checkAccept, hasTag } from '../wire/headers.ts';
 import { checkHeaders, cleanParameters, jsonBody } from '../wire/input.ts';
 import { fileResult, type JsonResult, jsonType, problemResult, type RouteResult } from '../wire/result.ts';
 import type { Route } from '../wire/route.ts';
-import { toRejection } from './failure.ts';
+import { type Progress, toRejection } from './failure.ts';
 import { KeyedRequest, type StoredResponse } from './idempotency.ts';
 import { type HandlerInput, type HandlerResult, handlerOf, weighed } from './run-operation.ts';
 import { openContext, signIn } from './sign-in.ts';
@@ -54,7 +54,7 @@ async function call(
 ): Promise<RouteResult> {
   const { address } = exchange;
   const isOpen = isPublic(operation);
-  let hasWritten = false;
+  let progress: Progress = 'no changes';
   try {
     checkAccept(exchange.header('accept'), exchange.query.format !== undefined || operation.path.endsWith('{format}'));
     checkHeaders(operation, exchange);
@@ -88,11 +88,11 @@ async function call(
       : checkRequest(service.validator, operation, raw);
     exchange.step('Request validated.');
     const input = { ...checked, path };
-    const written = () => {
-      hasWritten = !isRehearsal;
+    const onProgress = (reached: Progress) => {
+      if (!isRehearsal && progress !== 'changes committed') progress = reached;
     };
     const inTurn =
-      context.caller === undefined ? context : observed(weighed(context, admitted, checked.body), exchange, written);
+      context.caller === undefined ? context : observed(weighed(context, admitted, checked.body), exchange, onProgress);
     const key = isRehearsal ? undefined : exchange.header('idempotency-key');
     const result = await (inTurn.caller !== undefined && key !== undefined
       ? handleOnce(service, inTurn, key, input)
@@ -105,7 +105,7 @@ async function call(
       ? { kind: 'json', status, headers, body }
       : await chosenResult(inTurn, choice, result);
   } catch (error) {
-    const problem = toRejection(error, exchange.log, hasWritten);
+    const problem = toRejection(error, exchange.log, progress);
     const hasFailed = isOpen ? isFailedAttempt(problem) : problem.code === 'UNAUTHENTICATED';
     if (hasFailed) service.admission.failureLimit.count(address);
     throw problem;
@@ -125,7 +125,7 @@ async function chosenResult(context: Context, choice: Choice, result: HandlerRes
 }
 
 /** The context of a request whose transactions are steps. */
-function observed(context: Context, exchange: Exchange, written: () => void): Context {
+function observed(context: Context, exchange: Exchange, onProgress: (reached: Progress) => void): Context {
   return {
     ...context,
     read: async (work, isCostly) => {
@@ -134,8 +134,9 @@ function observed(context: Context, exchange: Exchange, written: () => void): Co
       return result;
     },
     write: async (work) => {
+      onProgress('changes begun');
       const result = await context.write(work);
-      written();
+      onProgress('changes committed');
       exchange.step('Transaction committed.');
       return result;
     },

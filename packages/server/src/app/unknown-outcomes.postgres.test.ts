@@ -71,6 +71,18 @@ test('a write whose connection breaks: SERVICE_UNAVAILABLE says that nothing was
   expect(timesOf('503 OUTCOME_UNKNOWN').toSorted()).toEqual([0, 1]);
 });
 
+test('a request that has not begun to write: SERVICE_UNAVAILABLE, also if a transaction of the service breaks', async () => {
+  // The service looks whether another process has created the key of this token.
+  const [header = '', ...rest] = service.token.split('.');
+  const named = { ...JSON.parse(Buffer.from(header, 'base64url').toString()), kid: 'unknown' };
+  const token = [Buffer.from(JSON.stringify(named)).toString('base64url'), ...rest].join('.');
+  const headers = { Authorization: `Bearer ${token}` };
+  const isUnavailable = { status: 503, body: { code: 'SERVICE_UNAVAILABLE' } };
+  proxy.breakSome({ commits: 1, others: Number.POSITIVE_INFINITY });
+  expect(await service.call('POST', '/gql/v1/clients/search', {}, headers)).toMatchObject(isUnavailable);
+  expect(await service.call('POST', '/api/v1/records', paymentOf('never'), headers)).toMatchObject(isUnavailable);
+});
+
 test('the client with its defaults › records each payment once while connections of the database break', async () => {
   const payments = isNightly ? 10_000 : 60;
   const user = { tenant: tenant.name, user: 'payments', roles: ['API_ADMIN'], days: 1, description: undefined };
