@@ -12,10 +12,10 @@ import {
 } from '../platform/store/errors.ts';
 
 /** How far a request got with its changes. */
-export type Progress = 'no changes' | 'changes begun' | 'changes committed';
+export type WriteProgress = 'no changes' | 'changes begun' | 'changes committed';
 
 /** Converts an error to the problem that the caller receives. Unexpected errors are logged and become `INTERNAL_ERROR`. */
-export function toRejection(error: unknown, log: Logger, progress: Progress = 'changes begun'): Rejection {
+export function toRejection(error: unknown, log: Logger, progress: WriteProgress = 'changes begun'): Rejection {
   if (error instanceof Rejection) return error;
   const isUnavailable = error instanceof DatabaseUnavailable || error instanceof TransactionConflict;
   const hasWritten = progress === 'changes committed';

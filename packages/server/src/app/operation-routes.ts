@@ -20,7 +20,7 @@ import { checkAccept, hasTag } from '../wire/headers.ts';
 import { checkHeaders, cleanParameters, jsonBody } from '../wire/input.ts';
 import { fileResult, type JsonResult, jsonType, problemResult, type RouteResult } from '../wire/result.ts';
 import type { Route } from '../wire/route.ts';
-import { type Progress, toRejection } from './failure.ts';
+import { toRejection, type WriteProgress } from './failure.ts';
 import { KeyedRequest, type StoredResponse } from './idempotency.ts';
 import { type HandlerInput, type HandlerResult, handlerOf, weighed } from './run-operation.ts';
 import { openContext, signIn } from './sign-in.ts';
@@ -54,7 +54,7 @@ async function call(
 ): Promise<RouteResult> {
   const { address } = exchange;
   const isOpen = isPublic(operation);
-  let progress: Progress = 'no changes';
+  let progress: WriteProgress = 'no changes';
   try {
     checkAccept(exchange.header('accept'), exchange.query.format !== undefined || operation.path.endsWith('{format}'));
     checkHeaders(operation, exchange);
@@ -88,7 +88,7 @@ async function call(
       : checkRequest(service.validator, operation, raw);
     exchange.step('Request validated.');
     const input = { ...checked, path };
-    const onProgress = (reached: Progress) => {
+    const onProgress = (reached: WriteProgress) => {
       if (!isRehearsal && progress !== 'changes committed') progress = reached;
     };
     const inTurn =
@@ -125,7 +125,7 @@ async function chosenResult(context: Context, choice: Choice, result: HandlerRes
 }
 
 /** The context of a request whose transactions are steps. */
-function observed(context: Context, exchange: Exchange, onProgress: (reached: Progress) => void): Context {
+function observed(context: Context, exchange: Exchange, onProgress: (reached: WriteProgress) => void): Context {
   return {
     ...context,
     read: async (work, isCostly) => {
