@@ -6,6 +6,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { compare, usersOf, wordsFor } from '../packages/openapi-breaking/src/index.ts';
+import { additionsOf } from './breaking/additions.ts';
 import { releasesOf } from './breaking/changelog.ts';
 import { allowedBreaks, allowedIn, changelogFile, presentContract, releasedContract } from './breaking/files.ts';
 import { complaints } from './breaking/gate.ts';
@@ -21,6 +22,7 @@ async function checkContract(): Promise<void> {
   const allowed = allowedIn(await readFile(allowedBreaks, 'utf8'));
   const problems = complaints({
     comparison: await compare(released, present),
+    additions: additionsOf(released, present),
     allowed,
     releases: releasesOf(await readFile(changelogFile, 'utf8')),
     releasedVersion: version,

@@ -15,6 +15,7 @@ const announced = '### Breaking changes\n\n- `getStaffN000` gives fewer rows.\n'
 function judged({ others = [], breaks = [], ...rest }: Partial<Gate & Gate['comparison']>, groups = ''): string[] {
   return complaints({
     comparison: { breaks, others },
+    additions: [],
     allowed: [],
     releases: releasesOf(`# Changelog\n\n## Unreleased\n\n${groups}\n## v1.0.0 – 2026-01-31\n`),
     releasedVersion: 'v1.0.0',
@@ -27,6 +28,14 @@ function judged({ others = [], breaks = [], ...rest }: Partial<Gate & Gate['comp
 describe('the gate accepts', () => {
   test('the released contract', () => expect(judged({})).toEqual([]));
   test('a change with a changelog entry', () => expect(judged({ others: [found.at] }, added)).toEqual([]));
+  test('additions that entries name', () => {
+    const additions = [
+      { name: 'nickname', at: '#/a', of: 'ClientFields' },
+      { name: 'getClientNames', at: '#/b' },
+    ];
+    const groups = '### Added\n\n- `nickname` of clients.\n- `getClientNames` lists them.\n';
+    expect(judged({ additions }, groups)).toEqual([]);
+  });
   test('a break that is allowed and has a changelog entry', () => {
     expect(judged({ breaks: [found], allowed: [allowed] }, announced)).toEqual([]);
   });
@@ -87,6 +96,21 @@ describe('the gate rejects', () => {
   test.each(['', announced])('a change without a changelog entry: %j', (groups) => {
     expect(judged({ others: [found.at] }, groups)).toEqual([
       `CHANGELOG.md: describe under "Unreleased", in a group other than "Breaking changes", what changed in the contract, such as at ${found.at}.`,
+    ]);
+  });
+  test.each(['', '### Added\n\n- `nickname` of a contact.\n', '### Added\n\n- A field of a client.\n'])(
+    'an added property that no entry about its schema names: %j',
+    (groups) => {
+      const additions = [{ name: 'nickname', at: '#/a', of: 'ClientFields' }];
+      expect(judged({ additions }, groups)).toEqual([
+        'CHANGELOG.md: add an entry under "Unreleased" that names `nickname` of `ClientFields`, which is new at #/a.',
+      ]);
+    },
+  );
+  test('an addition that no entry names, once for all places', () => {
+    const additions = ['#/a', '#/b'].map((at) => ({ name: 'fields', at }));
+    expect(judged({ additions }, added)).toEqual([
+      'CHANGELOG.md: add an entry under "Unreleased" that names `fields`, which is new at #/a.',
     ]);
   });
   test('a changelog in another format', () => {

@@ -2,6 +2,7 @@
 
 import { stringify } from 'yaml';
 import { type Break, type Comparison, identity, type User } from '../../packages/openapi-breaking/src/index.ts';
+import type { Addition } from './additions.ts';
 import { breakingChanges, entriesOf, errorsIn, groupNames, names, type Release, versionOf } from './changelog.ts';
 
 /** An intended break, as listed in the file of allowed breaks. In `at` and `says`, `*` stands for any text: one decision can change many places. */
@@ -13,6 +14,7 @@ export interface Allowed extends Break {
 
 export interface Gate {
   readonly comparison: Comparison;
+  readonly additions: readonly Addition[];
   readonly allowed: readonly Allowed[];
   readonly releases: readonly Release[];
   /** The version that the current contract is compared with. */
@@ -26,7 +28,15 @@ export const allowedFile = 'openapi/released/allowed-breaks.yaml';
 
 export function complaints(gate: Gate): string[] {
   const form = errorsIn(gate.releases).map((error) => `CHANGELOG.md: ${error}`);
-  return [...undeclared(gate), ...stale(gate), ...unfounded(gate), ...form, ...unannounced(gate), ...unversioned(gate)];
+  return [
+    ...undeclared(gate),
+    ...stale(gate),
+    ...unfounded(gate),
+    ...form,
+    ...unannounced(gate),
+    ...unnamed(gate),
+    ...unversioned(gate),
+  ];
 }
 
 function undeclared({ comparison, allowed, releasedVersion, usersOf, wordsFor }: Gate): string[] {
@@ -91,6 +101,26 @@ function unannounced({ comparison, allowed, releases, wordsFor }: Gate): string[
         ...missing,
         `CHANGELOG.md: describe under "Unreleased", in a group other than "Breaking changes", what changed in the contract, such as at ${some}.`,
       ];
+}
+
+/** What was added is named in an entry of any group: a property in one that also has a word of its schema's name, such as “client” or `Client`. */
+function unnamed({ additions, releases }: Gate): string[] {
+  const entries = groupNames.flatMap((group) => entriesOf(releases, group));
+  const missing = additions.filter(({ name, of = '' }) => {
+    const words = of.match(/[A-Z][a-z]{2,}/g) ?? [];
+    const isOf = (entry: string) =>
+      words.length === 0 || words.some((word) => entry.toLowerCase().includes(stem(word)));
+    return !entries.some((entry) => names(entry, name) && isOf(entry));
+  });
+  return [...Map.groupBy(missing, ({ name, of = '' }) => `\`${name}\`${of === '' ? '' : ` of \`${of}\``}`)].map(
+    ([what, [first]]) =>
+      `CHANGELOG.md: add an entry under "Unreleased" that names ${what}, which is new at ${first?.at}.`,
+  );
+}
+
+/** The plural of “entry” has another end. */
+function stem(word: string): string {
+  return word.toLowerCase().replace(/y$/, '');
 }
 
 function unversioned({ releases, releasedVersion }: Gate): string[] {
