@@ -16837,7 +16837,7 @@ export interface components {
          *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
          *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
          *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-         *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero, and so are the amount and the tax of each line. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+         *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
          *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
          *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
          *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
@@ -16906,7 +16906,7 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero, and so are the amount and the tax of each line. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
@@ -17212,7 +17212,7 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero, and so are the amount and the tax of each line. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
@@ -18237,7 +18237,7 @@ export interface components {
          *     | `RECEIVABLE` | `INVOICE` | + | `invoiceDate` | an invoice is posted or imported |
          *     | | `ALLOCATION`, `DEALLOCATION` | −, + | the later of `paymentDate` and `invoiceDate`; the day of the change | a payment is applied; it is unapplied, returned, refunded or voided |
          *     | | `WRITE_OFF`, `RECOVERY` | −, + | the day of the change | an invoice is written off; that is undone |
-         *     | | `VOID` | − | the day of the change | an invoice is voided |
+         *     | | `VOID` | − | the day of the change | an invoice is voided; the amount is zero if its lines add up to zero |
          *     | `CREDIT` | `PAYMENT`, `CREDIT_NOTE` | + | `paymentDate` | a payment is completed; a credit note is posted, on its `invoiceDate` |
          *     | | `ALLOCATION`, `DEALLOCATION` | −, + | that of the entry of the account `RECEIVABLE` | the other half of the same allocation |
          *     | | `REFUND`, `RETURN`, `PAYMENT_VOID`, `NOTE_VOID` | − | the day of the change | the firm refunds money; a bank returns the payment; a payment or a credit note is voided |
@@ -29047,7 +29047,7 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero, and so are the amount and the tax of each line. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |

@@ -65,13 +65,11 @@ addRules(invoice, {
     WRITTEN_OFF: writeOffInvoice,
   },
   conditions: {
-    linesAreZero({ values }) {
-      if (values.lines.every(({ amount, taxAmount }) => amount.eq(zero) && taxAmount.eq(zero))) return;
+    totalIsZero({ values }) {
+      if (values.total.eq(zero)) return;
       throw new Rejection(
         'INVALID_STATE',
-        values.total.eq(zero)
-          ? 'The lines of the invoice add up to 0.00, but are not all 0.00. Correct its work by entries with negative hours instead.'
-          : 'The invoice is paid. Unapply, refund or void its payments and credits first, or make a rest due again that was settled.',
+        'The invoice is paid. Unapply, refund or void its payments and credits first, or make a rest due again that was settled.',
         '/status',
       );
     },

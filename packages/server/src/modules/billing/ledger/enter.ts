@@ -77,9 +77,9 @@ export function checkOpenDay(
   throw new Rejection('PERIOD_CLOSED', detail, pointer);
 }
 
-/** Adds an entry to the ledger; none if nothing moves. A day in a closed period is moved on to the first open day. */
+/** Adds an entry to the ledger; none if nothing moves, but of a void, which moves revenue. A day in a closed period is moved on to the first open day. */
 export function enter(plan: Plan, { orgId, ...entry }: NewEntry): void {
-  if (entry.amount.eq(zero)) return;
+  if (entry.amount.eq(zero) && entry.kind !== 'VOID') return;
   const recordedByApiUserId = plan.origin.caller?.apiUserId ?? null;
   const businessDate = later(
     entry.businessDate,
@@ -164,7 +164,7 @@ interface DatedChange extends EntryHolder {
   readonly change: Decimal;
   readonly entries: readonly DayAmount[];
   /** The entry that the change undoes, if any. */
-  readonly undone?: Entry | undefined;
+  readonly undone?: Pick<Entry, 'businessDate'> | undefined;
   readonly sign?: 1 | -1;
 }
 

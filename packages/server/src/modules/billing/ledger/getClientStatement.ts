@@ -171,7 +171,7 @@ function movementsOf(
             kind in ('ALLOCATION', 'DEALLOCATION') and sum(${owed}) over (
               partition by payment_id, invoice_id, kind, business_date, recorded_at) = 0 as is_internal
           from ${entriesUntil(tenantId, period)} and business_date >= ${period.from}
-        ) entry where not is_internal
+        ) entry where not is_internal and moved <> 0
       ) moving where ${beyond} order by ${position} limit ${limit}
     ) m order by m.business_date, m.recorded_at, m.id`;
 }

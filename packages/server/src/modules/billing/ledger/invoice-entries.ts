@@ -39,8 +39,10 @@ function smaller(one: Decimal, other: Decimal): Decimal {
   return one.lt(other) ? one : other;
 }
 
+/** Enters a void, of 0.00 if only the lines of the invoice are not zero: the journal takes them back by it. */
 export function enterVoid(plan: Plan, change: PendingChange<'Invoice'>): void {
-  const { total, voidReason } = change.values;
+  const { total, lines, voidReason } = change.values;
+  if (lines.every(({ amount, taxAmount }) => amount.eq(zero) && taxAmount.eq(zero))) return;
   enterChange(plan, change, 'VOID', zero.minus(total), { undoes: 'INVOICE', reason: voidReason, isRounding: false });
 }
 
@@ -63,12 +65,13 @@ function enterChange(
   amount: Decimal,
   { undoes, reason, isRounding }: EnteredChange,
 ): void {
-  if (amount.eq(zero)) return;
+  if (amount.eq(zero) && kind !== 'VOID') return;
   const entries = entriesOf(plan, 'RECEIVABLE', id);
   const ofKind = entries.filter((entry) => entry.isRounding === isRounding);
   const undone = undoes === undefined ? undefined : lastOf(ofKind, undoes);
-  const dated = { clientId: values.clientId, given: input.changeDate, change: amount, entries, undone };
-  const businessDate = dayOfChange(plan, dated);
+  const dated = { clientId: values.clientId, given: input.changeDate, change: amount, entries };
+  // An invoice of 0.00 has no entry that is undone.
+  const businessDate = dayOfChange(plan, { ...dated, undone: undone ?? { businessDate: values.invoiceDate } });
   const undoing = { reversesId: undone?.id ?? null, reason, isRounding };
   enter(plan, { ...receivableOf(values), ...undoing, kind, amount, businessDate });
 }

@@ -95,19 +95,27 @@ test('searchJournalEntries returns the life of an invoice as postings that add u
   await agrees();
 });
 
-test('searchJournalEntries returns the tax of an invoice of 0.00', async () => {
+test('searchJournalEntries returns the tax of an invoice of 0.00, and takes it back by its void', async () => {
   const { id: clientId } = await newClient();
   const lines = [
     { unitAmount: '100.00', taxable: true, taxRatePercent: '19' },
     { unitAmount: '-119.00', lineType: 'DISCOUNT' as const },
   ];
-  await post(await draftOf(lines, { clientId }));
+  const { systemRef } = await invoice(await post(await draftOf(lines, { clientId })));
+  const posted = ['INVOICE REVENUE 119.00', 'INVOICE TAX -19.00', 'INVOICE REVENUE -100.00'];
+  expect(await journalOf({ clientId: { _eq: clientId } })).toEqual(posted);
+  await agrees();
+  await records.update([{ type: 'Invoice', systemRef, attributes: { status: 'VOIDED', voidReason: 'Wrong' } }]);
   expect(await journalOf({ clientId: { _eq: clientId } })).toEqual([
-    'INVOICE REVENUE 119.00',
-    'INVOICE TAX -19.00',
-    'INVOICE REVENUE -100.00',
+    ...posted,
+    'VOID REVENUE 100.00',
+    'VOID TAX 19.00',
+    'VOID REVENUE -119.00',
   ]);
   await agrees();
+  expect(await service.store.read(service.tenant.id, (session) => differencesOf(session, service.tenant.id))).toEqual(
+    [],
+  );
 });
 
 test('searchJournalEntries returns a credit note and what voids undo', async () => {

@@ -1951,11 +1951,11 @@ create table ledger_entry (
   is_rounding boolean default false not null,
   document_date date,
   constraint ledger_entry_account_enum CHECK (account = ANY (ARRAY['RECEIVABLE'::text, 'CREDIT'::text, 'WIP'::text])),
-  constraint ledger_entry_amount_agrees CHECK (amount <> 0::numeric AND
+  constraint ledger_entry_amount_agrees CHECK (
 CASE
-    WHEN account = 'WIP'::text THEN true
-    WHEN kind = 'IDENTIFICATION'::text THEN true
+    WHEN account = 'WIP'::text OR kind = 'IDENTIFICATION'::text THEN amount <> 0::numeric
     WHEN kind = ANY (ARRAY['INVOICE'::text, 'PAYMENT'::text, 'CREDIT_NOTE'::text, 'DEALLOCATION'::text, 'RECOVERY'::text]) THEN amount > 0::numeric
+    WHEN kind = 'VOID'::text THEN amount <= 0::numeric
     ELSE amount < 0::numeric
 END),
   constraint ledger_entry_client_id_reference FOREIGN KEY (tenant_id, client_id) REFERENCES client(tenant_id, id),
