@@ -36,7 +36,11 @@ export function administrationTests({
     expect(await set('selfApproval', 'maybe')).toMatchObject({ status: 400 });
     for (const name of settingsOfOperator) expect(await set(name, 'none')).toMatchObject({ status: 404 });
     expect(await set('allowedAddresses', '203.0.113.7')).toMatchObject({ status: 403 });
-    expect(await set('allowedClientIds', 'till')).toMatchObject({ status: 403 });
+    const rejected = await set('allowedClientIds', 'till');
+    expect(rejected.status).toBe(403);
+    expect(rejected.text).toMatch(
+      /role="alert"[\s\S]*<details open>[^\n]*settings\/allowedClientIds"[^\n]*value="till"/,
+    );
     expect(await set('allowedAddresses', '127.0.0.0/8, 203.0.113.7')).toMatchObject({ status: 303 });
     expect(await set('allowedAddresses', 'none')).toMatchObject({ status: 303 });
     expect(await set('selfApproval', 'off')).toMatchObject({ status: 303 });
@@ -57,6 +61,10 @@ export function administrationTests({
       { staffRef: 'nobody' },
     ])
       expect([wrong, (await create(wrong)).status]).toEqual([wrong, expect.toBeOneOf([400, 403])]);
+    // What was entered is in the form again.
+    const rejected = (await create({ validForDays: '0' })).text;
+    for (const part of ['role="alert"', 'value="sync"', 'value="0"', 'value="CLNT_R" checked', 'Nightly &lt;sync&gt;'])
+      expect(rejected).toContain(part);
     const { status, text } = await create();
     expect(status).toBe(200);
     const [, apiKey = ''] = /<pre id="key">([^<]+)<\/pre>/.exec(text) ?? [];

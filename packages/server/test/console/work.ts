@@ -43,6 +43,13 @@ export function workTests({ call, invoiceOf, newClient, visitor }: ConsoleFirm):
     expect(await status()).toMatchObject({ status: 'POSTED', version: 1 });
     const done = { ...fields, confirmed: 'yes' };
     expect(await admin.submit(path, `${path}/VOIDED`, { ...done, voidReason: '' })).toMatchObject({ status: 409 });
+    // The form is still where it was opened, and has what was entered.
+    const writeOff = { version: '1', writeOffReason: 'Bankrupt', changeDate: '1999-12-31' };
+    const rejected = await admin.submit(path, `${path}/WRITTEN_OFF`, { ...writeOff, version: '7' });
+    expect(rejected).toMatchObject({ status: 412 });
+    expect(rejected.text).toMatch(/role="alert"[\s\S]*This is how it is now[\s\S]*<details open><summary>Write off/);
+    expect(rejected.text).toMatch(/id="WRITTEN_OFF-writeOffReason"[\s\S]{0,200}Bankrupt/);
+    expect(rejected.text.match(/<details open>/g)).toHaveLength(1);
     expect(await admin.submit(path, `${path}/PARTIALLY_PAID`, done)).toMatchObject({ status: 412 });
     expect(await admin.post(`${path}/VOIDED`, done)).toMatchObject({ status: 403 });
     expect(await admin.submit(path, `${path}/VOIDED`, done)).toMatchObject({ status: 303 });

@@ -15,14 +15,16 @@ import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
 import { type CallInput, type ConsoleVisit, callOperation, contextIn } from './visit.ts';
 import { fieldInWords, sentenceInWords, typeInWords } from './words.ts';
 
-/** The forms of what can be done now. A form with fields opens; one without is a button. */
+/** The forms of what can be done now. A form with fields opens; one without is a button. One that was sent has what was entered. */
 export function actionForms(visit: ConsoleVisit, url: string, actions: readonly Action[], row: ShownRow = {}) {
   const forms = actions.map(async (action) => {
     const { name, label, inputs } = action;
     const start = formStart(visit, `${url}/${name}`, row);
     if (inputs.length === 0) return html`${start}<button class="plain">${label}</button></form>`;
-    const shown = await inputsFor(visit, inputs, row, { form: `${name}-` });
-    return html`<details><summary>${label}</summary>${start}${shown}<div class="row"><button class="plain">${buttonOf(action)}</button></div></form></details>`;
+    const isSent = visit.formPath === `${url}/${name}`;
+    const own = isSent ? visit : { ...visit, fields: new URLSearchParams() };
+    const shown = await inputsFor(own, inputs, row, { form: `${name}-` });
+    return html`<details${isSent && html` open`}><summary>${label}</summary>${start}${shown}<div class="row"><button class="plain">${buttonOf(action)}</button></div></form></details>`;
   });
   return Promise.all(forms);
 }
@@ -105,7 +107,7 @@ export async function actOnRow(visit: ConsoleVisit, type: string, id: string | u
   if (action === undefined || (row !== undefined && entered.get('version') !== String(row.version ?? 0)))
     throw new Rejection(
       'PRECONDITION_FAILED',
-      'Somebody else has changed it since you opened the page. Open it again.',
+      'Somebody else has changed it since you opened the page. This is how it is now.',
     );
   const isWriting = action === writing;
   if (isWriting && entered.has('again')) return formPage(visit, type, id);

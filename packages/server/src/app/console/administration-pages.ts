@@ -58,11 +58,12 @@ export async function keysPage(visit: ConsoleVisit): Promise<ConsolePage> {
     html`<code>${key.id}</code>`,
   ]);
   const heads = ['API user', 'State', 'Change', 'Roles', 'Description', 'Last used', 'Expires', 'Key ID'];
+  const chosen = new Set(visit.fields.getAll('role'));
   const choices = permissions.map(({ codes, text }) => {
     const own = codes.filter((role) => hasRole(caller.roles, [role]));
     const boxes = own.map(
       (role) =>
-        html`<label class="choice"><input type="checkbox" name="role" value="${role}"><code>${role}</code></label>`,
+        html`<label class="choice"><input type="checkbox" name="role" value="${role}"${chosen.has(role) && html` checked`}><code>${role}</code></label>`,
     );
     return own.length > 0 && html`<fieldset><legend>${text}</legend>${boxes}</fieldset>`;
   });
@@ -132,14 +133,15 @@ export async function revoke({ service, tenant, caller, exchange }: ConsoleVisit
 }
 
 export async function settingsPage(visit: ConsoleVisit): Promise<ConsolePage> {
-  const { base, tenant } = visit;
+  const { base, tenant, formPath } = visit;
   const { settings, currency, timeZone } = tenant;
   const values: Readonly<Record<string, unknown>> = { currency, timeZone, ...settings };
   const rows = [...settingSchemas].map(async ([setting, { type, enum: choices, description }]) => {
     const value = settingText(values[setting]);
     const schema = type === 'boolean' ? { enum: ['on', 'off'] } : { ...(choices && { enum: choices }) };
     const input = await inputsFor(visit, [{ path: setting, schema, isRequired: true }], { [setting]: value });
-    const form = html`<details><summary>Change</summary><form method="post" action="${base}/settings/${setting}">${keyField(visit)}${input}<div class="row"><button>Save</button></div></form></details>`;
+    const isSent = formPath === `/settings/${setting}`;
+    const form = html`<details${isSent && html` open`}><summary>Change</summary><form method="post" action="${base}/settings/${setting}">${keyField(visit)}${input}<div class="row"><button>Save</button></div></form></details>`;
     const change = settingsOfOperator.has(setting) ? 'by the operator' : form;
     return [fieldInWords(setting), value, change, `${sentenceInWords(description)}.`];
   });

@@ -20,7 +20,7 @@ import {
 import { closePage } from './close-page.ts';
 import { dataPage, listFile, listPage, searchPage } from './data-pages.ts';
 import { retry, sentEventPage } from './delivery-pages.ts';
-import { type ConsolePage, checkPart, plainPage } from './layout.ts';
+import { type ConsolePage, checkPart, plainPage, rejected } from './layout.ts';
 import { overviewPage } from './overview-page.ts';
 import { changeFirm, fileContent, firmPage, readPage } from './read-page.ts';
 import { failedAt, failedBeside, shownAt } from './results.ts';
@@ -31,7 +31,8 @@ import type { ConsoleVisit } from './visit.ts';
 type Shown = PageResult | BytesResult;
 type Answer = string | ConsolePage | Shown | undefined;
 type Handle = (visit: ConsoleVisit, ...parameters: string[]) => Answer | Promise<Answer>;
-type Patterns = readonly (readonly [path: RegExp, handle: Handle])[];
+type Pattern = readonly [path: RegExp, handle: Handle, shownOn?: Handle];
+type Patterns = readonly Pattern[];
 
 /** Pages, or files; undefined if there is no such page. */
 const pages: Patterns = [
@@ -54,16 +55,19 @@ const pages: Patterns = [
   [/^\/(\w+)$/, firmPage],
 ];
 
-/** Forms. They return where the browser goes next, below the console, or a page that asks for more; undefined if there is no such form. */
+/**
+ * Forms. They return where the browser goes next, below the console, or a page that asks for more; undefined if there is no such form. One
+ * that is rejected is shown again on its page, with what was entered.
+ */
 const forms: Patterns = [
   [/^\/data\/([^/]+)\/new$/, (visit, type = '') => actOnRow(visit, type, undefined, 'new')],
   [/^\/data\/([^/]+)\/selected\/(\w+)$/, actOnRows],
   [/^\/data\/EventSubscription\/([^/]+)\/deliveries\/([^/]+)\/retry$/, retry],
-  [/^\/data\/([^/]+)\/([^/]+)\/(\w+)$/, actOnRow],
-  [/^\/keys$/, createdKeyPage],
-  [/^\/keys\/([^/]+)\/revoke$/, revoke],
-  [/^\/settings\/(\w+)$/, changeSetting],
-  [/^\/(\w+)\/(\w+)$/, changeFirm],
+  [/^\/data\/([^/]+)\/([^/]+)\/(\w+)$/, actOnRow, rowPage],
+  [/^\/keys$/, createdKeyPage, keysPage],
+  [/^\/keys\/([^/]+)\/revoke$/, revoke, keysPage],
+  [/^\/settings\/(\w+)$/, changeSetting, settingsPage],
+  [/^\/(\w+)\/(\w+)$/, changeFirm, firmPage],
 ];
 
 /** Pages on which the people of a firm see how it stands and do their work, with the rights that the API gives to the same roles. */
@@ -96,18 +100,29 @@ async function handle(service: Service, base: string, signIn: SignInPages, excha
   const query = new URLSearchParams(
     Object.entries(exchange.query).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
   );
-  const visit: ConsoleVisit = { ...entered, service, exchange, admitted, base, query };
+  const visit: ConsoleVisit = { ...entered, service, exchange, admitted, base, query, formPath: path };
   try {
     checkPart(path, caller.roles);
-    for (const [pattern, answer] of exchange.method === 'POST' ? forms : pages) {
-      const [match, ...parameters] = pattern.exec(path) ?? [];
-      const result = match === undefined ? undefined : await answer(visit, ...parameters);
+    for (const pattern of exchange.method === 'POST' ? forms : pages) {
+      const [match, ...parameters] = pattern[0].exec(path) ?? [];
+      const result = match === undefined ? undefined : await answerOf(pattern, visit, parameters);
       if (typeof result === 'string') return redirect(`${base}${result}`);
       if (result !== undefined) return 'kind' in result ? result : shownAt(path, visit, result);
     }
     throw new Rejection('NOT_FOUND', 'The console has no such page.');
   } catch (error) {
     return failedAt(path, visit, toRejection(error, exchange.log));
+  }
+}
+
+async function answerOf([, handle, shownOn]: Pattern, visit: ConsoleVisit, parameters: string[]): Promise<Answer> {
+  try {
+    return await handle(visit, ...parameters);
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    const page = await shownOn?.(visit, ...parameters);
+    if (typeof page !== 'object' || 'kind' in page) throw error;
+    return { ...page, notice: rejected(error), status: error.status };
   }
 }
 
