@@ -34,10 +34,10 @@ export function shownValue(view: View, value: unknown, unmerged?: Schema, curren
   // A year has no separators.
   if (typeof value === 'number') return (schema?.minimum ?? 0) >= 1000 ? String(value) : decimal(String(value));
   if (Array.isArray(value)) return shownList(view, value, schema, currency) || none();
-  if (typeof value === 'object' && schema?.properties?.postalCode !== undefined)
-    return Object.values(value)
-      .filter((part) => typeof part === 'string')
-      .join(', ');
+  if (typeof value === 'object' && schema?.properties?.postalCode !== undefined) {
+    const parts = Object.values(value).filter((part) => typeof part === 'string');
+    return parts.join(', ') || none();
+  }
   if (typeof value === 'object')
     return fields(view, Object(value), new Map(Object.entries(schema?.properties ?? {})), currency);
   const text = String(value);

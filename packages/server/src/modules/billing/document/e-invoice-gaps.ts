@@ -43,8 +43,8 @@ export function gapsOf(document: EInvoiceDocument, format: Format): readonly Gap
   const { parties, billingAddress } = face;
   const isGerman = format === 'xrechnung' || (format === 'ubl' && isDomestic('DE', document));
   const lacks: readonly (readonly [boolean, string, string])[] = [
-    ...addressGaps('/office/address', parties.firmAddress, isGerman),
-    ...addressGaps('/billingAddress', billingAddress, isGerman),
+    ...addressGaps('/office/address', 'The address of the office', parties.firmAddress, isGerman),
+    ...addressGaps('/billingAddress', 'The billing address', billingAddress, isGerman),
     ...endpointGaps('org', firmElectronicAddress, format),
     ...endpointGaps('client', clientElectronicAddress, format),
     [
@@ -90,11 +90,11 @@ function endpointGaps(owner: 'org' | 'client', address: ElectronicAddress | null
   ] as const;
 }
 
-function addressGaps(pointer: string, address: StoredAddress | null, isGerman: boolean) {
+function addressGaps(pointer: string, words: string, address: StoredAddress | null, isGerman: boolean) {
   const required = isGerman ? (['country', 'city', 'postalCode'] as const) : (['country'] as const);
   return required.map((name) => {
     const isMissing = (address?.[name] ?? null) === null;
-    return [isMissing, `${pointer}/${name}`, `The address has no ${name}.`] as const;
+    return [isMissing, `${pointer}/${name}`, `${words} has no ${name}.`] as const;
   });
 }
 

@@ -88,3 +88,12 @@ test.each([
     pointer === '/taxExemptReason' ? /no reason/ : /S with a rate above 0, or another one with/,
   );
 });
+
+test('gapsOf says of each address what it lacks', () => {
+  const { face } = documentOf({}, [line]);
+  const empty = { ...face.billingAddress, country: null };
+  const document = documentOf({ billingAddress: empty, parties: { ...face.parties, firmAddress: empty } }, [line]);
+  expect(gapsOf(document, 'ubl').map(({ detail }) => detail)).toEqual(
+    expect.arrayContaining(['The address of the office has no country.', 'The billing address has no country.']),
+  );
+});
