@@ -3,7 +3,7 @@ import { dataLists } from '../../src/app/console/catalog.ts';
 import { type ConsoleFirm, hiddenIn } from './firm.ts';
 
 /** What pages do with the data of a firm. */
-export function workTests({ call, invoiceOf, newClient, visitor }: ConsoleFirm): void {
+export function workTests({ call, invoiceOf, newClient, newJob, staffId, visitor }: ConsoleFirm): void {
   test('show and read times of a form on the clock of the firm', async () => {
     const { id } = await newClient({ name: 'Onboarded & Co' });
     const admin = await visitor();
@@ -21,7 +21,7 @@ export function workTests({ call, invoiceOf, newClient, visitor }: ConsoleFirm):
   });
 
   test('offer what the state of a row allows, rehearse it, and do it once for the version that was shown', async () => {
-    const { id: clientId } = await newClient({ name: 'Voided & Co' });
+    const { id: clientId } = await newClient({ name: 'Voided & Co', address: {} });
     const invoiceId = await invoiceOf(clientId, '80.00');
     const path = `/data/Invoice/${invoiceId}`;
     const status = async () => (await call('GET', `/gql/v1/invoice/${invoiceId}`)).body;
@@ -35,6 +35,7 @@ export function workTests({ call, invoiceOf, newClient, visitor }: ConsoleFirm):
       'For integrators',
       'Events',
     ]);
+    expect(text).toMatch(/<dt>Billing address<\/dt><dd><span class="soft">none</);
     const fields = { version: '1', voidReason: 'Wrong client' };
     const rehearsal = await admin.submit(path, `${path}/VOIDED`, fields);
     expect(rehearsal).toMatchObject({ status: 200 });
@@ -67,6 +68,7 @@ export function workTests({ call, invoiceOf, newClient, visitor }: ConsoleFirm):
     expect(form).toContain('Client: <strong>Formed &amp; Co</strong>');
     expect(form).toMatch(/<input id="amount" name="amount"[^>]* required/);
     expect(form).not.toContain('name="changeReason"');
+    expect(form).toContain('Contact who paid; empty if unknown.');
     const entered = {
       clientId: id,
       amount: '50.00',
@@ -93,7 +95,7 @@ export function workTests({ call, invoiceOf, newClient, visitor }: ConsoleFirm):
     const again = await admin.submit('', address, { ...entered, confirmed: 'yes', again: 'yes' });
     expect(again).toMatchObject({ status: 200 });
     expect(again.text).toMatch(/value="50\.00"[\s\S]*Show what would change/);
-    const rehearsal = await admin.submit('', '/data/Payment/new', entered);
+    const rehearsal = await admin.submit('', '/data/Payment/new', { ...entered, amount: '50' });
     expect(rehearsal.text).toContain('Change what you entered</button>');
     expect(rehearsal.text).toContain('Nothing has changed yet');
     expect(rehearsal.text).toMatch(/Amount due<\/td>.*90\.00.*50\.00/);
@@ -151,6 +153,54 @@ export function workTests({ call, invoiceOf, newClient, visitor }: ConsoleFirm):
     expect((await admin.post(`${path}/edit`, fields)).text).toMatch(/Amount due<\/td>.*0\.00.*60\.00/s);
     expect(await admin.post(`${path}/edit`, { ...fields, confirmed: 'yes' })).toMatchObject({ status: 303 });
     expect(await found()).toMatchObject({ unappliedAmount: '60.00' });
+  });
+
+  test('keep and choose jobs that have one name, by whose they are or their number, also among more than can be offered', async () => {
+    const clients = [await newClient({ name: 'Twin & Co' }), await newClient({ name: 'Other Twin Ltd' })];
+    const [job = '', other = ''] = [await newJob(clients[0]?.id ?? ''), await newJob(clients[1]?.id ?? '')];
+    const { jobRef } = (await call<{ jobRef: string }>('GET', `/gql/v1/job/${other}`)).body;
+    const attributes = {
+      staffId,
+      jobId: job,
+      workDate: '2026-02-02',
+      hours: '1.00',
+      isBillable: true,
+      status: 'DRAFT',
+    };
+    const records = [{ type: 'TimeEntry', systemRef: 'time of twins', attributes }];
+    const { body } = await call<{ records: { id: string }[] }>('POST', '/api/v1/entries', { records });
+    const path = `/data/TimeEntry/${body.records[0]?.id}`;
+    const admin = await visitor();
+    const form = async () => (await admin.get(`${path}/edit`)).text;
+    const offered = (text: string) => [
+      ...text.matchAll(/<option value="([^"]*)"( selected)?>Return 2026 \((.*?), J-/g),
+    ];
+    expect(offered(await form()).map(([, id, selected, client]) => [id, selected, client])).toEqual(
+      expect.arrayContaining([
+        [job, ' selected', 'Twin &amp; Co'],
+        [other, undefined, 'Other Twin Ltd'],
+      ]),
+    );
+    expect((await form()).match(/ selected>Return 2026/g)).toHaveLength(1);
+    const change = (fields: object) => admin.submit(path, `${path}/edit`, { description: 'Calls', ...fields });
+    expect((await change({ jobId: job })).text).not.toMatch(/>Job<\/td>/);
+    expect((await change({ jobId: other })).text).toMatch(/>Job<\/td>.*Return 2026.*Return 2026/);
+    const many = Array.from({ length: 100 }, (_, index) => ({
+      type: 'Job',
+      systemRef: `job ${index}`,
+      attributes: {
+        name: `Job ${index}`,
+        clientId: clients[0]?.id,
+        status: 'PLANNED',
+        billingType: 'TIME_AND_MATERIALS',
+      },
+    }));
+    expect((await call('POST', '/api/v1/records', { records: many })).body).toMatchObject({ summary: { failed: 0 } });
+    expect(await form()).toMatch(/<input id="jobId" name="jobId"[^>]* value="Return 2026"/);
+    expect((await change({ jobId: 'Return 2026' })).text).not.toMatch(/>Job<\/td>/);
+    expect((await change({ jobId: 'Job 99' })).text).toMatch(/>Job<\/td>.*Return 2026.*Job 99/);
+    expect((await change({ jobId: 'return 2026' })).text).toMatch(/More than one of the jobs .*, such as J-2026-/);
+    expect((await change({ jobId: jobRef })).text).toMatch(/>Job<\/td>/);
   });
 
   test('do one thing with several rows of a list, with the sums of a rehearsal', async () => {

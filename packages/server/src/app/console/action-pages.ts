@@ -201,13 +201,13 @@ export async function perform(
   return { title: label, lead, body: card('Done', shown) };
 }
 
-function rehearsalPage(
+async function rehearsalPage(
   visit: ConsoleVisit,
   { label, operation }: Action,
   { title, from, names, isWriting = false }: ActionRequest,
   changes: readonly Change[],
   failures: ReadonlyMap<number, string>,
-): ConsolePage {
+): Promise<ConsolePage> {
   const { base, fields: entered, exchange } = visit;
   const url = `${base}${from}`;
   const kept = [...[...entered].filter(([name]) => name !== 'formKey'), ['confirmed', 'yes'] as const];
@@ -221,7 +221,7 @@ function rehearsalPage(
     notice: alert('', html`Nothing has changed yet. This is what would change${rows}.`),
     body: html`${failed.length > 0 && card('What would not change', table('Failures', ['Row', 'Why'], failed))}${card(
       'What would change',
-      html`${changeTable(visit, changes)}
+      html`${await changeTable(visit, changes)}
 <form method="post" action="${target}">${keyField(visit)}${hidden}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button>${isWriting && html`<button class="plain" name="again" value="yes">Change what you entered</button>`}<a class="button plain" href="${url}">Cancel</a></div></form>`,
     )}`,
   };

@@ -10,7 +10,8 @@ import { type HtmlContent, html } from '../../wire/html.ts';
 import { dataLists } from './catalog.ts';
 import { decimal, none } from './formats.ts';
 import { table } from './layout.ts';
-import { currencyOf, isTechnical, nameOf, type ShownRow, shownValue } from './values.ts';
+import { namesIn } from './names.ts';
+import { currencyOf, isTechnical, nameOf, type ShownRow, shownValue, type View } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords } from './words.ts';
 
@@ -31,10 +32,12 @@ export function recordedSince(transaction: Transaction, { tenant, exchange }: Co
 /** With more changed rows, their sums are shown instead of each. */
 const maxShown = 8;
 
-export function changeTable(visit: ConsoleVisit, changes: readonly Change[]): HtmlContent {
+export async function changeTable(visit: ConsoleVisit, changes: readonly Change[]): Promise<HtmlContent> {
   const shown = changes.flatMap((change) => visibleChange(visit, change));
   const isSummary = shown.length > maxShown;
-  const rows = isSummary ? sums(shown) : shown.flatMap((change) => changedFields(visit, change));
+  const fieldsOf = async (change: VisibleChange) =>
+    changedFields({ visit, names: await namesIn(visit, [change.old, change.now], change.list.properties) }, change);
+  const rows = isSummary ? sums(shown) : (await Promise.all(shown.map(fieldsOf))).flat();
   const heads = [isSummary ? 'Rows' : 'Row', isSummary ? 'What' : 'Field'];
   const sides = ['Before', 'After'].map((text) => ({ text, isNumber: true }));
   return rows.length === 0 ? html`<p>Nothing that you may read.</p>` : table('Changes', [...heads, ...sides], rows);
@@ -68,14 +71,15 @@ function sums(changes: readonly VisibleChange[]): HtmlContent[][] {
 }
 
 /** The single values of a row that differ: of a new row, what people compare. */
-function changedFields(visit: ConsoleVisit, { list, old, now, isNew }: VisibleChange): HtmlContent[][] {
-  const view = { visit, names: new Map<string, string>() };
+function changedFields(view: View, { list, old, now, isNew }: VisibleChange): HtmlContent[][] {
   const isSingle = (value: unknown) => typeof value !== 'object' || value === null;
   const names = isNew ? list.columns : [...list.properties.keys()];
   return names.flatMap((name) => {
     const [from, value, schema] = [old[name], now[name], list.properties.get(name)];
     if (isTechnical(list.columns, name) || from === value || !isSingle(from) || !isSingle(value)) return [];
-    if (isNew && (value === null || schema?.['x-references'] !== undefined)) return [];
+    // A row that does not exist yet has no name.
+    const isNamed = schema?.['x-references'] === undefined || view.names.has(String(value));
+    if (isNew && (value === null || !isNamed)) return [];
     const shown = (one: unknown) => (one === undefined ? none() : shownValue(view, one, schema, currencyOf(now)));
     return [[`${isNew ? 'New ' : ''}${nameOf(list, now)}`, fieldInWords(name), shown(from), shown(value)]];
   });

@@ -2,8 +2,9 @@ import { validate as isId } from 'uuid';
 import type { Schema } from '../../contract/contract.ts';
 import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { entityOf } from '../../entity/registry.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type DataList, dataLists, type FilterField, isEventType, merged } from './catalog.ts';
+import { type DataList, dataLists, type FilterField, isEventType, listOf, merged } from './catalog.ts';
 import { namesIn } from './names.ts';
 import { flatRow, shownValue } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
@@ -65,14 +66,31 @@ export function containing(text: string): { readonly _ilike: string } {
 /** How many rows with the name are looked up. */
 const maxNamed = 100;
 
-/** The rows of a list whose name has the text. */
-export async function idsNamed(visit: ConsoleVisit, list: DataList, text: string) {
+function canContain({ filters }: DataList, field: string | undefined): boolean {
+  return filters.some(({ name, operators }) => name === field && operators.has('_ilike'));
+}
+
+export function isSearchedByName(list: DataList): boolean {
+  return canContain(list, list.label);
+}
+
+/** The list in which rows of a type are searched by name: their own, or another one of the same rows, such as that of jobs with figures. */
+export function searchOf(type: string): DataList {
+  const isOfType = (list: DataList) => entityOf(list.type)?.table === entityOf(type)?.table;
+  const own = listOf(type);
+  return [own, ...dataLists.values()].find((list) => isOfType(list) && isSearchedByName(list)) ?? own;
+}
+
+/** The rows of a list whose name has the text, or whose number is the text, such as `J-00042`. */
+export async function idsNamed(visit: ConsoleVisit, { type }: DataList, text: string) {
+  const list = searchOf(type);
   const { label = '' } = list;
-  const canSearch = list.filters.some(({ name, operators }) => name === label && operators.has('_ilike'));
-  const where = canSearch ? { [label]: containing(text) } : {};
+  const ref = ['clientRef', 'jobRef', 'staffRef', 'engagementRef'].find((one) => canContain(list, one));
+  const alternatives = [{ [label]: containing(text) }, ...(ref === undefined ? [] : [{ [ref]: { _eq: text } }])];
+  const where = isSearchedByName(list) ? { _or: alternatives } : {};
   const { rows } = await readList(visit, list, { where, pageSize: maxNamed });
-  const named = rows.map((row) => ({ id: String(row.id), name: String(row[label] ?? '') }));
-  return named.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
+  const named = rows.map((row) => ({ id: String(row.id), name: String(row[label] ?? ''), number: row[ref ?? ''] }));
+  return named.filter(({ name, number }) => number === text || name.toLowerCase().includes(text.toLowerCase()));
 }
 
 /** The column that a list is sorted by, after `-` if descending. @returns undefined if the list cannot be sorted */
@@ -124,7 +142,11 @@ export function typedValue(schema: Schema, text: string): unknown {
   if (isOf(schema, 'array')) return text.split(',').map((part) => typedValue(merged(schema.items ?? {}), part.trim()));
   if (isOf(schema, 'boolean') && /^(true|false|yes|no)$/i.test(text)) return /^(true|yes)$/i.test(text);
   if (isOf(schema, 'integer', 'number') && /^-?\d+$/.test(text)) return Number(text);
-  if (/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return text.replaceAll(',', '');
+  if (/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return typedValue(schema, text.replaceAll(',', ''));
+  // People write 100 for 100.00.
+  const hasPlaces = schema['x-scale'] === 2 && (schema.minLength ?? 0) >= 4;
+  const [, whole, places = ''] = (hasPlaces && /^(-?\d+)(?:\.(\d))?$/.exec(text)) || [];
+  if (whole !== undefined) return `${whole}.${places.padEnd(2, '0')}`;
   if (isEventType(schema)) return eventTypes.get(text.toLowerCase()) ?? text;
   return schema.enum?.find((value) => valueInWords(String(value)).toLowerCase() === text.toLowerCase()) ?? text;
 }

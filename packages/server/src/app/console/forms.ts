@@ -7,9 +7,9 @@ import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { dataLists, isEventType, isNumber, merged, plain } from './catalog.ts';
-import { idsNamed, readList, typedValue } from './filter.ts';
+import { idsNamed, isSearchedByName, readList, searchOf, typedValue } from './filter.ts';
 import { options, type SelectOption } from './layout.ts';
-import type { Names } from './names.ts';
+import { type Names, namesIn } from './names.ts';
 import type { ShownRow } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { eventTypes, fieldInWords, sentenceInWords, typeInWords, valueInWords } from './words.ts';
@@ -91,8 +91,7 @@ export async function inputsFor(
   row: ShownRow = {},
   { names = new Map(), form = '' }: { readonly names?: Names; readonly form?: string } = {},
 ): Promise<HtmlContent> {
-  const textOf = (input: FormInput) => visit.fields.get(input.path) ?? currentText(visit, input, row, names);
-  const all = inputs.map((input) => inputFor(visit, input, textOf(input), form));
+  const all = inputs.map((input) => inputFor(visit, input, row, names, form));
   return html`<div class="form">${await Promise.all(all)}</div>`;
 }
 
@@ -100,10 +99,13 @@ const inputTypes: Readonly<Record<string, string>> = { date: 'date', 'date-time'
 
 async function inputFor(
   visit: ConsoleVisit,
-  { path, schema, isRequired }: FormInput,
-  text: string,
+  input: FormInput,
+  row: ShownRow,
+  names: Names,
   form: string,
 ): Promise<HtmlContent> {
+  const { path, schema, isRequired } = input;
+  const text = visit.fields.get(path) ?? currentText(visit, input, row, names);
   const id = `${form}${path}`;
   const [field = '', item = '', part = item] = path.split('.');
   const position = /^\d+$/.test(item) ? `${Number(item) + 1}: ` : '';
@@ -114,8 +116,15 @@ async function inputFor(
   const hint = described !== '' && html`<p class="hint" id="hint-${id}">${described}</p>`;
   const attributes = html` id="${id}" name="${path}"${described !== '' && html` aria-describedby="hint-${id}"`}${isRequired && html` required`}`;
   const choices = await choicesFor(visit, schema);
-  if (choices !== undefined)
-    return html`<div>${label}<select${attributes}>${options(isRequired && text !== '' ? choices : ['', ...choices], text)}</select>${hint}</div>`;
+  if (choices !== undefined) {
+    // A row is chosen by its ID, as others can have its name; it stays a choice when it is no longer offered.
+    const stored = schema['x-references'] === undefined ? text : String(valueAt(row, path) ?? '');
+    const chosen = visit.fields.get(path) ?? stored;
+    const isOffered = ['', ...choices].some((one) => chosen === (typeof one === 'string' ? one : one[0]));
+    const first = isRequired && text !== '' ? [] : [''];
+    const kept = isOffered ? [] : [[chosen, names.get(chosen) ?? chosen] as const];
+    return html`<div>${label}<select${attributes}>${options([...first, ...kept, ...choices], chosen)}</select>${hint}</div>`;
+  }
   if ((schema.maxLength ?? 0) >= 1000 && schema.format !== 'uri')
     return html`<div>${label}<textarea${attributes}>${text}</textarea>${hint}</div>`;
   const type = inputTypes[schema.format ?? ''];
@@ -131,7 +140,8 @@ function hintOf({ description = '', items }: Schema): string {
   const offered = items && merged(items).enum?.map(valueInWords).join(', ');
   const several = offered === undefined ? '' : ` Several are separated by commas: ${offered}.`;
   // One of a few words repeats the label.
-  const telling = sentence.split(' ').length > 4 ? sentence.replace(/,? or null\b/, '') : '';
+  const telling =
+    sentence.split(' ').length > 4 ? sentence.replace(/,? or null\b(?= )/, '; empty').replace(/,? or null\b/, '') : '';
   return sentenceInWords(`${telling.replaceAll(/\bnull\b/g, 'empty')}${several}`);
 }
 
@@ -155,8 +165,18 @@ async function choicesFor(visit: ConsoleVisit, schema: Schema): Promise<readonly
   const { label } = list ?? {};
   const isRead = list !== undefined && mayCall(list.operation, visit.caller.roles);
   if (!isRead || label === undefined || list.filters.some(({ name }) => name === label)) return undefined;
-  const { rows } = await readList(visit, list, { pageSize: maxChoices });
-  return rows.map((row) => [String(row.id), String(row[label] ?? row.systemRef)] as const);
+  const { rows, next } = await readList(visit, list, { pageSize: maxChoices });
+  if (next !== undefined && isSearchedByName(searchOf(list.type))) return undefined;
+  const rowsByName = Map.groupBy(rows, (row) => String(row[label] ?? row.systemRef));
+  const alike = [...rowsByName.values()].filter((same) => same.length > 1).flat();
+  const names = await namesIn(visit, alike, list.properties);
+  // What tells rows of one name apart: whose they are, and their number.
+  const details = (row: ShownRow) =>
+    list.columns.slice(1, 3).flatMap((column) => names.get(String(row[column])) ?? row[column] ?? []);
+  return rows.map((row) => {
+    const name = String(row[label] ?? row.systemRef);
+    return [String(row.id), alike.includes(row) ? `${name} (${details(row).join(', ')})` : name] as const;
+  });
 }
 
 /** What was entered in a form, by the field: what differs from the row, or all that is not empty. @throws Rejection `VALIDATION_ERROR` */
@@ -205,9 +225,12 @@ async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promis
   const list = dataLists.get(schema['x-references'] ?? '');
   if (list === undefined || isId(text)) return typedValue(schema, text);
   const named = await idsNamed(visit, list, text);
-  const exact = named.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
+  const exact = named.filter((row) => row.number === text || row.name.toLowerCase() === text.toLowerCase());
   const [one, ...others] = exact.length > 0 ? exact : named;
   if (one !== undefined && others.length === 0) return one.id;
-  const problem = one === undefined ? 'None of the' : 'More than one of the';
-  throw new Rejection('VALIDATION_ERROR', `${problem} ${list.title.toLowerCase()} is called “${text}”.`);
+  const title = list.title.toLowerCase();
+  if (one === undefined) throw new Rejection('VALIDATION_ERROR', `None of the ${title} is called “${text}”.`);
+  const numbers = [one, ...others].flatMap(({ number }) => number ?? []).slice(0, 5);
+  const advice = numbers.length > 0 ? ` Enter the number of the one you mean, such as ${numbers.join(', ')}.` : '';
+  throw new Rejection('VALIDATION_ERROR', `More than one of the ${title} is called “${text}”.${advice}`);
 }

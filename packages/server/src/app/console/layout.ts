@@ -115,8 +115,7 @@ export type SelectOption = string | readonly [value: string, text: string];
 export function options(choices: readonly SelectOption[], chosen: string | null | undefined): HtmlContent {
   return choices.map((choice) => {
     const [value, text] = typeof choice === 'string' ? [choice, choice] : choice;
-    const isChosen = value === chosen || text === chosen;
-    return html`<option value="${value}"${isChosen && html` selected`}>${text}</option>`;
+    return html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`;
   });
 }
 
