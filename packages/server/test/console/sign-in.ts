@@ -1,9 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { WireResponse } from '../wire.ts';
 import { type ConsoleFirm, hiddenIn } from './firm.ts';
 
 /** Who gets in, and for how long. */
-export function signInTests({ newKey, visitor, stranger, audit }: ConsoleFirm): void {
+export function signInTests({ call, invoiceOf, newClient, newKey, visitor, stranger, audit }: ConsoleFirm): void {
   test('sets a cookie that only the console gets, and no script or other site can use', async () => {
     const response = await stranger().signIn((await newKey('ops')).key);
     expect(response).toMatchObject({ status: 303, headers: { location: '/console' } });
@@ -33,6 +34,44 @@ export function signInTests({ newKey, visitor, stranger, audit }: ConsoleFirm): 
       ['/sign-in?page=%2F%2Fother.example', '/console'],
     ] as const)
       expect(await someone.post(form, fields, headers)).toMatchObject({ status: 303, headers: { location } });
+  });
+
+  test('shows a form again that was sent after the session had ended, and sends nothing by itself', async () => {
+    const { id: clientId } = await newClient({ name: 'Late & Co' });
+    const invoice = `/data/Invoice/${await invoiceOf(clientId, '70.00')}`;
+    const { key: apiKey } = await newKey('ops');
+    for (const [form, page, fields, shown] of [
+      ['/data/Client/new', '/data/Client/new', { name: 'Typed & Co' }, /name="name"[^>]* value="Typed &amp; Co"/],
+      [`${invoice}/VOIDED`, invoice, { voidReason: 'Typed' }, /<details open><summary>Void<[\s\S]{0,900}Typed/],
+      [`${invoice}/edit`, `${invoice}/edit`, { memo: 'Typed' }, /name="memo"[\s\S]{0,200}Typed/],
+    ] as const) {
+      const someone = stranger();
+      const sent = await someone.post(form, { ...fields, confirmed: 'yes', formKey: 'of the former session' });
+      expect(sent).toMatchObject({ status: 303, headers: { location: `/console${page}` } });
+      const [cookie = ''] = sent.headers['set-cookie'] ?? [];
+      expect(cookie).toMatch(/^console_entered=[\w-]+; Path=\/console; Max-Age=600; HttpOnly; SameSite=Strict$/);
+      const entered = cookie.split(';')[0] ?? '';
+      someone.cookie = entered;
+      expect(await someone.get(page)).toMatchObject({
+        status: 401,
+        text: expect.stringContaining('You are signed out'),
+      });
+      await someone.signIn(apiKey);
+      someone.cookie += `; ${entered}`;
+      expect(await someone.get('')).toMatchObject({ status: 303, headers: { location: `/console${page}` } });
+      const { status, text, headers } = await someone.get(page);
+      expect([status, text]).toEqual([200, expect.stringMatching(shown)]);
+      expect(text).toContain('Your session had ended, so nothing was changed.');
+      expect(headers['set-cookie']?.[0]).toMatch(/^console_entered=; .*Max-Age=0;/);
+    }
+    const where = { name: { _eq: 'Typed & Co' } };
+    expect((await call('POST', '/gql/v1/clients/search', { where })).body).toMatchObject({ data: [] });
+    expect((await call('GET', `/gql/v1/invoice/${invoice.split('/').at(-1)}`)).body).toMatchObject({ version: 1 });
+    // What is too long for a cookie, and signing out, lead to signing in.
+    const lost = await stranger().post('/data/Client/new', { name: randomBytes(3_000).toString('hex') });
+    expect([lost.status, lost.headers['set-cookie']]).toEqual([303, undefined]);
+    const out = await stranger().post('/sign-out', { a: 'b' });
+    expect([out.headers.location, out.headers['set-cookie']]).toEqual(['/console', undefined]);
   });
 
   test('ends when the key is revoked or the session is changed', async () => {

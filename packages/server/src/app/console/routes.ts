@@ -23,7 +23,7 @@ import { retry, sentEventPage } from './delivery-pages.ts';
 import { type ConsolePage, checkPart, plainPage, rejected } from './layout.ts';
 import { overviewPage } from './overview-page.ts';
 import { changeFirm, fileContent, firmPage, readPage } from './read-page.ts';
-import { failedAt, failedBeside, shownAt } from './results.ts';
+import { failedAt, failedBeside, pageOfForm, shownAt } from './results.ts';
 import { rowPage } from './row-page.ts';
 import { style } from './style.ts';
 import type { ConsoleVisit } from './visit.ts';
@@ -73,7 +73,7 @@ const forms: Patterns = [
 /** Pages on which the people of a firm see how it stands and do their work, with the rights that the API gives to the same roles. */
 export function consoleRoutes(service: Service): readonly Route[] {
   const base = `${new URL(service.config.publicUrl).pathname.replace(/\/$/, '')}/console`;
-  const signInPages = new SignInPages(service, base, plainPage);
+  const signInPages = new SignInPages(service, base, plainPage, pageOfForm);
   return [
     {
       name: 'console',
@@ -100,7 +100,7 @@ async function handle(service: Service, base: string, signIn: SignInPages, excha
   const query = new URLSearchParams(
     Object.entries(exchange.query).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
   );
-  const visit: ConsoleVisit = { ...entered, service, exchange, admitted, base, query, formPath: path };
+  const visit: ConsoleVisit = { ...entered, service, exchange, admitted, base, query };
   try {
     checkPart(path, caller.roles);
     for (const pattern of exchange.method === 'POST' ? forms : pages) {

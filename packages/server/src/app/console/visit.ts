@@ -19,8 +19,6 @@ export interface ConsoleVisit extends SignedInUser {
   /** Path of the console in the browser. */
   readonly base: string;
   readonly query: URLSearchParams;
-  /** Path below the console of the form that `fields` are of. */
-  readonly formPath: string;
 }
 
 /** The parts of a call; parameters as they are in an address. */

@@ -26,6 +26,8 @@ interface CookieContents {
   form: { readonly id: string };
   /** A sign-in at the identity provider that has not ended, for the tenant that the person has chosen. */
   attempt: SignInAttempt & { readonly tenant: string | undefined };
+  /** A form that somebody sent whose session had ended, and the page that has it. */
+  entered: { readonly formPath: string; readonly page: string; readonly packedFields: string };
 }
 type CookieName = keyof CookieContents;
 
@@ -37,10 +39,12 @@ const kinds = {
   session: { path: '', seconds: sessionLasts, site: 'Strict' },
   form: { path: '', seconds: 86_400, site: 'Strict' },
   attempt: { path: '/sign-in', seconds: 600, site: 'Lax' },
+  entered: { path: '', seconds: 600, site: 'Strict' },
 } as const;
 
 /** With a longer one, the cookie would have more than the 4,096 bytes that browsers keep. */
 export const maxIdTokenLength = 2400;
+export const maxPackedLength = 2400;
 
 /** The cookies of the console, which no script can read. */
 export class SessionCookies {

@@ -1,3 +1,4 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { checkAccess } from '../../admission/access.ts';
 import { operationOf } from '../../contract/contract.ts';
 import type { Service } from '../../entity/service.ts';
@@ -8,7 +9,7 @@ import { type HtmlContent, html } from '../../wire/html.ts';
 import { isOwnOrigin } from '../../wire/own-origin.ts';
 import { type PageResult, pageResult, redirect } from '../../wire/result.ts';
 import { toRejection } from '../failure.ts';
-import { foreignForm } from './cookies.ts';
+import { foreignForm, maxPackedLength } from './cookies.ts';
 import { Sessions } from './sessions.ts';
 
 /** Someone who is signed in, and the form that was sent. */
@@ -17,8 +18,12 @@ export interface SignedInUser {
   readonly caller: Caller;
   /** What each form of the session sends. */
   readonly formKey: string;
-  /** Empty unless a form was sent. */
+  /** Empty unless a form was sent, now or before somebody signed in again. */
   readonly fields: URLSearchParams;
+  /** Path of that form, or of the page. */
+  readonly formPath: string;
+  /** The `Set-Cookie` header that forgets a form that was sent before somebody signed in again. */
+  readonly forgets?: string;
 }
 
 /** The pages on which people sign in and out, below those that they are for. */
@@ -27,12 +32,20 @@ export class SignInPages {
   readonly #sessions: Sessions;
   readonly #base: string;
   readonly #pageOf: (title: string, body: HtmlContent) => string;
+  readonly #pageOfForm: (path: string) => string | undefined;
 
   /**
    * @param base path of the pages in the browser
    * @param pageOf renders a page for someone who is not signed in
+   * @param pageOfForm returns the path of the page that has a form
    */
-  constructor(service: Service, base: string, pageOf: (title: string, body: HtmlContent) => string) {
+  constructor(
+    service: Service,
+    base: string,
+    pageOf: (title: string, body: HtmlContent) => string,
+    pageOfForm: (path: string) => string | undefined,
+  ) {
+    this.#pageOfForm = pageOfForm;
     this.#service = service;
     this.#sessions = new Sessions(service);
     this.#base = base;
@@ -47,20 +60,52 @@ export class SignInPages {
     const page = await this.#signIn(path, exchange);
     if (page !== undefined) return page;
     const known = await this.#sessions.of(exchange);
-    if (known === undefined) return isForm ? redirect(this.#base) : this.#form(path, 401);
-    const { session, tenant, caller } = known;
     const { cookies } = this.#sessions;
+    const kept = isForm ? undefined : cookies.read('entered', exchange.header('cookie'));
+    if (known === undefined)
+      return isForm
+        ? this.#keep(path, exchange)
+        : this.#form(
+            path,
+            401,
+            kept && 'You are signed out, and nothing was changed. Sign in to see again what you entered.',
+          );
+    const { session, tenant, caller } = known;
     exchange.tenant = tenant.name;
     checkAccess(tenant, exchange);
     await admission.rateLimit.take(operationOf('listEventSubscriptions'), `${tenant.id}/${caller.apiUserId}`);
     const fields = (isForm ? await readFields(exchange) : undefined) ?? new URLSearchParams();
     if (isForm) cookies.checkForm(session, fields);
-    if (!isForm || path !== '/sign-out') return { tenant, caller, formKey: cookies.formKey(session), fields };
+    const user = { tenant, caller, formKey: cookies.formKey(session) };
+    // A sign-in at the identity provider leads there.
+    if (kept !== undefined && path === '') return redirect(`${this.#base}${kept.page}`);
+    if (kept?.page === path)
+      return {
+        ...user,
+        fields: unpacked(kept.packedFields),
+        formPath: kept.formPath,
+        forgets: cookies.header('entered'),
+      };
+    if (!isForm || path !== '/sign-out') return { ...user, fields, formPath: path };
     const url = await this.#sessions.end(exchange, tenant, session);
     const cookie = cookies.header('session');
     // No form may lead to another site, not even by a redirect.
     if (url !== undefined) return this.#leadTo('Signed out', url, cookie);
     return redirect(this.#base, { 'Set-Cookie': cookie });
+  }
+
+  /** Leads to the page of a form that somebody sent whose session had ended: there it is shown again, and nothing is sent by itself. */
+  async #keep(formPath: string, exchange: Exchange): Promise<PageResult> {
+    this.#service.admission.failureLimit.checkBody(exchange.address);
+    const [page, fields] = [this.#pageOfForm(formPath), await readFields(exchange)];
+    if (page === undefined || fields === undefined) return redirect(this.#base);
+    fields.delete('formKey');
+    const packedFields = deflateRawSync(fields.toString()).toString('base64url');
+    const cookie = this.#sessions.cookies.header('entered', { formPath, page, packedFields });
+    return redirect(
+      `${this.#base}${page}`,
+      packedFields.length > maxPackedLength ? undefined : { 'Set-Cookie': cookie },
+    );
   }
 
   /** Signs someone in, by a form or at the identity provider; undefined at other paths. What is rejected can be tried again. */
@@ -114,6 +159,10 @@ export class SignInPages {
     const page = this.#pageOf(title, html`<p><a href="${url}">Continue</a></p>`);
     return pageResult(200, page, { 'Set-Cookie': cookie, Refresh: `0; url=${url}` });
   }
+}
+
+function unpacked(packedFields: string): URLSearchParams {
+  return new URLSearchParams(inflateRawSync(Buffer.from(packedFields, 'base64url')).toString());
 }
 
 /** The path of the page that someone opened before signing in, below those of this site. */
