@@ -203,6 +203,30 @@ export function workTests({ call, invoiceOf, newClient, newJob, staffId, visitor
     expect((await change({ jobId: jobRef })).text).toMatch(/>Job<\/td>/);
   });
 
+  test('create an engagement once, and a payment link for invoices by their numbers, but no document without content', async () => {
+    const { id, ref } = await newClient({ name: 'Engaged & Co' });
+    const invoices = [await invoiceOf(id, '11.00'), await invoiceOf(id, '12.00')];
+    const numberOf = async (invoice: string) =>
+      (await call<{ invoiceNumber: string }>('GET', `/gql/v1/invoice/${invoice}`)).body.invoiceNumber;
+    const numbers = await Promise.all(invoices.map(numberOf));
+    const admin = await visitor();
+    const create = async (type: string, fields: Record<string, string>) => {
+      const { headers } = await admin.submit('', `/data/${type}/new`, {
+        ...fields,
+        newRef: 'created once',
+        confirmed: 'yes',
+      });
+      return (await admin.get(headers.location?.replace('/console', '') ?? '')).text;
+    };
+    const engagement = { clientId: 'Engaged & Co', fiscalYear: '2026', partnerId: staffId };
+    expect(await create('Engagement', engagement)).toMatch(/Engaged &amp; Co<\/a>.*Draft<\/span>/s);
+    expect((await admin.submit('', '/data/Engagement/new', { ...engagement, newRef: 'created once' })).status).toBe(
+      409,
+    );
+    expect(await create('QuickPaymentLink', { clientRef: ref, invoiceIds: numbers.join(', ') })).toContain('23.00');
+    expect((await admin.get(`/data/Client/${id}`)).text).not.toContain('New document');
+  });
+
   test('do one thing with several rows of a list, with the sums of a rehearsal', async () => {
     const { id } = await newClient({ name: 'Drafted & Co' });
     const line = { lineType: 'OTHER', description: 'Advice', quantity: '1', unitAmount: '10.00', taxable: false };

@@ -3,7 +3,7 @@ import { hasRole, mayCall } from '@financial-automation/spec/roles';
 import { allOperations, type Operation, type Schema } from '../../contract/contract.ts';
 import { isOf } from '../../contract/fields.ts';
 import type { Caller } from '../../platform/auth/caller.ts';
-import { type DataList, merged, schemasOf } from './catalog.ts';
+import { type DataList, merged, propertiesOf, schemasOf } from './catalog.ts';
 import { type FormInput, inputsOf } from './forms.ts';
 import type { ShownRow } from './values.ts';
 import type { CallInput } from './visit.ts';
@@ -170,14 +170,20 @@ export function writingOf(list: DataList, row: ShownRow | undefined, caller: Rol
       allows(caller, roles),
   );
   const named = row === undefined ? { name: 'new', label: 'Create' } : { name: 'edit', label: 'Change' };
-  // Of other types, a row is created by an operation of its own.
-  const isCreation = ({ method, path, roles }: Operation) =>
-    method === 'POST' && path === list.operation.path && list.operation.method === 'GET' && allows(caller, roles);
-  const creation = writer === undefined && row === undefined ? allOperations.find(isCreation) : undefined;
+  // Of some types, people create a row by an operation of its own, whose response is the row: no form sends the content of a file.
+  const isCreation = (operation: Operation) =>
+    operation.id === `create${list.type}` &&
+    allows(caller, operation.roles) &&
+    propertiesOf(schemasOf(operation).response).has('id');
+  const creation = row === undefined ? allOperations.find(isCreation) : undefined;
   if (creation !== undefined) return { ...commandOf(creation), ...named };
   if (writer === undefined || !allows(caller, list.writeRoles)) return undefined;
   const inputs = inputsOf(writer.attributes, row).filter(({ schema }) => allows(caller, schema['x-write-roles']));
   return { ...writer, ...named, inputs, fixed: {} };
+}
+
+function takesKey(operation: Operation): boolean {
+  return schemasOf(operation).body.properties?.systemRef !== undefined;
 }
 
 /** The request of an action on rows, in the versions that the page showed; a new row has none yet. */
@@ -186,7 +192,11 @@ export function requestOf(type: string, rows: readonly ShownRow[], action: Actio
   const attributes = { ...fixed, ...values };
   const [, parameter] = /\{(\w+)\}/.exec(operation.path) ?? [];
   if (items === undefined)
-    return { path: parameter === undefined ? {} : { [parameter]: String(rows[0]?.id) }, body: attributes };
+    return {
+      path: parameter === undefined ? {} : { [parameter]: String(rows[0]?.id) },
+      // A form that is sent twice creates one row.
+      body: { ...(action.name === 'new' && takesKey(operation) && { systemRef: rows[0]?.systemRef }), ...attributes },
+    };
   const all = rows.map(({ systemRef, version }) => ({
     type,
     systemRef,

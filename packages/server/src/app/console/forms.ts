@@ -138,11 +138,11 @@ async function inputFor(
 function hintOf({ description = '', items }: Schema): string {
   const [sentence = ''] = /^[^\n]*?[.](?=\s|$)/.exec(description) ?? [];
   const offered = items && merged(items).enum?.map(valueInWords).join(', ');
-  const several = offered === undefined ? '' : ` Several are separated by commas: ${offered}.`;
+  const several = items && ` Several are separated by commas${offered === undefined ? '' : `: ${offered}`}.`;
   // One of a few words repeats the label.
   const telling =
     sentence.split(' ').length > 4 ? sentence.replace(/,? or null\b(?= )/, '; empty').replace(/,? or null\b/, '') : '';
-  return sentenceInWords(`${telling.replaceAll(/\bnull\b/g, 'empty')}${several}`);
+  return sentenceInWords(`${telling.replaceAll(/\bnull\b/g, 'empty')}${several ?? ''}`);
 }
 
 /** A form that shows a page again with what is entered in it. */
@@ -222,7 +222,10 @@ function assembledFrom(name: string, values: readonly (readonly [path: string, v
 async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promise<unknown> {
   if (schema.format === 'date-time' && /^[\d-]+T[\d:]+$/.test(text))
     return Temporal.PlainDateTime.from(text).toZonedDateTime(visit.tenant.timeZone).toInstant().toString();
-  const list = dataLists.get(schema['x-references'] ?? '');
+  const target = schema['x-references'];
+  if (target !== undefined && isOf(schema, 'array'))
+    return Promise.all(text.split(',').map((one) => parsed(visit, { 'x-references': target }, one.trim())));
+  const list = dataLists.get(target ?? '');
   if (list === undefined || isId(text)) return typedValue(schema, text);
   const named = await idsNamed(visit, list, text);
   const exact = named.filter((row) => row.number === text || row.name.toLowerCase() === text.toLowerCase());
