@@ -48,7 +48,11 @@ describe('the samples', () => {
         include: ['*.ts'],
       };
       await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));
-      const { stdout } = await run('tsc', ['--project', folder], { env: withTools() }).catch((error) => error);
+      // TypeScript 7 takes a tenth of the time of 6.
+      const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript-7/package.json')));
+      const { stdout } = await run('node', [compiler, '--project', folder], { env: withTools() }).catch(
+        (error) => error,
+      );
       expect(stdout).toBe('');
     } finally {
       await rm(folder, { recursive: true });
@@ -93,7 +97,7 @@ describe('the samples, in the demo tenant', () => {
 
   it('succeed as programs with the client', async () => {
     // They send what the commands send.
-    const called = operations.filter((_, index) => isWhole || index % 8 === 0);
+    const called = operations.filter((_, index) => isWhole || index % 16 === 0);
     const folder = await mkdtemp(join(tmpdir(), 'samples-'));
     const client = pathToFileURL(join(root, 'packages/client/src/index.ts')).href;
     try {
@@ -152,7 +156,7 @@ print(JSON.stringify(failed));`,
     // By day one of each method, and a sample of those that have not run as programs.
     const methods = [...Map.groupBy(operations, ({ method }) => method).values()].map(([first]) => first);
     const pasted = operations.filter(
-      (one, index) => (isWhole || index % 8 === 4 || methods.includes(one)) && one.id !== 'retryDelivery',
+      (one, index) => (isWhole || index % 16 === 4 || methods.includes(one)) && one.id !== 'retryDelivery',
     );
     const inOrder = [...pasted.filter((one) => !isLast(one)), ...pasted.filter(isLast)];
     expect(await failedIn(inOrder, demo.address, { TOKEN: token, API_KEY: apiKey })).toEqual([]);

@@ -18,7 +18,7 @@ try {
     });
   }
 } catch (error) {
-  fail(reason(error), 1);
+  fail(error instanceof Error ? error.message : String(error), 1);
 }
 
 function settings(): { port: number; host: string } {
@@ -36,12 +36,6 @@ function settings(): { port: number; host: string } {
   } catch (error) {
     fail(`${error instanceof Error ? error.message : error} ${usage}`, 2);
   }
-}
-
-function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (!('code' in error) || error.code !== 'EADDRINUSE') return error.message;
-  return `Port ${port} is in use. Stop the other process, or choose another port: pnpm mock --port ${port + 1}`;
 }
 
 function fail(sentence: string, code: number): never {

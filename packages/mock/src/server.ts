@@ -36,7 +36,7 @@ const common = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Starts the mock. Rejects with Node's error if the port is in use (`EADDRINUSE`) or not allowed (`EACCES`). */
+/** Starts the mock. @throws Error with a sentence if the port is in use, and Node's if it is not allowed (`EACCES`) */
 export async function startMock({ port, host = '127.0.0.1', onResponse }: Options): Promise<RunningMock> {
   const prism = await startPrism(responseDocument());
   const server = createServer(messages, async (request, response) => {
@@ -57,7 +57,10 @@ export async function startMock({ port, host = '127.0.0.1', onResponse }: Option
     await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(port, host, resolve));
   } catch (error) {
     await prism.close();
-    throw error;
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    throw new Error(
+      `Port ${port} is in use. Stop the other process, or choose another port: pnpm mock --port ${port + 1}`,
+    );
   }
   return {
     url: urlOf(server),

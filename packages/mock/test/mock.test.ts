@@ -35,6 +35,13 @@ beforeAll(async () => {
 });
 afterAll(() => mock.close());
 
+it('explains what to do if the port is in use', async () => {
+  const port = Number(new URL(mock.url).port);
+  await expect(startMock({ port })).rejects.toThrow(
+    `Port ${port} is in use. Stop the other process, or choose another port: pnpm mock --port ${port + 1}`,
+  );
+});
+
 describe.each(called)('$id', (operation) => {
   const examples = operation.body?.examples ?? [undefined];
 

@@ -98,9 +98,10 @@ let sharing = 0;
  */
 export async function sharedService({
   roles = ['API_ADMIN'],
-}: Pick<TestServiceOptions, 'roles'> = {}): Promise<TestService> {
+  isJudgedNightly = false,
+}: Pick<TestServiceOptions, 'roles' | 'isJudgedNightly'> = {}): Promise<TestService> {
   // There the second judge looks at the verdicts of each file, and the database is in the process.
-  if (engineName === 'pglite') return testService({ roles });
+  if (engineName === 'pglite') return testService({ roles, isJudgedNightly });
   sharedByFiles ??= untilWorkerEnds(() => testService());
   const { service, store, address, ...whole } = await sharedByFiles;
   sharing += 1;

@@ -33,9 +33,9 @@ describe('the suite of the workshop', () => {
   });
   afterAll(() => workshop?.close());
 
-  it.each(sampleOf(workshopDrifts, 9))('is observable: $name', (drift) => prove(drift, workshop.proxy, shop));
+  it.each(sampleOf(workshopDrifts, 18))('is observable: $name', (drift) => prove(drift, workshop.proxy, shop));
 
-  it.each(sampleOf(workshopSample, 5))('is found by the check: %s', (name) =>
+  it.each(sampleOf(workshopSample, 10))('is found by the check: %s', (name) =>
     expectCaught(workshop, workshopDrifts, name),
   );
 });

@@ -109,7 +109,7 @@ const all = (Object.keys(strangers) as (keyof typeof strangers)[]).flatMap((suit
   strangers[suite].drifts.map(({ name }) => [suite, name] as const),
 );
 
-it.each(sampleOf(all, 29))(
+it.each(sampleOf(all, 58))(
   'all operations of %s with the drift %s have a finding, unless it is named as missed',
   async (suite, name) => {
     const { findings } = await checkOne(suite, name, { probes: 16 });
