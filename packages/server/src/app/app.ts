@@ -18,7 +18,7 @@ import { problemResult, type RouteResult, send } from '../wire/result.ts';
 import type { Route } from '../wire/route.ts';
 import { createRouter, type FindRoute } from '../wire/router.ts';
 import { consoleRoutes } from './console/routes.ts';
-import { toRejection } from './failure.ts';
+import { progressOf, toRejection } from './failure.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { documentRoutes, healthRoutes, metricsRoute } from './system-routes.ts';
 
@@ -121,7 +121,7 @@ class Pipeline {
     let route: Route | undefined;
     let result: RouteResult;
     const rejected = (error: unknown): RouteResult => {
-      const problem = toRejection(error, exchange.log);
+      const problem = toRejection(error, exchange.log, progressOf(exchange));
       return route?.rejected?.(problem, exchange) ?? problemResult(problem, exchange.id);
     };
     try {
@@ -158,7 +158,7 @@ class Pipeline {
       return result.status;
     } catch (error) {
       if (!response.headersSent) {
-        const problem = problemResult(toRejection(error, exchange.log), exchange.id);
+        const problem = problemResult(toRejection(error, exchange.log, progressOf(exchange)), exchange.id);
         await send(response, this.#crossOrigin.readable(problem, exchange, route), headers);
         return problem.status;
       }

@@ -10,9 +10,15 @@ import {
   TransactionConflict,
   WrongClock,
 } from '../platform/store/errors.ts';
+import type { Exchange } from '../wire/exchange.ts';
 
 /** How far a request got with its changes. */
 export type WriteProgress = 'no changes' | 'changes begun' | 'changes committed';
+
+/** How far a request can have got, if nobody has followed it. */
+export function progressOf({ method }: Pick<Exchange, 'method'>): WriteProgress {
+  return method === 'GET' || method === 'HEAD' ? 'no changes' : 'changes begun';
+}
 
 /** Converts an error to the problem that the caller receives. Unexpected errors are logged and become `INTERNAL_ERROR`. */
 export function toRejection(error: unknown, log: Logger, progress: WriteProgress = 'changes begun'): Rejection {

@@ -5,7 +5,7 @@ import type { Exchange } from '../../wire/exchange.ts';
 import { privatePageHeaders } from '../../wire/page-style.ts';
 import { type BytesResult, type PageResult, redirect } from '../../wire/result.ts';
 import type { Route } from '../../wire/route.ts';
-import { toRejection } from '../failure.ts';
+import { progressOf, toRejection } from '../failure.ts';
 import { SignInPages } from '../sessions/index.ts';
 import { actOnRow, actOnRows, formPage } from './action-pages.ts';
 import {
@@ -111,7 +111,7 @@ async function handle(service: Service, base: string, signIn: SignInPages, excha
     }
     throw new Rejection('NOT_FOUND', 'The console has no such page.');
   } catch (error) {
-    return failedAt(path, visit, toRejection(error, exchange.log));
+    return failedAt(path, visit, toRejection(error, exchange.log, progressOf(exchange)));
   }
 }
 

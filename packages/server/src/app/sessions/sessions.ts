@@ -14,7 +14,7 @@ import { faultOf } from '../../wire/body.ts';
 import { checkRequest } from '../../wire/check-request.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import { readFields } from '../../wire/form.ts';
-import { toRejection } from '../failure.ts';
+import { progressOf, toRejection } from '../failure.ts';
 import { openContext } from '../sign-in.ts';
 import {
   type BrowserSession,
@@ -75,7 +75,7 @@ export class Sessions {
       exchange.tenant = tenant;
       return this.cookies.header('session', { tenant, keyId, signingKey, id: newCookieId() });
     } catch (error) {
-      const problem = toRejection(error, exchange.log);
+      const problem = toRejection(error, exchange.log, progressOf(exchange));
       if (isFailedAttempt(problem)) admission.failureLimit.count(exchange.address);
       if (![400, 401].includes(problem.status)) throw problem;
       throw unauthenticated('This is not a valid API key.');

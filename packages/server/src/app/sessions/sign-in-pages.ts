@@ -8,7 +8,7 @@ import { readFields } from '../../wire/form.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { isOwnOrigin } from '../../wire/own-origin.ts';
 import { type PageResult, pageResult, redirect } from '../../wire/result.ts';
-import { toRejection } from '../failure.ts';
+import { progressOf, toRejection } from '../failure.ts';
 import { foreignForm, maxPackedLength } from './cookies.ts';
 import { Sessions } from './sessions.ts';
 
@@ -125,7 +125,7 @@ export class SignInPages {
       // After a redirect from another site, browsers would not send the cookie.
       return this.#leadTo('Signed in', this.#base, found);
     } catch (error) {
-      const { status, message, headers } = toRejection(error, exchange.log);
+      const { status, message, headers } = toRejection(error, exchange.log, progressOf(exchange));
       const page = this.#form(wantedPage(exchange), status, message);
       return { ...page, headers: { ...page.headers, ...headers } };
     }
