@@ -32,19 +32,19 @@ const additions: readonly (readonly [change: string, edits: Edits, found: readon
     ],
   ],
   [
-    'a property',
+    'a property of a part of two schemas',
     { [`${schemas}/Fields§/properties/nickname`]: { type: 'string' } },
-    [{ name: 'nickname', at: `${schemas}/Fields§/properties/nickname`, of: 'Fields§' }],
+    ['Staff§', 'StaffUpdate§'].map((of) => ({ name: 'nickname', at: `${schemas}/${of}/properties/nickname`, of })),
   ],
   [
     'a property of an object in a part of a schema',
     { [`${schemas}/StaffUpdate§/allOf/1/properties/extra/properties/shut`]: { type: 'object', properties: { a: {} } } },
-    [{ name: 'shut', at: `${schemas}/StaffUpdate§/allOf/1/properties/extra/properties/shut`, of: 'StaffUpdate§' }],
+    [{ name: 'shut', at: `${schemas}/StaffUpdate§/properties/extra/properties/shut`, of: 'StaffUpdate§' }],
   ],
   [
     'a value of an enum',
     { [`${schemas}/Fields§/properties/status/enum`]: and('AWAY') },
-    [{ name: 'AWAY', at: `${schemas}/Fields§/properties/status/enum` }],
+    ['Staff§', 'StaffUpdate§'].map((of) => ({ name: 'AWAY', at: `${schemas}/${of}/properties/status/enum` })),
   ],
   ['nothing in a schema that is new', { [`${schemas}/Cat`]: { properties: { name: {} } } }, []],
   ['nothing in another description', { [`${schemas}/Staff§/description`]: 'Somebody.' }, []],

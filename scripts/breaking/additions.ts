@@ -1,4 +1,5 @@
 import { isObject } from '../../openapi/rules/contract.ts';
+import { normalized } from '../../packages/openapi-breaking/src/compare.ts';
 import { type Bundle, isMethod, pointerTo, resolved } from '../../packages/openapi-breaking/src/document.ts';
 
 /** An operation, a parameter, a property or a value of an enum that a document has and the one before had not. */
@@ -10,7 +11,8 @@ export interface Addition {
 }
 
 /** Returns what was added to what both documents have. A new operation or schema is one addition, whatever it contains. */
-export function additionsOf(before: Bundle, now: Bundle): readonly Addition[] {
+export function additionsOf(given: Bundle, present: Bundle): readonly Addition[] {
+  const [before, now] = [normalized(given), normalized(present)];
   const found: Addition[] = [];
   compareValues(before, now, []);
   return found;

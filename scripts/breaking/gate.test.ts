@@ -36,6 +36,12 @@ describe('the gate accepts', () => {
     const groups = '### Added\n\n- `nickname` of clients.\n- `getClientNames` lists them.\n';
     expect(judged({ additions }, groups)).toEqual([]);
   });
+  test('a property of many schemas that an entry names', () => {
+    const additions = ['A', 'B', 'C', 'D', 'E'].map((of) => ({ name: 'metadata', at: `#/${of}`, of: `${of}Page` }));
+    const groups = '### Added\n\n- `metadata` of all rows.\n';
+    expect(judged({ additions }, groups)).toEqual([]);
+    expect(judged({ additions: additions.slice(1) }, groups)).toHaveLength(4);
+  });
   test('a break that is allowed and has a changelog entry', () => {
     expect(judged({ breaks: [found], allowed: [allowed] }, announced)).toEqual([]);
   });

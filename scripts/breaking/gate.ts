@@ -103,11 +103,19 @@ function unannounced({ comparison, allowed, releases, wordsFor }: Gate): string[
       ];
 }
 
-/** What was added is named in an entry of any group: a property in one that also has a word of its schema's name, such as “client” or `Client`. */
+/** With more schemas, a property was added to a kind of schema, such as to all pages. */
+const several = 4;
+
+/**
+ * What was added is named in an entry of any group: a property in one that also has a word of its schema's name, such as “client” or
+ * `Client`, unless many schemas have it.
+ */
 function unnamed({ additions, releases }: Gate): string[] {
   const entries = groupNames.flatMap((group) => entriesOf(releases, group));
+  const byName = Map.groupBy(additions, ({ name }) => name);
   const missing = additions.filter(({ name, of = '' }) => {
-    const words = of.match(/[A-Z][a-z]{2,}/g) ?? [];
+    const isOfKind = new Set(byName.get(name)?.map((one) => one.of)).size > several;
+    const words = isOfKind ? [] : (of.match(/[A-Z][a-z]{2,}/g) ?? []);
     const isOf = (entry: string) =>
       words.length === 0 || words.some((word) => entry.toLowerCase().includes(stem(word)));
     return !entries.some((entry) => names(entry, name) && isOf(entry));

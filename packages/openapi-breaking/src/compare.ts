@@ -53,7 +53,7 @@ export async function compare(given: Bundle, now: Bundle): Promise<Comparison> {
 }
 
 /** Writes a document in one form, so that only its meaning is compared. A schema that cannot be flattened is compared as it is. */
-function normalized(bundle: Bundle): Bundle {
+export function normalized(bundle: Bundle): Bundle {
   const copy: Bundle = structuredClone(bundle);
   toLatestForm(copy);
   normalizeReferences(copy);
