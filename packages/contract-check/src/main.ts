@@ -40,11 +40,8 @@ Examples:
     contract-check --spec openapi.yaml --only '*clients*' --plan
     contract-check --spec openapi.yaml --only '*clients*' --exclude 'DELETE *' --time 30
 
-  Use the whole API of a server whose data may be lost:
-    contract-check --spec openapi.yaml --url http://localhost:3000 --disposable
-
-  Repeat the requests of an earlier run:
-    contract-check --spec openapi.yaml --url http://localhost:3000 --seed 42
+  Use the whole API of a server whose data may be lost, and repeat the requests of an earlier run:
+    contract-check --spec openapi.yaml --url http://localhost:3000 --disposable --seed 42
 
   Run in a pipeline, and fail below a minimum coverage:
     contract-check --spec openapi.yaml --json report.json --sarif contract.sarif --min-coverage 90 --min-coverage constraints=60

@@ -1,6 +1,6 @@
 import type { Place } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
-import { type Category, candidateOf } from '../finding/finding.ts';
+import { type Category, candidateOf, responseText } from '../finding/finding.ts';
 import { type CheckName, requirementOf, ruleOf } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { NotSent } from '../http/gate.ts';
@@ -8,6 +8,7 @@ import { cut, jsonText } from '../json.ts';
 import type { KnownRequests } from '../run/known-requests.ts';
 import { ifSent } from '../run/parallel.ts';
 import type { Session } from '../run/session.ts';
+import type { View } from '../schema/view.ts';
 
 export interface CheckContext {
   readonly session: Session;
@@ -35,7 +36,8 @@ export interface Difference {
   readonly title?: string;
   /** Default: the requirement of the check. */
   readonly expected?: string;
-  readonly actual: string;
+  /** Default: the last response. */
+  readonly actual?: string;
   /** The relevant part of the contract; defaults to the operation. */
   readonly node?: object | undefined;
   /** Its place, where that is known instead. */
@@ -52,6 +54,22 @@ export function differ(check: CheckName, operation: Operation, about: string, fa
 
 export function valued(name: string, expected: unknown, actual: unknown): Pick<Difference, 'expected' | 'actual'> {
   return { expected: `${name}: ${text(expected)}`, actual: `${name}: ${text(actual)}` };
+}
+
+/** A property that has another value than expected. @param view that of the object with the property */
+export function differIn(
+  check: CheckName,
+  operation: Operation,
+  name: string,
+  [expected, actual]: readonly [expected: unknown, actual: unknown],
+  exchanges: Difference['exchanges'],
+  view?: View,
+): Difference {
+  return differ(check, operation, name, {
+    ...valued(name, expected, actual),
+    node: view?.member(name).node,
+    exchanges,
+  });
 }
 
 export function text(value: unknown): string {
@@ -144,8 +162,11 @@ function collapsed(found: readonly Difference[]): Difference[] {
 }
 
 function foundIn({ document }: Session, difference: Difference) {
-  const { check, operation: by, about, node, exchanges, actual, ...facts } = difference;
+  const { check, operation: by, about, node, exchanges: all, ...facts } = difference;
+  const exchanges = all.filter((exchange) => exchange !== undefined);
+  const last = exchanges.at(-1);
+  const actual = facts.actual ?? (last === undefined ? '' : responseText(last));
   const place = facts.place ?? (node && document.placeOf(node)) ?? document.placeOf(by.node);
   const candidate = candidateOf(check, by, about, { ...facts, actual: cut(actual, 300), place });
-  return { by, candidate, exchanges: exchanges.filter((exchange) => exchange !== undefined) };
+  return { by, candidate, exchanges };
 }

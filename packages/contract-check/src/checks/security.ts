@@ -1,5 +1,4 @@
 import type { Operation } from '../document/operation.ts';
-import { responseText } from '../finding/finding.ts';
 import type { CheckName } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { isObject, jsonText, parsedJson } from '../json.ts';
@@ -48,11 +47,7 @@ export async function checkCredentials(
 
 function factsOf({ document }: Session, { node }: Operation, exchange: Exchange) {
   const place = document.placeOf(node, node.security === undefined ? undefined : 'security');
-  return {
-    actual: responseText(exchange),
-    place: place ?? document.placeOf(document.root, 'security'),
-    exchanges: [exchange],
-  };
+  return { place: place ?? document.placeOf(document.root, 'security'), exchanges: [exchange] };
 }
 
 /** Whether the caller was authorized, even if the request then failed for another reason. */

@@ -116,10 +116,9 @@ async function otherPaths({ session, requests }: CheckContext, operations: reado
       const exchange = await session.sendRaw({ method, target: path, headers: { accept: '*/*' }, body: undefined });
       const { status } = exchange.response;
       const succeeds = status > 0 && status < 400;
-      const facts = { actual: responseText(exchange), place, exchanges: [exchange] };
       const check = succeeds ? 'undeclared-operation' : 'server-error';
-      if (succeeds || isFault(status))
-        yield differ(check, operation, `path ${method} ${general(path, operation)}`, facts);
+      const about = `path ${method} ${general(path, operation)}`;
+      if (succeeds || isFault(status)) yield differ(check, operation, about, { place, exchanges: [exchange] });
     }),
   );
 }
@@ -177,10 +176,8 @@ async function byHabit({ session, requests }: CheckContext, habit: Habit): Promi
     await observe(session, operation, async function* () {
       const again = await vote(operation, unchanged);
       if (again?.isAcceptedHere !== isRejecting) return;
-      yield differ(habit, operation, '', {
-        expected: `it is ${elsewhere}, as by all other operations`,
-        actual: `it is ${here}: ${responseText(again.exchange)}`,
-        exchanges: [again.exchange],
-      });
+      const actual = `it is ${here}: ${responseText(again.exchange)}`;
+      const facts = { expected: `it is ${elsewhere}, as by all other operations`, actual };
+      yield differ(habit, operation, '', { ...facts, exchanges: [again.exchange] });
     });
 }

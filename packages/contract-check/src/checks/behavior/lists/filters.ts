@@ -1,3 +1,4 @@
+import type { CheckName } from '../../../finding/rules.ts';
 import { jsonText } from '../../../json.ts';
 import { collected, type Difference, type Differences, valued } from '../../observe.ts';
 import { type Condition, type Conditions, filterConditions, joined, splits } from './conditions.ts';
@@ -55,22 +56,16 @@ async function* filteredOnce({ listing, list }: ListSubject, condition: Conditio
   const { slot, settings, label, holds, tolerated = 0 } = condition;
   const page = await listing.page([...listing.widest, ...settings]);
   const exchanges = [...list.exchanges, page.exchange];
+  const differs = (check: CheckName, expected: string, actual: string) =>
+    finding(listing, check, slot, { expected, actual, exchanges });
   const keys = page.rows.map(list.keyOf);
   const wrong = page.rows.filter((row) => holds(row) === false);
-  if (wrong.length > tolerated)
-    return yield finding(listing, 'filter-ignored', slot, {
-      expected: `only rows with ${label}`,
-      actual: `of ${page.rows.length} rows, these do not match: ${shown(wrong.map(list.keyOf))}`,
-      exchanges,
-    });
+  const others = `of ${page.rows.length} rows, these do not match: ${shown(wrong.map(list.keyOf))}`;
+  if (wrong.length > tolerated) return yield differs('filter-ignored', `only rows with ${label}`, others);
   if (!isUncut(listing, list, page)) return;
   const missing = list.rows.filter((row) => holds(row) === true && !keys.includes(list.keyOf(row)));
   if (missing.length > 0)
-    return yield finding(listing, 'filter-lost', slot, {
-      expected: `all rows with ${label}`,
-      actual: `without ${shown(missing.map(list.keyOf))}`,
-      exchanges,
-    });
+    return yield differs('filter-lost', `all rows with ${label}`, `without ${shown(missing.map(list.keyOf))}`);
   const [total] = page.metadata.totals;
   const isCounted = listing.declared.total !== false && list.pages[0]?.metadata.totals[0]?.value === list.rows.length;
   if (isCounted && total !== undefined && total.value !== page.rows.length)

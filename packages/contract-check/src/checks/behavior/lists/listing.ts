@@ -233,15 +233,6 @@ export function finding({ operation }: Listing, check: CheckName, slot: Slot | u
   return differ(check, operation, about, { node: slot?.source, ...facts });
 }
 
-/** Reads a list, up to a few pages; undefined if it cannot be read. */
-export async function readCollection(
-  context: CheckContext,
-  operation: Operation,
-  path: Readonly<Record<string, unknown>> = {},
-): Promise<FullList | undefined> {
-  return Listing.of(context, operation, path)?.walk();
-}
-
 export function isOffsetName(name: string): boolean {
   return /offset|skip|start|from|first/i.test(name);
 }

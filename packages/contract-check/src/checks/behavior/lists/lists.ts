@@ -124,9 +124,7 @@ async function* sameAsDefault({ listing }: ListSubject, slot: Slot): Differences
   const [expected, actual] = [texts(explicit), texts(omitted)];
   const at = expected.findIndex((text, index) => text !== actual[index]);
   needs(at >= 0);
-  yield finding(listing, 'default-ignored', slot, {
-    expected: `as with ${jsonText(slot.default)}: ${expected[at]}`,
-    actual: actual[at] ?? '',
-    exchanges: [explicit.exchange, omitted.exchange],
-  });
+  const facts = { expected: `as with ${jsonText(slot.default)}: ${expected[at]}`, actual: actual[at] ?? '' };
+  const exchanges = [explicit.exchange, omitted.exchange];
+  yield finding(listing, 'default-ignored', slot, { ...facts, exchanges });
 }

@@ -172,13 +172,10 @@ function breaches(
   const { place, one, other } = breach;
   const isOfNulls = one === null || other === null;
   const check = isOfNulls ? 'order-nulls' : place > 0 ? 'order-ties' : 'order-ignored';
-  return [
-    finding(listing, check, listing.controls.order, {
-      expected: `order by ${keys.map(({ label, isDescending }) => `${label}${isDescending ? ' descending' : ''}`).join(', ')}`,
-      actual: `${text(one)} is before ${text(other)}`,
-      exchanges: pages.map(({ exchange }) => exchange),
-    }),
-  ];
+  const words = keys.map(({ label, isDescending }) => `${label}${isDescending ? ' descending' : ''}`).join(', ');
+  const facts = { expected: `order by ${words}`, actual: `${text(one)} is before ${text(other)}` };
+  const exchanges = pages.map(({ exchange }) => exchange);
+  return [finding(listing, check, listing.controls.order, { ...facts, exchanges })];
 }
 
 const maxProperties = 8;

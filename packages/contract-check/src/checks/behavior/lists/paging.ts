@@ -1,3 +1,4 @@
+import type { CheckName } from '../../../finding/rules.ts';
 import { isKey, type JsonObject, jsonText } from '../../../json.ts';
 import { collectionPath, isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
@@ -87,11 +88,10 @@ async function* positions({ listing, list }: ListSubject): Differences {
   }
   const best = need(possible.sort((left, right) => left.wrong.length - right.wrong.length)[0]);
   const { page, value, size, start } = need(best.wrong[0]);
-  yield finding(listing, start >= all ? 'page-beyond' : 'page-position', position, {
-    expected: `${position.name}=${value} is ${best.meaning.name}: ${shown(list.keys.slice(start, start + size))}`,
-    actual: shown(page.rows.map(list.keyOf)),
-    exchanges: [...list.exchanges, page.exchange],
-  });
+  const rows = shown(list.keys.slice(start, start + size));
+  const expected = `${position.name}=${value} is ${best.meaning.name}: ${rows}`;
+  const facts = { expected, actual: shown(page.rows.map(list.keyOf)), exchanges: [...list.exchanges, page.exchange] };
+  yield finding(listing, start >= all ? 'page-beyond' : 'page-position', position, facts);
 }
 
 /** A page must state the total, and whether more rows follow, correctly. */
@@ -144,17 +144,13 @@ function moreDifferences(listing: Listing, list: FullList, requests: readonly Si
     if (!list.isComplete && end >= list.rows.length) continue;
     const follow = end < list.rows.length && rows.length > 0;
     const left = follow ? `${list.rows.length - end} rows follow` : 'no rows follow';
-    const differs = (check: 'page-more' | 'page-next', expected: string, actual: string) => [
+    const differs = (check: CheckName, expected: string, actual: string) => [
       finding(listing, check, slot, { expected, actual, exchanges: [exchange] }),
     ];
     if (hasMore !== undefined && hasMore.value !== follow && rows.length > 0)
       return differs('page-more', left, `${hasMore.name} is the opposite after ${end} of ${list.rows.length} rows`);
     if (!follow && next !== undefined && rows.length < size && list.isComplete)
-      return differs(
-        'page-next',
-        `no next page: the page is not full, and ${left}`,
-        `next: ${next.value}`.slice(0, 120),
-      );
+      return differs('page-next', `no next page: the page is not full, and ${left}`, `next: ${next.value}`);
     if (follow && next === undefined && mustNameNext(listing, page))
       return differs('page-next', `the next page, because ${left}`, 'no next page');
   }
@@ -187,11 +183,9 @@ async function* sizes({ listing, list }: ListSubject): Differences {
     const keys = page.rows.map(list.keyOf);
     const expected = list.keys.slice(0, size);
     if (isSameSequence(keys, expected) || (!list.isComplete && size > all)) continue;
-    yield finding(listing, keys.length === expected.length ? 'page-rows' : 'page-size', slot, {
-      expected: `for a size of ${size}: ${shown(expected)}`,
-      actual: shown(keys),
-      exchanges: [...list.exchanges, page.exchange],
-    });
+    const facts = { expected: `for a size of ${size}: ${shown(expected)}`, actual: shown(keys) };
+    const check = keys.length === expected.length ? 'page-rows' : 'page-size';
+    yield finding(listing, check, slot, { ...facts, exchanges: [...list.exchanges, page.exchange] });
     break;
   }
   yield* metadataDifferences(listing, list, requests);
@@ -209,11 +203,8 @@ async function* linkedPages({ listing, list }: ListSubject): Differences {
   const keys = read.flatMap(({ rows }) => rows.map(list.keyOf));
   const exchanges = read.map(({ exchange }) => exchange);
   const repeated = firstRepeated(list.keys) === undefined ? firstRepeated(keys) : undefined;
-  const differs = (
-    check: 'page-next' | 'page-overlap' | 'page-lost' | 'page-order',
-    expected: string,
-    actual: string,
-  ) => finding(listing, check, cursor, { expected, actual, exchanges });
+  const differs = (check: CheckName, expected: string, actual: string) =>
+    finding(listing, check, cursor, { expected, actual, exchanges });
   const next = read.length < most ? read.at(-1)?.metadata.next : undefined;
   if (next?.kind === 'address' && read.at(-1)?.rows.length !== 0)
     return yield differs('page-next', 'a link to the next page', `${next.value} is no page of the list`);
@@ -229,11 +220,7 @@ async function* linkedPages({ listing, list }: ListSubject): Differences {
     const page = address === undefined ? undefined : await listing.addressed(address);
     const there = page?.rows.map(list.keyOf) ?? [];
     if (address !== undefined && there.at(row) !== list.keys.at(row))
-      return yield differs(
-        'page-next',
-        `the ${end} page at the link to it`,
-        `${address.slice(0, 120)}: ${shown(there)}`,
-      );
+      return yield differs('page-next', `the ${end} page at the link to it`, `${address}: ${shown(there)}`);
   }
   let start = 0;
   const pages = read.map((page) => {
