@@ -121,6 +121,20 @@ function meaningOf({ properties }: FullList, slot: Slot): Meaning | undefined {
   return reference && { ...reference, isExact: false, name: 'is' };
 }
 
+/** Of `visibility=private`, rows whose `private` is true; of two such words, the other one finds the rest. */
+function flagsOf({ properties, rows }: FullList, slot: Slot): Conditions[] {
+  const words = (slot.shape.enum ?? []).filter((word) => typeof word === 'string' && !/^(?:all|any|both)$/.test(word));
+  return words.flatMap((flag) => {
+    const property = properties.find(({ words: own }) => own.join('') === keyOfName(String(flag)));
+    if (property === undefined || rows.some((row) => typeof valueIn(row, property) !== 'boolean')) return [];
+    const conditions = (words.length === 2 ? words : [flag]).map((word): Condition => {
+      const holds = (row: JsonObject) => valueIn(row, property) === (word === flag);
+      return { slot, label: `${property.name} ${word === flag}`, settings: [[slot, word]], holds };
+    });
+    return [{ least: 1, conditions }];
+  });
+}
+
 interface Comparison {
   readonly slot: Slot;
   readonly property: Property;
@@ -134,7 +148,7 @@ interface Comparison {
 function conditionsOf(listing: Listing, list: FullList, slot: Slot): Conditions[] {
   const meaning = slot.shape.types.has('object') ? undefined : meaningOf(list, slot);
   const operator = operatorOf(meaning?.name ?? '');
-  if (meaning === undefined || operator === undefined) return [];
+  if (meaning === undefined || operator === undefined) return flagsOf(list, slot);
   const { property, name, isExact, isDeclared = false, isCertain = isDeclared } = meaning;
   const by = (name: string, least: number, own = operatorOf(name)): Conditions[] => {
     if (own === undefined) return [];

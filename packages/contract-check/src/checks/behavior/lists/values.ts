@@ -117,12 +117,14 @@ export function propertiesOf(
   });
 }
 
-/** The value of a property; undefined if the row does not contain it. The properties of a null object are null as well. */
+/**
+ * The value of a property; undefined if the row does not contain it. The properties of a null object are null as well, and
+ * objects in a list are their names, such as labels.
+ */
 export function valueIn(row: JsonObject, { path }: Pick<Property, 'path'>): unknown {
-  return path.reduce<unknown>(
-    (value, name) => (value === null ? null : isObject(value) ? value[name] : undefined),
-    row,
-  );
+  const inner = (value: unknown, name: string) => (value === null ? null : isObject(value) ? value[name] : undefined);
+  const value = path.reduce<unknown>(inner, row);
+  return Array.isArray(value) ? value.map((item) => (isObject(item) ? (item.name ?? item) : item)) : value;
 }
 
 export function distinct(rows: readonly JsonObject[], property: Property): unknown[] {
