@@ -163,7 +163,7 @@ afterAll(async () => {
 it('has only findings that maintainers accept', () => {
   expect(findings.map(({ check, operation, title }) => `${check} ${operation}: ${title}`).toSorted()).toEqual([
     'accept-maxLength setLabel: body/name: name has 20 characters, as maxLength 20 allows, but the request is rejected',
-    'missing-credentials getHealth: A request without credentials must be rejected, unless the operation declares `security: []`: without credentials',
+    'missing-credentials getHealth: A request without credentials must be rejected, unless `security` allows it: without credentials',
     // A parameter is always a text, also if it is 12.
     expect.stringMatching(/^reject-pattern getHealth: query.shelf: .*, which violates pattern /),
     'server-error listApps: The server fails with 500 to a request that succeeded before',

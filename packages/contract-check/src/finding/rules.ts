@@ -35,9 +35,7 @@ function of<Name extends string>(category: Category, rules: Readonly<Record<Name
 /** Every check whose name is fixed, by category. */
 const fixed = {
   ...of('responses', {
-    'not-implemented': error(
-      'Every operation of the contract must be implemented, unless --allow-unimplemented is passed.',
-    ),
+    'not-implemented': error('Every operation must be implemented, unless --allow-unimplemented is passed.'),
     'problem-status': warning('The status in a problem document must be the status of the response (RFC 9457, 3.1.2).'),
     'response-body': error('Return what the schema declares, or correct the schema.'),
     'response-body-missing': error('A response must have the declared body.'),
@@ -47,17 +45,13 @@ const fixed = {
     'response-json': error('A JSON response must be valid JSON.'),
     'response-media-type': error('A response must have a declared media type.'),
     'response-status': error('A response must have a declared status.'),
-    'response-unknown-property': warning(
-      'A response must have only declared properties, unless `additionalProperties` is true.',
-    ),
+    'response-unknown-property': warning('A response must have only properties that its schema declares or allows.'),
     'response-write-only': error('A response must not have writeOnly properties.'),
   }),
   ...of('invalid input', {
     'expired-credentials': error('Expired credentials must be rejected.'),
     'forged-credentials': error('Credentials with a wrong signature must be rejected.'),
-    'missing-credentials': error(
-      'A request without credentials must be rejected, unless the operation declares `security: []`.',
-    ),
+    'missing-credentials': error('A request without credentials must be rejected, unless `security` allows it.'),
     'missing-permission': error('A request of a user without permissions must be rejected.'),
     'reject-unknown-parameter': note('Unknown query parameters must be treated alike by all operations.'),
   }),
@@ -69,9 +63,7 @@ const fixed = {
     'undeclared-operation': warning('Declare the operation in the contract, or remove it from the server.'),
   }),
   ...of('robustness', {
-    'lost-response': error(
-      'A server must respond to every request, and announce that it closes a connection (`Connection: close`; RFC 9112, 9.6).',
-    ),
+    'lost-response': error('Respond to every request, and announce a closed connection (RFC 9112, 9.6).'),
     'no-response': error('Every request must have a response.'),
     'server-died': error('No request may end the server.'),
     'server-error': error('Handle the input, or reject it with a declared 4xx: no request may cause a server error.'),
@@ -107,6 +99,7 @@ const fixed = {
     'filter-lost': error('A filter must return all rows that match.'),
     'filter-page': error('Pages of a filtered list must have the rows of the filtered list.'),
     'filter-total': warning('The total of a filtered list must count the rows that match.'),
+    'id-conflict': error('An ID in a request must be used, unless another resource has it.'),
     'if-match-ignored': error('A request whose precondition or version does not hold must be rejected.'),
     'if-match-missing': error('A request without the required If-Match must be rejected with 428.'),
     'if-match-rejected': error('A request with the current ETag in If-Match must be accepted.'),

@@ -1,5 +1,4 @@
 import { type Operation, readAt } from '../../../document/operation.ts';
-import { responseText } from '../../../finding/finding.ts';
 import { bodySchemaOf, type Call, type Exchange, isSuccess } from '../../../http/call.ts';
 import { NotSent } from '../../../http/gate.ts';
 import { isObject, type JsonObject, sizeOf } from '../../../json.ts';
@@ -13,10 +12,12 @@ import {
   kindOfPath,
   kindOfReference,
   lastParameter,
+  singular,
 } from '../../../run/names.ts';
+import { withoutCollection } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
-import { type CheckContext, type Differences, differ, need, needs, text, valued } from '../../observe.ts';
-import { readCollection } from '../lists/listing.ts';
+import { type CheckContext, type Differences, differ, differIn, need, needs, text } from '../../observe.ts';
+import { Listing } from '../lists/listing.ts';
 import { isGone, notKept, ownId, resourceIn } from './compare.ts';
 import { isDeclaredUnique } from './create.ts';
 import { ResourceHarness } from './resource.ts';
@@ -28,6 +29,8 @@ interface Bulk {
   readonly operation: Operation;
   readonly member: string;
   readonly items: View;
+  /** The property of an item that has the resource, as `book` of `{ requests: [{ bookId, book }] }`; empty if the item is the resource. */
+  readonly inner: string;
   readonly read: Operation | undefined;
 }
 
@@ -46,7 +49,12 @@ export function bulksOf(context: CheckContext): Bulk[] {
     const read = operations.find(
       (one) => isRead(document, one) && kindOfPath(one.path) === kind && itemOf(one.path) !== undefined,
     );
-    return [{ context, operation, member, items: itemsOf(member), read }];
+    const items = itemsOf(member);
+    const wraps = items.names.filter((name) => singular(name) === kind || /^(?:data|resource|body|value)$/i.test(name));
+    const [inner = ''] = wraps.filter((name) =>
+      items.member(name).parts.some(({ properties }) => isObject(properties)),
+    );
+    return [{ context, operation, member, items, inner, read }];
   });
 }
 
@@ -54,12 +62,9 @@ export function bulksOf(context: CheckContext): Bulk[] {
 export async function* bulked(bulk: Bulk, label: string): Differences {
   const { items, exchange, results } = await accepted(bulk, label);
   const indexes = results.map(({ index }) => index);
+  const facts = { expected: `${items.length} results with an index of their own`, actual: indexes.join(', ') };
   if (results.length !== items.length || new Set(indexes).size < results.length)
-    return yield differ('bulk-results', bulk.operation, '', {
-      expected: `${items.length} results, each with its own index`,
-      actual: `${results.length} results with the indexes ${indexes.join(', ')}`,
-      exchanges: [exchange],
-    });
+    return yield differ('bulk-results', bulk.operation, '', { ...facts, exchanges: [exchange] });
   for (const { index, row } of results.filter((one) => !one.isFailure).slice(0, 3))
     yield* lost(bulk, items[index] ?? {}, row, exchange);
 }
@@ -82,17 +87,14 @@ export async function* itemsApart(bulk: Bulk, label: string): Differences {
   const results = (isSuccess(exchange) && itemResultsIn(exchange)) || [];
   const failed = results.filter(({ isFailure }) => isFailure).map(({ index }) => index);
   const isUnique = view.names.some((name) => isDeclaredUnique(view.member(name)));
+  const notUnique = (about: string, expected: string, by: Exchange) =>
+    differ('unique-ignored', operation, about, { expected, exchanges: [by] });
   if (!failed.includes(1) && isSuccess(exchange)) {
     // The result can be the resource that exists.
     const ids = results.map(({ row }) => idIn(row)).filter((id) => id !== undefined);
     const isKnown = results.some(({ row, index }) => index === 1 && idIn(row) === idIn(first.results[0]?.row ?? {}));
     if (isUnique && new Set(ids).size === results.length && !isKnown)
-      yield differ(
-        'unique-ignored',
-        operation,
-        'stored',
-        facts('the item 1 fails, because it exists', responseText(exchange)),
-      );
+      yield notUnique('stored', 'the item 1 fails, because it exists', exchange);
     return;
   }
   if (failed.length > 1)
@@ -104,33 +106,33 @@ export async function* itemsApart(bulk: Bulk, label: string): Differences {
     const isOfFailed = /^(?:fail|error|reject)/i.test(name);
     const expected = isOfFailed ? failed.length : /^(?:created|succe|stored|imported)/i.test(name) ? done : value;
     if (typeof value === 'number' && value !== expected)
-      yield differ('bulk-results', operation, name, { ...valued(name, expected, value), exchanges: [exchange] });
+      yield differIn('bulk-results', operation, name, [expected, value], [exchange]);
   }
   const [c] = listIn({ body: freshBody(bulk, body, `${label} twins`) }, member);
   const twins = isUnique ? await send([c, c]) : undefined;
   if (twins && isSuccess(twins) && itemResultsIn(twins)?.every(({ isFailure }) => !isFailure))
-    yield differ('unique-ignored', operation, 'twins', {
-      expected: 'one of two equal items fails',
-      actual: responseText(twins),
-      exchanges: [twins],
-    });
+    yield notUnique('twins', 'one of two equal items fails', twins);
 }
 
 /** How many of the resources exist that a bulk operation processes, if their list can be read as a whole. */
 async function countOf({ context, read }: Bulk): Promise<number | undefined> {
   const list = readAt(context.session.operations, itemOf(read?.path ?? '')?.collection);
-  const all = list && (await readCollection(context, list));
+  const all = list && (await Listing.of(context, list)?.walk());
   return all?.isComplete ? all.rows.length : undefined;
 }
 
 /** Two items like the first of a body, with fresh texts. */
-function freshBody({ operation, member, context }: Bulk, whole: unknown, label: string): unknown {
+function freshBody({ operation, member, context, inner }: Bulk, whole: unknown, label: string): unknown {
   const { session } = context;
   const schema = need(bodySchemaOf(need(context.requests.of(operation)).call));
   const [item] = listIn({ body: whole }, member);
   // What refers to other resources stays the same, but not what identifies the items.
   const isFree = (_pointer: string, key: string) =>
-    key !== 'type' && !isOwnId(key) && (kindOfReference(key) === undefined || session.pool.isKey(operation, key));
+    key !== 'type' &&
+    !isOwnId(key) &&
+    (kindOfReference(key) === undefined ||
+      session.pool.isKey(operation, key) ||
+      (inner !== '' && kindOfReference(key) === kindOfPath(operation.path)));
   const twice = { ...Object(whole), [member]: [item, item] };
   return session.values.fresh(schema, twice, session.seedFor(`${operation.id} ${label}`), isFree);
 }
@@ -168,22 +170,24 @@ function listIn({ body }: Pick<Call, 'body'>, member: string): unknown[] {
 
 /** The ID in the result of an item, or in the resource that it contains. */
 const idIn = (result: JsonObject) =>
-  [result, ...Object.values(result).filter(isObject)].map(ownId).find((one) => one !== undefined);
+  [result, ...Object.values(result).filter(isObject)]
+    .map((one) => ownId(one) ?? (one.name === withoutCollection(one.name) ? undefined : withoutCollection(one.name)))
+    .find((one) => one !== undefined);
 
 /** The parts of an item that a read of it does not show. */
 async function* lost(bulk: Bulk, item: JsonObject, result: JsonObject, by: Exchange): Differences {
-  const { context, operation, read, items } = bulk;
+  const { context, operation, read, items, inner } = bulk;
   const id = idIn(result);
   const known = read && context.requests.of(read)?.call;
   const name = read && lastParameter(read.path);
   if (read === undefined || known === undefined || name === undefined || (id ?? undefined) === undefined) return;
   const exchange = await context.session.send({ ...known, path: { ...known.path, [name]: id } });
   const exchanges = [by, exchange];
-  const facts = { expected: text(item), actual: responseText(exchange), exchanges };
-  if (exchange.response.status === 404) yield differ('bulk-lost', operation, '', facts);
+  if (exchange.response.status === 404) yield differ('bulk-lost', operation, '', { expected: text(item), exchanges });
   if (!isSuccess(exchange)) return;
   const shown = { row: resourceIn(exchange), view: View.ofResponse(context.session.document, read) };
-  yield* notKept('bulk-lost', operation, { value: item, view: items }, shown, exchanges);
+  const sent = inner === '' ? { value: item, view: items } : { value: item[inner], view: items.member(inner) };
+  yield* notKept('bulk-lost', operation, sent, shown, exchanges);
 }
 
 /** An operation that deletes the resources that a list of IDs names. */
@@ -223,12 +227,12 @@ export async function* removedInBulk({ context, operation, member, type }: BulkR
   const facts = (expected: string, actual: string) => ({ expected, actual, exchanges: [by] });
   for (const { resource } of created) {
     const after = need(await harness.read(resource));
-    if (!isGone(after))
-      yield differ('bulk-lost', operation, 'deleted', facts(`${text(resource.id)} is deleted`, responseText(after)));
+    const deleted = { expected: `${text(resource.id)} is deleted`, exchanges: [by, after] };
+    if (!isGone(after)) yield differ('bulk-lost', operation, 'deleted', deleted);
   }
   const other = need(await harness.read(kept.resource));
-  if (isGone(other))
-    yield differ('bulk-affects', operation, 'others', facts(`${text(kept.resource.id)} is kept`, responseText(other)));
+  const isKept = { expected: `${text(kept.resource.id)} is kept`, exchanges: [by, other] };
+  if (isGone(other)) yield differ('bulk-affects', operation, 'others', isKept);
   const results = by === whole ? (itemResultsIn(by) ?? []) : [];
   if (results.length !== ids.length) return;
   if (results[1]?.isFailure === false)

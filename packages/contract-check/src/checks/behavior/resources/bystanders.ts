@@ -1,7 +1,7 @@
 import type { Operation } from '../../../document/operation.ts';
 import { jsonText } from '../../../json.ts';
 import { ifSent } from '../../../run/parallel.ts';
-import { type Differences, differ, needs, valued } from '../../observe.ts';
+import { type Differences, differ, differIn, needs } from '../../observe.ts';
 import { Listing } from '../lists/listing.ts';
 import { isFleeting, isServerOwned } from './compare.ts';
 import type { Created, ResourceHarness, Shown } from './resource.ts';
@@ -48,11 +48,7 @@ export async function* bystanders(harness: ResourceHarness, label: string): Diff
       const names = Object.keys(row).filter((one) => isStable(one) && jsonText(row[one]) !== jsonText(now?.row[one]));
       isSteady &&= now !== undefined && names.length === 0;
       if (now === undefined) yield differ(check, by, 'gone', { actual: 'another resource is gone', exchanges });
-      else
-        for (const name of names) {
-          const { node } = first.view.member(name);
-          yield differ(check, by, name, { ...valued(name, row[name], now.row[name]), node, exchanges });
-        }
+      else for (const name of names) yield differIn(check, by, name, [row[name], now.row[name]], exchanges, first.view);
     }
     before = after;
   }

@@ -8,7 +8,7 @@ import { general } from '../../../judge/judge.ts';
 import { isOwnId, isVersionName, keyOfName } from '../../../run/names.ts';
 import { wrappedIn } from '../../../run/pool.ts';
 import type { View } from '../../../schema/view.ts';
-import { type Difference, differ, valued } from '../../observe.ts';
+import { type Difference, differ, differIn, valued } from '../../observe.ts';
 
 /** The effect of a write: what was sent, and what a response or a later read shows of it. */
 
@@ -164,10 +164,7 @@ export function otherThanRead(
       (name) => !isFleeting.test(name) && isScalar(row[name]) && (isScalar(read.row[name]) || read.row[name] === null),
     )
     .filter((name) => !isSame(row[name], read.row[name], { name }))
-    .map((name) => {
-      const { node } = view.member(name);
-      return differ(check, operation, name, { ...valued(name, read.row[name], row[name]), node, exchanges });
-    });
+    .map((name) => differIn(check, operation, name, [read.row[name], row[name]], exchanges, view));
 }
 
 /** A value, and what the contract declares about it. */

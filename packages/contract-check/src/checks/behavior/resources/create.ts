@@ -2,19 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { extensionOf, groupOf, type Operation, type Parameter } from '../../../document/operation.ts';
-import { responseText } from '../../../finding/finding.ts';
 import { type Call, type Exchange, isSuccess, locationOf } from '../../../http/call.ts';
 import { pathPattern } from '../../../http/deserialize.ts';
 import { at, isObject, isScalar, type JsonObject, jsonText, put } from '../../../json.ts';
-import { unlikelyIds } from '../../../run/ids.ts';
-import { kindOfReference } from '../../../run/names.ts';
+import { unknownId, unlikelyIds } from '../../../run/ids.ts';
+import { isOwnId, kindOfReference } from '../../../run/names.ts';
 import { ifSent } from '../../../run/parallel.ts';
 import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
 import { type BehaviorCheck, type Differences, differ, need, needs, text, valued } from '../../observe.ts';
-import { type FullList, hasOwnIds } from '../lists/listing.ts';
+import { type FullList, hasOwnIds, Listing } from '../lists/listing.ts';
 import { innerView, isGone, isSame, memberAt, notKept, ownId, resourceIn, unlikes } from './compare.ts';
-import { type Created, locationIn, type Resource, type ResourceHarness } from './resource.ts';
+import { type Created, locationIn, type ResourceHarness } from './resource.ts';
 import { declares } from './resource-types.ts';
 import { Updating } from './update.ts';
 
@@ -46,7 +45,7 @@ async function* echoOf(harness: ResourceHarness, label: string, filling: 'known'
   const isReadable = hasCertainRead || harness.isReadable || (read && locationIn(read, created) !== undefined);
   if (exchange === undefined || !isGone(exchange) || isReadable !== true) return;
   const expected = `${read?.id} returns ${text(resource.id)}`;
-  yield differ('create-lost', create, '', { expected, actual: responseText(exchange), exchanges: [created, exchange] });
+  yield differ('create-lost', create, '', { expected, exchanges: [created, exchange] });
 }
 
 /** Omitted properties get their defaults: all that are optional, or only those of nested objects. */
@@ -93,7 +92,7 @@ export async function* listed(harness: ResourceHarness, label: string): Differen
   const resource = need(await harness.create(label));
   needs(resource.id !== undefined && resource.created.response.status !== 202);
   const row = (await harness.shown(resource))?.row ?? resource.body;
-  const all = need(await harness.list(list));
+  const all = need(await Listing.of(harness.context, list, resource.call.path)?.walk());
   const lost = (what: string, ...exchanges: Exchange[]) => {
     const facts = { expected: `a row with ${what} in ${list.id}`, actual: `${all.rows.length} rows, none with it` };
     return differ('create-not-listed', create, list.id, { ...facts, node: list.node, exchanges });
@@ -145,8 +144,7 @@ export async function* location(harness: ResourceHarness, label: string): Differ
   const declared = create.responses.find((one) => one.status === String(response.status));
   const node = declared?.headers.find(({ name }) => name.toLowerCase() === 'location')?.node;
   const expected = `${response.headers.location} returns ${text(resource.id)}`;
-  const exchanges = [resource.created, there];
-  yield differ('location', create, '', { expected, actual: responseText(there), node, exchanges });
+  yield differ('location', create, '', { expected, node, exchanges: [resource.created, there] });
 }
 
 /** Where only what the body refers to can be missing, a 404 says that it must exist. */
@@ -164,12 +162,7 @@ export async function* unknownReference(harness: ResourceHarness, label: string)
     if (other === undefined || !harness.accepts(create, body)) continue;
     const exchange = await session.send({ ...call, body });
     if (isSuccess(exchange))
-      yield differ('change-unknown', create, name, {
-        expected: '404',
-        actual: responseText(exchange),
-        node,
-        exchanges: [exchange],
-      });
+      yield differ('change-unknown', create, name, { expected: '404', node, exchanges: [exchange] });
   }
 }
 
@@ -194,10 +187,34 @@ export async function* putStatus(harness: ResourceHarness, label: string): Diffe
   const { call, created } = need(await harness.create(label));
   const again = await harness.session.send(call);
   for (const [exchange, status, about] of [[created, 201, 'created'] as const, [again, 200, 'replaced'] as const])
-    if (exchange.response.status !== status && [200, 201].includes(exchange.response.status)) {
-      const facts = { expected: String(status), actual: responseText(exchange), exchanges: [exchange] };
-      yield differ('put-status', create, about, facts);
-    }
+    if (exchange.response.status !== status && [200, 201].includes(exchange.response.status))
+      yield differ('put-status', create, about, { expected: String(status), exchanges: [exchange] });
+}
+
+/** A new resource gets the ID that its request names, which is rejected if another resource has it. */
+export async function* givenId(harness: ResourceHarness, label: string): Differences {
+  const { session, document, resourceType } = harness;
+  const { create, kind } = resourceType;
+  const inQuery = create.parameters.find(({ in: place, name }) => place === 'query' && kindOfReference(name) === kind);
+  const body = View.ofRequest(document, create);
+  const own = body.names.find((one) => isOwnId(one) && !body.member(one).has('readOnly') && declares(create, 409));
+  const { name, schema } = inQuery ?? { name: own ?? '', schema: body.member(own ?? '').node };
+  if (create.method !== 'POST' || schema === undefined) return;
+  const { resource } = await harness.createAndRead(label);
+  const id = need(unknownId(session, schema, resource.id, session.seedFor(label)));
+  const group = inQuery ? 'query' : 'body';
+  const send = async (turn: string) => {
+    const call = need(await harness.callTo(`${label} ${turn}`));
+    return session.send({ ...call, [group]: { ...Object(call[group]), [name]: id } });
+  };
+  const first = await send('first');
+  needs(isSuccess(first));
+  const isUsed = String(harness.resourceOf(resource.call, first).id) === String(id);
+  // A property of the body can be ignored, because one schema describes what is sent and what is returned.
+  if (!isUsed && inQuery) yield differ('id-conflict', create, 'new', { expected: `the ID ${id}`, exchanges: [first] });
+  const again = isUsed ? await send('again') : undefined;
+  const facts = { expected: `an error, because ${id} exists`, exchanges: [first, again] };
+  if (again && isSuccess(again)) yield differ('id-conflict', create, 'taken', facts);
 }
 
 function keyOf({ method, parameters }: Operation): Parameter | undefined {
@@ -235,13 +252,7 @@ export async function* idempotency(harness: ResourceHarness, label: string): Dif
   }
   const isTold = [409, 422].some((code) => declares(create, code)) && !isDeepStrictEqual(call.body, otherCall?.body);
   const reused = otherCall && isTold ? await send(otherCall) : undefined;
-  if (reused && isSuccess(reused))
-    yield differ('key-reused', create, '', { actual: responseText(reused), node, exchanges: [first, reused] });
-}
-
-function uniqueNames({ document }: ResourceHarness, operation: Operation): string[] {
-  const view = View.ofRequest(document, operation);
-  return view.names.filter((name) => isDeclaredUnique(view.member(name)));
+  if (reused && isSuccess(reused)) yield differ('key-reused', create, '', { node, exchanges: [first, reused] });
 }
 
 export const isDeclaredUnique = (view: View) => view.has('x-unique') || view.states('unique', true);
@@ -249,41 +260,37 @@ export const isDeclaredUnique = (view: View) => view.has('x-unique') || view.sta
 /** A unique value of one resource is rejected for another one, in create and update requests. */
 export async function* unique(harness: ResourceHarness, label: string): Differences {
   const { create, updates } = harness.resourceType;
-  if (uniqueNames(harness, create).length === 0) return;
+  const all = [create, ...updates.filter((one) => one !== create)].flatMap((operation) => {
+    const view = View.ofRequest(harness.document, operation);
+    const names = view.names.filter((name) => isDeclaredUnique(view.member(name)));
+    return names.map((name) => ({ operation, name, node: view.member(name).node }));
+  });
+  if (!all.some(({ operation }) => operation === create)) return;
   const first = await harness.createAndRead(label);
   const other = await harness.createAndRead(`${label} other`);
-  for (const operation of new Set([create, ...updates]))
-    for (const name of uniqueNames(harness, operation)) {
-      const used = first.resource.sent[name];
-      const send = () => sendAgain(harness, operation, other, { [name]: used }, `${label} ${name}`);
-      const [resource, exchange] = (isScalar(used) && (await ifSent(send))) || [];
-      if (resource === undefined || exchange === undefined || !isSuccess(exchange)) continue;
-      // A request to create may return the first resource. If the value is the ID, 201 shows that it did not.
-      const isOther = String(resource.id) !== String(first.resource.id) || exchange.response.status === 201;
-      const shown = isOther ? await harness.shown(resource) : undefined;
-      if (shown === undefined || !isSame(used, shown.row[name], { name })) continue;
-      const expected = `an error, because another resource has ${text(used)}`;
-      const { node } = View.ofRequest(harness.document, operation).member(name);
-      const exchanges = [first.exchange, exchange, shown.exchange];
-      yield differ('unique-ignored', operation, name, { expected, actual: responseText(exchange), node, exchanges });
-    }
+  for (const { operation, name, node } of all) {
+    const used = first.resource.sent[name];
+    const again = () => sendAgain(harness, operation, other, { [name]: used }, `${label} ${name}`);
+    const sent = isScalar(used) ? await ifSent(again) : undefined;
+    if (sent === undefined || !isSuccess(sent.exchange)) continue;
+    // A request to create may return the first resource. If the value is the ID, 201 shows that it did not.
+    const isOther = String(sent.resource.id) !== String(first.resource.id) || sent.exchange.response.status === 201;
+    const shown = isOther ? await harness.shown(sent.resource) : undefined;
+    if (shown === undefined || !isSame(used, shown.row[name], { name })) continue;
+    const expected = `an error, because another resource has ${text(used)}`;
+    yield differ('unique-ignored', operation, name, { expected, node, exchanges: [first.exchange, sent.exchange] });
+  }
 }
 
 /** Creates or updates another resource with values of the first one. */
-async function sendAgain(
-  harness: ResourceHarness,
-  operation: Operation,
-  other: Created,
-  values: JsonObject,
-  label: string,
-): Promise<[Resource, Exchange]> {
-  if (operation !== harness.resourceType.create) {
-    const updating = new Updating(harness, operation);
-    const body = need([values, { ...updating.whole(other), ...values }].find((one) => updating.accepts(one)));
-    return [other.resource, await updating.send(other.resource, body)];
+async function sendAgain(harness: ResourceHarness, by: Operation, other: Created, values: JsonObject, label: string) {
+  if (by === harness.resourceType.create) {
+    const known = need(await harness.callTo(label));
+    const call = { ...known, body: { ...Object(known.body), ...values } };
+    const exchange = await harness.session.send(call);
+    return { exchange, resource: harness.resourceOf(call, exchange) };
   }
-  const known = need(await harness.callTo(label));
-  const call = { ...known, body: { ...Object(known.body), ...values } };
-  const exchange = await harness.session.send(call);
-  return [harness.resourceOf(call, exchange), exchange];
+  const updating = new Updating(harness, by);
+  const body = need([values, { ...updating.whole(other), ...values }].find((one) => updating.accepts(one)));
+  return { exchange: await updating.send(other.resource, body), resource: other.resource };
 }

@@ -8,11 +8,12 @@ import { collectionPath, pathNames } from '../../../run/names.ts';
 import { ifSent } from '../../../run/parallel.ts';
 import { identityIn, idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
-import { type Differences, differ, needs, valued } from '../../observe.ts';
+import { type Differences, differ, differIn, needs } from '../../observe.ts';
 import { exactly, guardedIn } from '../../scopes.ts';
 import { Listing } from '../lists/listing.ts';
 import { isGone, isNothing, isSame, resourceIn } from './compare.ts';
-import type { Resource, ResourceHarness } from './resource.ts';
+import { descendantsOf } from './parent.ts';
+import type { Resource, ResourceHarness, Shown } from './resource.ts';
 import { Updating } from './update.ts';
 
 function isPrivate({ security, node }: Operation): boolean {
@@ -33,11 +34,13 @@ async function ownPath({ context, session, resourceType }: ResourceHarness, { pa
 /** Another tenant cannot read, update or delete the caller's resources. */
 export async function* separated(harness: ResourceHarness, label: string): Differences {
   const { session } = harness;
-  const { create, read, updates, remove, lists, actions } = harness.resourceType;
+  const { create, updates, remove, actions } = harness.resourceType;
   if (!harness.session.identities.can('otherTenant')) return;
-  const created = await harness.createAndRead(label);
-  const { resource, exchange, row } = created;
-  needs(row.private !== false && row.public !== true && row.visibility !== 'public');
+  const isPublic = ({ row }: Shown) => row.private === false || row.public === true || row.visibility === 'public';
+  const first = await harness.createAndRead(label);
+  const created = isPublic(first) ? await harness.createAndRead(label, 'varied') : first;
+  const { resource, exchange } = created;
+  needs(!isPublic(created));
   const parent = readAt(session.operations, create.path.slice(0, create.path.lastIndexOf('/')));
   const known = parent && harness.context.requests.of(parent)?.call;
   const above = known && (await session.send({ ...known, path: resource.call.path }, { identity: 'otherTenant' }));
@@ -48,17 +51,21 @@ export async function* separated(harness: ResourceHarness, label: string): Diffe
     isSeparate = false;
     return differ(check, operation, '', { actual: responseText(first), exchanges: [exchange, first, ...others] });
   };
-  const own = await ownPath(harness, resource);
-  for (const path of Object.keys(own).length > 0 ? [{}, own] : [{}]) {
-    const there = { ...resource, path: { ...resource.path, ...path } };
-    const asOther = read && isPrivate(read) ? await harness.read(there, {}, 'otherTenant') : undefined;
-    if (read && asOther && isSuccess(asOther)) yield differs('tenant-reads', read, asOther);
+  async function* shownTo(own: ResourceHarness, there: Resource): Differences {
+    const { read: by, lists } = own.resourceType;
+    const asOther = by && isPrivate(by) ? await own.read(there, {}, 'otherTenant') : undefined;
+    if (by && asOther && isSuccess(asOther)) yield differs('tenant-reads', by, asOther);
     for (const list of lists.filter(isPrivate).slice(0, 2)) {
-      const listing = Listing.of(harness.context, list, path);
+      const listing = Listing.of(harness.context, list, there.path);
       const page = listing?.pageOf(await listing.request(listing.widest, 'otherTenant'));
-      if (page?.rows.some((row) => harness.isOf(resource, row))) yield differs('tenant-lists', list, page.exchange);
+      if (page?.rows.some((row) => own.isOf(there, row))) yield differs('tenant-lists', list, page.exchange);
     }
   }
+  yield* shownTo(harness, resource);
+  const own = await ownPath(harness, resource);
+  if (Object.keys(own).length > 0) yield* shownTo(harness, { ...resource, path: { ...resource.path, ...own } });
+  for (const below of isSeparate ? await descendantsOf(harness, resource, label) : [])
+    yield* shownTo(below.own, below.resource);
   for (const update of [...updates, ...actions].filter(isPrivate)) {
     const [change] = new Updating(harness, update).changes(created, label);
     const body = actions.includes(update) ? harness.bodyOf(update) : change;
@@ -84,9 +91,8 @@ export async function* guardedFields(harness: ResourceHarness, label: string): D
   const created = await harness.createAndRead(label);
   const { resource, row, view } = created;
   const differs = (check: CheckName, by: Operation, name: string, actual: unknown, exchange: Exchange) => {
-    const { node } = view.member(name);
-    const texts = valued(name, check === 'field-shown' ? null : row[name], actual);
-    return differ(check, by, name, { ...texts, node, exchanges: [created.exchange, exchange] });
+    const values = [check === 'field-shown' ? null : row[name], actual] as const;
+    return differIn(check, by, name, values, [created.exchange, exchange], view);
   };
   const rowFor = async (by: Operation, identity: Identity | undefined) => {
     if (identity === undefined) return undefined;

@@ -1,9 +1,9 @@
 import type { Operation } from '../../../document/operation.ts';
-import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { isObject, jsonText } from '../../../json.ts';
+import { isKey, isObject, jsonText } from '../../../json.ts';
 import { isOwnId, itemOf } from '../../../run/names.ts';
+import { namedIn } from '../../../run/pool.ts';
 import type { View } from '../../../schema/view.ts';
 import { type Differences, differ, need, needs, text } from '../../observe.ts';
 import { isOpen, phaseOf } from './compare.ts';
@@ -32,8 +32,10 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
   if (read === undefined || !isJob(harness.document, create)) return;
   const resource = need(await harness.create(label));
   needs(resource.created.response.status === 202 || typeof resource.body.done === 'boolean');
-  const differs = (check: CheckName, by: Operation, about: string, texts: [string, string], ...of: Exchange[]) =>
-    differ(check, by, about, { expected: texts[0], actual: texts[1], exchanges: [resource.created, ...of] });
+  const differs = (check: CheckName, by: Operation, about: string, texts: [string, string?], ...of: Exchange[]) => {
+    const [expected, actual] = texts;
+    return differ(check, by, about, { expected, ...(actual && { actual }), exchanges: [resource.created, ...of] });
+  };
   const seen: Shown[] = [];
   const look = async () => {
     const shown = await harness.shown(resource);
@@ -53,10 +55,8 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
   const early = isOpen(first) ? await harness.readEach(results, resource) : [];
   const between = early.length > 0 ? need(await look()) : first;
   for (const { operation, exchange } of early)
-    if (isSuccess(exchange) && isOpen(between)) {
-      const texts: [string, string] = ['409 before the job is done', responseText(exchange)];
-      yield differs('job-result', operation, 'before', texts, between.exchange, exchange);
-    }
+    if (isSuccess(exchange) && isOpen(between))
+      yield differs('job-result', operation, 'before', ['409 before the job is done'], between.exchange, exchange);
   const end = performance.now() + maxJobMs;
   while (isOpen(need(seen.at(-1))) && performance.now() < end && !harness.session.isOver) {
     seen.push(need(await harness.settled(resource, 20)));
@@ -81,9 +81,11 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
   const total = Object.entries(last.row).find(([name]) => totals.test(name))?.[1];
   for (const { operation, exchange } of await harness.readEach(results, resource)) {
     const rows = exchange.response.json?.value;
-    const texts: [string, string] = ['the result of the job', responseText(exchange)];
+    const job = namedIn(Object(rows), name ?? '');
     if ([404, 409, 425].includes(exchange.response.status))
-      yield differs('job-result', operation, 'after', texts, last.exchange, exchange);
+      yield differs('job-result', operation, 'after', ['the result of the job'], last.exchange, exchange);
+    else if (!isOwnId(name ?? 'id') && isKey(job) && String(job) !== String(resource.id))
+      yield differs('job-result', operation, 'another', [text(resource.id), text(job)], last.exchange, exchange);
     else if (isSuccess(exchange) && typeof total === 'number' && Array.isArray(rows) && rows.length !== total)
       yield differs('job-result', operation, 'rows', [`${total} rows`, `${rows.length} rows`], last.exchange, exchange);
   }

@@ -1,5 +1,5 @@
 import { type Operation, readAt } from '../../../document/operation.ts';
-import { type Call, type Exchange, isSuccess } from '../../../http/call.ts';
+import { type Call, isSuccess } from '../../../http/call.ts';
 import { isObject } from '../../../json.ts';
 import { itemOf } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
@@ -37,42 +37,28 @@ export async function* members({ context, read, put, post, remove, name }: Membe
   const seeds = [0, 1, 2, 3, 4, 5].map((index) => session.seedFor(`${put.id} ${label} ${index}`));
   const texts = seeds.flatMap((seed) => session.values.sample(node, 'request', 'most', seed)?.value ?? []);
   const [a, b, c] = [...new Set(texts)].filter((one) => typeof one === 'string');
-  const body = (all: readonly unknown[]) => ({ ...Object(known.body), [name]: all });
-  const look = async () => {
-    const exchange = await session.send({ ...need(requests.of(read)).call, path: known.path });
-    const rows: unknown = exchange.response.json?.value;
-    needs(isSuccess(exchange) && Array.isArray(rows));
-    const all = (Array.isArray(rows) ? rows : []).flatMap((row) => (isObject(row) ? Object.values(row) : [row]));
-    return { exchange, has: (one: unknown) => all.includes(one) };
-  };
-  const send = async (call: Call) => {
+  const setting = (...all: unknown[]): Call => ({ ...known, body: { ...Object(known.body), [name]: all } });
+  const [adding, removing] = [post, remove].map((one) => one && requests.of(one)?.call);
+  const last = itemOf(remove?.path ?? '')?.name ?? '';
+  const steps: readonly (readonly [by: Operation | undefined, call: Call | undefined, left: readonly unknown[]])[] = [
+    [put, setting(need(a), need(b)), [a, b]],
+    [put, setting(b), [b]],
+    [post, adding && { ...adding, path: known.path, body: { ...Object(adding.body), [name]: [need(c)] } }, [b, c]],
+    [put, setting(a, b), [a, b]],
+    [remove, removing && { ...removing, path: { ...known.path, [last]: a } }, [b]],
+  ];
+  for (const [by, call, left] of steps) {
+    if (by === undefined || call === undefined) continue;
     const exchange = await session.send(call);
-    needs(isSuccess(exchange));
-    return exchange;
-  };
-  const facts = (expected: string, by: Exchange, after: Exchange) => {
-    return { expected, actual: text(after.response.json?.value), exchanges: [by, after] };
-  };
-  const first = await send({ ...known, body: body([need(a), need(b)]) });
-  const set = await look();
-  if (!set.has(a) || !set.has(b))
-    return yield differ('update-lost', put, name, facts(`${a} and ${b}`, first, set.exchange));
-  const second = await send({ ...known, body: body([b]) });
-  const less = await look();
-  if (less.has(a)) return yield differ('replace-kept', put, name, facts(`only ${b}`, second, less.exchange));
-  const adding = post && requests.of(post)?.call;
-  if (post !== undefined && adding !== undefined) {
-    const by = await send({ ...adding, path: known.path, body: { ...Object(adding.body), [name]: [need(c)] } });
-    const more = await look();
-    if (!more.has(c)) yield differ('update-lost', post, name, facts(`${b} and ${c}`, by, more.exchange));
-    if (!more.has(b)) yield differ('update-others', post, name, facts(`${b} and ${c}`, by, more.exchange));
+    const after = await session.send({ ...need(requests.of(read)).call, path: known.path });
+    const rows: unknown = after.response.json?.value;
+    needs(isSuccess(exchange) && isSuccess(after) && Array.isArray(rows));
+    const all = [rows].flat().flatMap((row) => (isObject(row) ? Object.values(row) : [row]));
+    const missing = left.find((one) => !all.includes(one));
+    const facts = { expected: left.join(' and '), actual: text(rows), exchanges: [exchange, after] };
+    if (missing !== undefined)
+      return yield differ(by === put || missing === c ? 'update-lost' : 'update-others', by, name, facts);
+    if (!left.includes(a) && all.includes(a))
+      return yield differ(by === remove ? 'delete-lost' : 'replace-kept', by, name, facts);
   }
-  const removing = remove && requests.of(remove)?.call;
-  const last = itemOf(remove?.path ?? '')?.name;
-  if (remove === undefined || removing === undefined || last === undefined) return;
-  await send({ ...known, body: body([a, b]) });
-  const by = await send({ ...removing, path: { ...known.path, [last]: a } });
-  const left = await look();
-  if (left.has(a)) yield differ('delete-lost', remove, name, facts(`only ${b}`, by, left.exchange));
-  if (!left.has(b)) yield differ('update-others', remove, name, facts(`only ${b}`, by, left.exchange));
 }

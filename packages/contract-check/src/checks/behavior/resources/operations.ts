@@ -1,6 +1,7 @@
 import { extensionOf, groupOf, type Operation, type Parameter, pathParameter } from '../../../document/operation.ts';
-import { responseText } from '../../../finding/finding.ts';
-import { isSuccess } from '../../../http/call.ts';
+import { shapeOf } from '../../../document/shape.ts';
+import { type Call, type Exchange, isSuccess } from '../../../http/call.ts';
+import type { JsonObject } from '../../../json.ts';
 import { isHarmless, withUnknownId } from '../../../run/ids.ts';
 import {
   hasRows,
@@ -12,9 +13,18 @@ import {
   rowsIn,
   rowsOf,
 } from '../../../run/names.ts';
-import { type BehaviorCheck, type Differences, differ, need, needs, text } from '../../observe.ts';
+import { ifSent } from '../../../run/parallel.ts';
+import { View } from '../../../schema/view.ts';
+import { type BehaviorCheck, type CheckContext, type Differences, differ, need, needs, text } from '../../observe.ts';
+import { resourceIn } from './compare.ts';
 import { declaredKind, declares } from './resource-types.ts';
-import { type Subject, selection } from './selection.ts';
+
+/** An operation, and a call of it that succeeds. */
+interface Subject {
+  readonly context: CheckContext;
+  readonly operation: Operation;
+  readonly known: Call;
+}
 
 const isReader = ({ method }: Operation) => method === 'GET' || method === 'HEAD';
 
@@ -44,8 +54,8 @@ async function* unknown(subject: Subject, label: string): Differences {
   // An empty list is a valid response for an unknown parent.
   if (!isSuccess(exchange) || (Array.isArray(shown) && shown.length === 0)) return;
   const node = pathParameter(operation, name)?.node;
-  const facts = { actual: responseText(exchange), node, exchanges: [exchange] };
-  yield differ(isReader(operation) ? 'read-unknown' : 'change-unknown', operation, '', facts);
+  const check = isReader(operation) ? 'read-unknown' : 'change-unknown';
+  yield differ(check, operation, '', { node, exchanges: [exchange] });
 }
 
 /** A read without a parameter equals a read with its default. */
@@ -71,6 +81,92 @@ async function* omitted({ context, operation, known }: Subject, parameter: Param
   const facts = { expected, actual: absent.slice(start, start + 120), node, exchanges: [withIt, without] };
   yield differ('default-ignored', operation, name, facts);
 }
+
+/** Parameters that name the properties to return, instead of all or in addition. */
+const projecting = /^(?:fields?|select|columns|attributes|properties)$/i;
+const including = /^(?:includes?|expand|embed|populate|with)$/i;
+
+interface Look {
+  readonly exchange: Exchange;
+  readonly rows: readonly JsonObject[];
+  has(word: string): boolean;
+}
+
+/** A parameter that names properties decides which are returned: every one that it names. */
+async function* selection({ context, operation, known }: Subject, parameter: Parameter): Differences {
+  const { session } = context;
+  const { document } = session;
+  const { name, node, schema } = parameter;
+  const isProjecting = projecting.test(name);
+  needs(operation.isReading && parameter.in === 'query' && (isProjecting || including.test(name)));
+  const shape = shapeOf(document, schema);
+  const isList = shape.types.has('array');
+  const listed = (isList ? shapeOf(document, ...(shape.items ?? [])) : shape).enum?.map(String);
+  const rows = rowsOf(document, operation);
+  const view = rows === undefined ? View.ofResponse(document, operation) : View.of(document, rows.schema);
+  /** The properties that may be left out. */
+  const optional = view.names.filter((one) => !isOwnId(one) && !view.requires(one));
+  let { path } = known;
+  const look = async (words: readonly string[]): Promise<Look> => {
+    const { [name]: _before, ...others } = known.query;
+    const value = isList ? words : words.join(',');
+    needs(words.length === 0 || session.validators.accepts(schema, value, 'request'));
+    const query = words.length === 0 ? others : { ...others, [name]: value };
+    const exchange = await session.send({ ...known, path, query });
+    needs(isSuccess(exchange));
+    const found = (rows === undefined ? [resourceIn(exchange)] : rowsIn(exchange, rows)) ?? [];
+    // JSON:API has what is included beside the resource.
+    const included: unknown = Object(exchange.response.json?.value).included;
+    const isBeside = Array.isArray(included) && included.length > 0;
+    const has = (word: string) => found.some((row) => (row[word] ?? undefined) !== undefined);
+    return { exchange, rows: found, has: (word) => has(word) || (isBeside && !view.names.includes(word)) };
+  };
+  let plain = await look([]);
+  const differs = (words: readonly string[], actual: string, { exchange }: Look) => {
+    const facts = { expected: `${name}=${words.join(',')} decides`, actual, node };
+    return differ('selection-ignored', operation, name, { ...facts, exchanges: [plain.exchange, exchange] });
+  };
+  const without = (words: readonly string[]) => `without ${words.join(', ')}`;
+  if (isProjecting) {
+    const possible = (listed ?? optional).filter((one) => view.names.includes(one) && !isOwnId(one));
+    const words = possible.filter(plain.has).slice(-2);
+    needs(words.length === 2);
+    const narrow = await look(words);
+    const lost = words.filter((word) => !narrow.has(word));
+    const kept = optional.filter((one) => plain.has(one) && !words.includes(one));
+    if (lost.length > 0) yield differs(words, without(lost), narrow);
+    else if (kept.length > 0 && kept.every(narrow.has)) yield differs(words, `with ${kept.join(', ')}`, narrow);
+    return;
+  }
+  const isFlat = operation.responses.some(({ contents }) => contents.some(({ flat }) => flat !== undefined));
+  const isRelated = (one: string) => optional.includes(one) || (isFlat && view.names.includes(`${one}Id`));
+  const words = (listed ?? []).filter(isRelated).slice(0, 4);
+  needs(words.length > 0);
+  // Of what refers to nothing, nothing can be included.
+  const last = lastParameter(operation.path) ?? '';
+  const others = rows === undefined ? session.pool.forParameter(operation, last, false).likely.slice(0, 6) : [];
+  for (const id of others) {
+    if (words.some((word) => refersTo(plain, word))) break;
+    path = { ...path, [last]: id };
+    plain = (await ifSent(() => look([]))) ?? plain;
+  }
+  const shown: string[] = [];
+  for (const word of words) {
+    const wide = await look([word]);
+    const isPossible = wide.rows.length > 0 && view.member(word).isList;
+    if (wide.has(word)) shown.push(word);
+    else if (isPossible || refersTo(wide, word)) yield differs([word], `no ${word}`, wide);
+    if (wide.has(word) && plain.has(word) && schema.default === undefined)
+      yield differs([word], `${word} without it, too`, wide);
+  }
+  if (shown.length < 2) return;
+  const all = await look(shown);
+  const lost = shown.filter((word) => !all.has(word));
+  if (lost.length > 0) yield differs(shown, without(lost), all);
+}
+
+const refersTo = ({ rows }: Look, word: string) =>
+  rows.some((row) => (row[`${word}_id`] ?? row[`${word}Id`] ?? undefined) !== undefined);
 
 /** Checks that do not require a create operation. */
 export function operationChecks({ parameters }: Operation): BehaviorCheck<Subject>[] {

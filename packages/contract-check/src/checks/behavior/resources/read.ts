@@ -5,8 +5,8 @@ import { isObject, isScalar, type JsonObject } from '../../../json.ts';
 import { isOwnId, itemOf, kindOfPath, rowsOf } from '../../../run/names.ts';
 import { namedIn, withoutCollection } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
-import { type CheckContext, type Difference, type Differences, differ, need, needs, valued } from '../../observe.ts';
-import { readCollection } from '../lists/listing.ts';
+import { type CheckContext, type Difference, type Differences, differIn, need, needs } from '../../observe.ts';
+import { Listing } from '../lists/listing.ts';
 import { isFleeting, isNothing, isSame, isServerOwned, isSteady, ownId, resourceIn } from './compare.ts';
 import { isRead, listsOf } from './resource-types.ts';
 
@@ -41,7 +41,7 @@ export async function* agreement(reading: Reading, label: string): Differences {
   const { context, read, name, list } = reading;
   const { session, requests } = context;
   const known = need(requests.of(read)).call;
-  const rows = (await readCollection(context, list))?.rows ?? [];
+  const rows = (await Listing.of(context, list)?.walk())?.rows ?? [];
   const send = (row: JsonObject) => session.send({ ...known, path: { ...known.path, [name]: idIn(row, name) } });
   // Rows with the most values reveal the most. The second observation uses other rows if possible.
   const [fullest, second] = rows.toSorted((one, other) => fullness(other) - fullness(one));
@@ -56,7 +56,7 @@ export async function* agreement(reading: Reading, label: string): Differences {
   // Some properties occur only in some resources. Their responses are checked as usual.
   const others = label.endsWith('one') ? rows.filter((one) => !chosen.includes(one)).slice(0, maxExtraReads) : [];
   for (const row of others) await send(row);
-  const later = (await readCollection(context, list))?.rows ?? [];
+  const later = (await Listing.of(context, list)?.walk())?.rows ?? [];
   for (const { row, reads } of seen) {
     const now = later.find((one) => idIn(one, name) === idIn(row, name));
     if (now !== undefined) yield* differences(reading, [row, now], reads);
@@ -72,10 +72,8 @@ function* differences(
   const { document } = context.session;
   const [shown, again] = [resourceIn(reads[0]), resourceIn(reads[1])];
   const view = View.ofResponse(document, read);
-  const differs = (check: CheckName, about: string, expected: unknown, actual: unknown) => {
-    const { node } = view.member(about);
-    return differ(check, read, about, { ...valued(about, expected, actual), node, exchanges: reads });
-  };
+  const differs = (check: CheckName, about: string, ...values: [unknown, unknown]) =>
+    differIn(check, read, about, values, reads, view);
   const key = row[name] === undefined ? Object.keys(row).find(isOwnId) : name;
   if (key !== undefined && isScalar(shown[key]) && String(shown[key]) !== String(row[key]))
     return yield differs('read-another', key, row[key], shown[key]);

@@ -13,7 +13,7 @@ import { atEveryDepth, type Freshness, renewed } from '../../../run/renewal.ts';
 import type { Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
 import { type CheckContext, need } from '../../observe.ts';
-import { type FullList, readCollection } from '../lists/listing.ts';
+import { Listing, type Settings } from '../lists/listing.ts';
 import { innerView, isOpen, ownId, resourceIn } from './compare.ts';
 import { enriched, otherValues, withoutOptional } from './enrich.ts';
 import { conditionOf, declares, type ResourceType } from './resource-types.ts';
@@ -117,8 +117,8 @@ export class ResourceHarness {
   }
 
   /** Creates a resource and reads it. An observation ends if that is not possible. */
-  async createAndRead(label: string): Promise<Created> {
-    const resource = need(await this.create(label));
+  async createAndRead(label: string, filling?: Filling): Promise<Created> {
+    const resource = need(await this.create(label, filling));
     return { resource, ...need(await this.shown(resource)) };
   }
 
@@ -198,9 +198,8 @@ export class ResourceHarness {
       const row = resourceIn(exchange);
       return { row, exchange, view: innerView(View.ofResponse(this.document, read, exchange.response.status), row) };
     }
-    const all = list && (await readCollection(this.context, list, resource.call.path));
-    const row = all?.rows.find((one) => this.isOf(resource, one));
-    return all && row && { row, exchange: all.exchange, view: View.of(this.document, all.rowSchema) };
+    const found = await this.finder(list, resource)?.look();
+    return found?.row && { row: found.row, exchange: found.exchange, view: View.of(this.document, found.rowSchema) };
   }
 
   /** What is read of a resource once it does not change by itself any more, or when the time is up. */
@@ -258,8 +257,14 @@ export class ResourceHarness {
     return known && flatCall(known).body;
   }
 
-  list(operation: Operation): Promise<FullList | undefined> {
-    return readCollection(this.context, operation, this.#rich.path);
+  /** How a list is read with some settings beside the largest page, and a resource is found in it; undefined if it cannot be read. */
+  finder(list: Operation | undefined, resource: Resource) {
+    const listing = list && Listing.of(this.context, list, resource.call.path);
+    const look = async (...settings: Settings) => {
+      const all = await listing?.walk([...listing.widest, ...settings]);
+      return all && { ...all, row: all.rows.find((row) => this.isOf(resource, row)) };
+    };
+    return listing && { listing, look };
   }
 
   /** Whether a row or a response is this resource. */

@@ -3,18 +3,28 @@ import { type BehaviorCheck, type CheckContext, runChecks } from '../../observe.
 import { bulked, bulkRemovalsOf, bulksOf, itemsApart, removedInBulk } from './bulk.ts';
 import { bystanders } from './bystanders.ts';
 import { conditionForms, createdTag, readTags, updateTags, updateVersions } from './conditions.ts';
-import { idempotency, listed, location, putStatus, selfLink, stored, unique, unknownReference } from './create.ts';
+import {
+  givenId,
+  idempotency,
+  listed,
+  location,
+  putStatus,
+  selfLink,
+  stored,
+  unique,
+  unknownReference,
+} from './create.ts';
 import { guardedFields, separated } from './isolation.ts';
 import { jobStates } from './jobs.ts';
 import { members, setsOf } from './members.ts';
 import { operationChecks } from './operations.ts';
-import { countedInParent, ofParent } from './parent.ts';
+import { countChecks, leftBelow, ofParent } from './parent.ts';
 import { agreement, readingsOf } from './read.ts';
-import { foundDeleted, removed, unlisted } from './remove.ts';
+import { removed, unlisted } from './remove.ts';
 import { ResourceHarness } from './resource.ts';
 import { type ResourceType, resourceTypesOf } from './resource-types.ts';
 import { transitions } from './transitions.ts';
-import { changed, filteredAfter, masked, mergedDeep, replaced, Updating } from './update.ts';
+import { changed, filteredAfter, masked, mergedDeep, otherId, replaced, Updating } from './update.ts';
 
 const updateChecks: readonly BehaviorCheck<Updating>[] = [
   changed,
@@ -22,6 +32,7 @@ const updateChecks: readonly BehaviorCheck<Updating>[] = [
   masked,
   mergedDeep,
   replaced,
+  otherId,
   updateTags,
   updateVersions,
   conditionForms,
@@ -62,18 +73,15 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
     if ((await branch.start()) !== undefined && (branch.isReadable || hasCertainRead))
       await runChecks(session, stored, branch, [create]);
   }
-  await runChecks(
-    session,
-    [location, unknownReference, listed, ofParent, putStatus, idempotency, createdTag],
-    harness,
-    [create],
-  );
+  const creations = [location, unknownReference, listed, ofParent, putStatus, givenId, idempotency, createdTag];
+  await runChecks(session, creations, harness, [create]);
   for (const update of updates.slice(0, 3))
     await runChecks(session, updateChecks, new Updating(harness, update), [update, ...lists]);
   if (read !== undefined) await runChecks(session, [readTags, selfLink], harness, [read]);
   await runChecks(session, [unique], harness, [create, ...updates]);
-  await runChecks(session, [separated, guardedFields, bystanders, countedInParent], harness, [create, ...concerned]);
+  const others = [separated, guardedFields, bystanders, ...countChecks(harness)];
+  await runChecks(session, others, harness, [create, ...concerned]);
   await runChecks(session, [jobStates, transitions], harness, [create, ...concerned, ...below]);
   if (remove !== undefined)
-    await runChecks(session, [removed, unlisted, foundDeleted], harness, [remove, ...lists, ...actions]);
+    await runChecks(session, [removed, leftBelow, unlisted], harness, [remove, ...lists, ...actions]);
 }

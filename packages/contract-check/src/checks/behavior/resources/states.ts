@@ -4,8 +4,8 @@ import type { Exchange } from '../../../http/call.ts';
 import { isObject } from '../../../json.ts';
 import { withoutContainer, wordsOf } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
-import { type Differences, differ, valued } from '../../observe.ts';
-import { type FullList, Listing, type Settings } from '../lists/listing.ts';
+import { type Differences, differ, text } from '../../observe.ts';
+import type { FullList } from '../lists/listing.ts';
 import type { Resource, ResourceHarness } from './resource.ts';
 
 /** An operation on a resource that depends on its state, or changes it. */
@@ -90,40 +90,39 @@ export async function* listedAfter(
   trail: readonly Exchange[],
 ): Differences {
   const { list } = harness.resourceType;
-  const listing = list && Listing.of(harness.context, list, resource.call.path);
-  if (list === undefined || listing === undefined) return;
-  const read = async (settings: Settings) => {
-    const all = await listing.walk([...listing.widest, ...settings]);
-    return all && { all, row: all.rows.find((row) => harness.isOf(resource, row)) };
+  const finder = harness.finder(list, resource);
+  if (list === undefined || finder === undefined) return;
+  const { listing, look } = finder;
+  const differs = (check: CheckName, about: string, texts: readonly [string, string], { exchanges }: FullList) => {
+    const [expected, actual] = texts;
+    return differ(check, list, `${about} after ${by.id}`, { expected, actual, exchanges: [...trail, ...exchanges] });
   };
-  const differs = (check: CheckName, about: string, texts: ReturnType<typeof valued>, { exchanges }: FullList) =>
-    differ(check, list, `${about} after ${by.id}`, { ...texts, exchanges: [...trail, ...exchanges] });
-  const present = valued('rows', `one that is ${now}`, 'none');
-  const absent = valued('rows', `none that is ${now}`, 'one');
+  const present = [`a row that is ${now}`, 'none'] as const;
+  const absent = [`no row that is ${now}`, 'one'] as const;
   const filter = listing.slots.find(({ place, words, shape }) => {
     const isNamed = withoutContainer(words).join('') === wordsOf(name).join('');
     return place === 'query' && isNamed && shape.enum?.includes(now) === true;
   });
   if (filter !== undefined) {
-    const [own, other] = [await read([[filter, now]]), await read([[filter, before]])];
-    if (own?.row === undefined && own?.all.isComplete) yield differs('list-hides', filter.name, present, own.all);
-    if (other?.row !== undefined) yield differs('list-leaks', filter.name, absent, other.all);
+    const [own, other] = [await look([filter, now]), await look([filter, before])];
+    if (own?.row === undefined && own?.isComplete) yield differs('list-hides', filter.name, present, own);
+    if (other?.row !== undefined) yield differs('list-leaks', filter.name, absent, other);
     const every = filter.shape.enum?.find((word) => word === 'all' || word === 'any');
-    const whole = every === undefined ? undefined : await read([[filter, every]]);
-    if (whole?.all.isComplete && whole.row === undefined)
-      yield differs('list-hides', `${filter.name} ${every}`, present, whole.all);
+    const whole = every === undefined ? undefined : await look([filter, every]);
+    if (whole?.isComplete && whole.row === undefined)
+      yield differs('list-hides', `${filter.name} ${every}`, present, whole);
   }
   const fallback = filter?.default;
   const hiding = listing.slots.find(({ words: [verb = '', ...rest], shape }) => {
     const isNamed = /^(?:include|with|show|and)$/.test(verb) && rest.join('') === now.toLowerCase();
     return isNamed && shape.types.has('boolean');
   });
-  const [plain, whole] = [await read([]), hiding && (await read([[hiding, true]]))];
+  const [plain, whole] = [await look(), hiding && (await look([hiding, true]))];
   if (plain?.row !== undefined && plain.row[name] !== undefined && plain.row[name] !== now)
-    yield differs('read-disagrees', name, valued(name, now, plain.row[name]), plain.all);
+    yield differs('read-disagrees', name, [now, text(plain.row[name])], plain);
   const isHidden = hiding !== undefined || fallback === before;
-  if (isHidden && plain?.row !== undefined) yield differs('list-leaks', hiding?.name ?? '', absent, plain.all);
+  if (isHidden && plain?.row !== undefined) yield differs('list-leaks', hiding?.name ?? '', absent, plain);
   const expected = isHidden || fallback !== undefined || oftenHidden.test(now) ? whole : plain;
-  if (expected !== undefined && expected.row === undefined && expected.all.isComplete)
-    yield differs('list-hides', hiding?.name ?? '', present, expected.all);
+  if (expected !== undefined && expected.row === undefined && expected.isComplete)
+    yield differs('list-hides', hiding?.name ?? '', present, expected);
 }

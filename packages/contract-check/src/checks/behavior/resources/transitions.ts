@@ -1,11 +1,10 @@
 import { lastSegment, type Operation } from '../../../document/operation.ts';
-import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { isKey, isObject, isScalar, jsonText, parsedJson } from '../../../json.ts';
 import { keyOfName } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
-import { type Difference, type Differences, differ, need, valued } from '../../observe.ts';
+import { type Difference, type Differences, differ, differIn, need } from '../../observe.ts';
 import { exactly, lacking, unguarded } from '../../scopes.ts';
 import { isNothing, isOpen, isSame, isServerOwned, notKept, otherThanRead, ownId, resourceIn } from './compare.ts';
 import { etagOf, staleTag } from './conditions.ts';
@@ -83,15 +82,9 @@ class Walk {
   }
 
   /** A difference that the requests of the trail and another one show. */
-  #differ(
-    check: CheckName,
-    by: Operation,
-    about: string,
-    expected: string,
-    last: Exchange,
-    actual = responseText(last),
-  ) {
-    return differ(check, by, about, { expected, actual, exchanges: [...this.#trail, last] });
+  #differ(check: CheckName, by: Operation, about: string, expected: string, last: Exchange, actual?: string) {
+    const facts = { expected, exchanges: [...this.#trail, last] };
+    return differ(check, by, about, actual === undefined ? facts : { ...facts, actual });
   }
 
   /** A resource in a state, if the way there still leads there. */
@@ -245,10 +238,8 @@ class Walk {
     const unlike = otherThanRead('action-lost', operation, returned, after, [by, after.exchange]);
     if (isOwn && harness.isOf(resource, returned.row))
       yield* unlike.filter(({ about }) => !this.#isJob || about === this.#name);
-    const differs = (name: string, expected: unknown, actual: unknown, check: CheckName = 'action-state') => {
-      const { node } = after.view.member(name);
-      return differ(check, operation, name, { ...valued(name, expected, actual), node, exchanges });
-    };
+    const differs = (name: string, expected: unknown, actual: unknown, check: CheckName = 'action-state') =>
+      differIn(check, operation, name, [expected, actual], exchanges, after.view);
     const state = this.#stateOf(after);
     const name = this.#name ?? '';
     if (to !== undefined && state !== to && this.#stateOf(before) !== to) yield differs(name, to, state);
@@ -256,6 +247,7 @@ class Walk {
     const flags = after.view.names.filter((one) => typeof after.row[one] === 'boolean');
     const flag = stateNamed(lastSegment(operation.path), flags);
     if (flag !== undefined && after.row[flag] === false) yield differs(flag, true, false);
+    else if (flag !== undefined) this.#kept.set(flag, operation);
     const time = after.view.names.find((one) => new RegExp(`^${state}[-_]?(?:at|on)$`, 'i').test(one));
     if (time !== undefined && after.row[time] === null) yield differs(time, 'a time', null);
     const created = View.ofRequest(document, resourceType.create);
@@ -294,8 +286,8 @@ class Walk {
     const response = await this.#harness.change(undo, before.resource, undefined);
     const row = isSuccess(response) ? (await this.#harness.shown(before.resource))?.row : undefined;
     for (const name of set)
-      if (!isNothing(row?.[name]) && isKey(row?.[name]))
-        yield this.#differ('action-lost', undo, name, `${name}: null`, response, `${name}: ${row?.[name]}`);
+      if (row?.[name] === true || (!isNothing(row?.[name]) && isKey(row?.[name])))
+        yield this.#differ('action-lost', undo, name, `no ${name}`, response, `${name}: ${row?.[name]}`);
   }
 }
 

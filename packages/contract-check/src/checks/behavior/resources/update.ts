@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
+import { envelopeOf, wrapped } from '../../../document/envelopes.ts';
 import { extensionOf, type Operation } from '../../../document/operation.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, isScalar, type JsonObject, jsonText, withoutMember } from '../../../json.ts';
 import { isNoReference, isVersionName, keyOfName, withoutContainer } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
-import { View } from '../../../schema/view.ts';
-import { type Difference, type Differences, differ, need, needs, text, valued } from '../../observe.ts';
+import { requestSchema, View } from '../../../schema/view.ts';
+import { type Difference, type Differences, differ, differIn, need, needs, text } from '../../observe.ts';
 import { Listing } from '../lists/listing.ts';
 import { isNothing, isSame, isServerOwned, notKept, resourceIn } from './compare.ts';
 import { otherValues } from './enrich.ts';
 import type { Created, Headers, Resource, ResourceHarness, Shown } from './resource.ts';
-import { keepsTheRest } from './resource-types.ts';
+import { declares, keepsTheRest } from './resource-types.ts';
 import { listedAfter } from './states.ts';
 
 const maxMembers = 20;
@@ -64,7 +65,7 @@ export class Updating {
 
   /** Bodies that each change one property. Other required properties are sent unchanged. */
   changes(created: Created, label: string): JsonObject[] {
-    const { view, isMerging } = this;
+    const { view } = this;
     const { session } = this.harness;
     const seed = session.seedFor(`${this.update.id} ${label}`);
     const whole = this.whole(created);
@@ -76,7 +77,7 @@ export class Updating {
       const [body] = bodiesWith(name, othersOf(session, member, now, name, seed + index));
       // Null and zero are easily mistaken for absent values.
       const empty = typeof now === 'number' && now !== 0 ? [0, null] : [null];
-      const clears = isMerging && isScalar(now) ? empty.flatMap((value) => bodiesWith(name, [value]).slice(0, 1)) : [];
+      const clears = isScalar(now) ? empty.flatMap((value) => bodiesWith(name, [value]).slice(0, 1)) : [];
       return body === undefined ? [] : [{ body, clears }];
     });
     const sets = bodies.map(({ body }) => body).slice(0, maxMembers);
@@ -153,11 +154,8 @@ export async function* changed(updating: Updating, label: string): Differences {
       ? View.ofResponse(harness.document, update, by.response.status)
       : View.of(harness.document);
     yield* notKept('update-echo', update, sent, { row: resourceIn(by), view: shown, isPartial: true }, exchanges);
-    for (const name of othersIn(updating, body, before, after)) {
-      const { node } = view.member(name);
-      const facts = { ...valued(name, before.row[name], after.row[name]), node, exchanges };
-      yield differ('update-others', update, name, facts);
-    }
+    for (const name of othersIn(updating, body, before, after))
+      yield differIn('update-others', update, name, [before.row[name], after.row[name]], exchanges, view);
     before = { ...before, ...after };
   }
   if (before !== created) yield* keptTimes(harness, update, created, before, [created.exchange, before.exchange]);
@@ -230,13 +228,11 @@ export async function* masked(updating: Updating, label: string): Differences {
   const exchange = await harness.session.send({ ...call, body, query: { ...call.query, [mask.name]: named } });
   const after = need(isSuccess(exchange) ? await harness.shown(created.resource) : undefined);
   const exchanges = [created.exchange, exchange, after.exchange];
-  const facts = (name: string, expected: unknown) => {
-    return { ...valued(name, expected, after.row[name]), node: view.member(name).node, exchanges };
-  };
-  if (!isSame(after.row[kept], created.row[kept], { name: kept }))
-    yield differ('update-others', update, kept, facts(kept, created.row[kept]));
-  if (!isSame(after.row[named], body[named], { name: named }))
-    yield differ('update-lost', update, named, facts(named, body[named]));
+  const [was, is] = [created.row, after.row];
+  if (!isSame(is[kept], was[kept], { name: kept }))
+    yield differIn('update-others', update, kept, [was[kept], is[kept]], exchanges, view);
+  if (!isSame(is[named], body[named], { name: named }))
+    yield differIn('update-lost', update, named, [body[named], is[named]], exchanges, view);
 }
 
 /** Lists that filter by a word follow an update of it, and so does its time, such as `closed_at`. */
@@ -263,12 +259,20 @@ export async function* filteredAfter(updating: Updating, label: string): Differe
       (one) => keyOfName(one) === `${now.toLowerCase()}at`,
     );
     if (time !== undefined && after.row[time] === null)
-      yield differ('update-lost', update, time, {
-        ...valued(time, 'a time', null),
-        exchanges: [response, after.exchange],
-      });
+      yield differIn('update-lost', update, time, ['a time', null], [response, after.exchange]);
     yield* listedAfter(harness, update, created.resource, name, [before, now], [created.exchange, response]);
   }
+}
+
+/** A document of JSON:API with another ID than its path is rejected. */
+export async function* otherId({ harness, update }: Updating, label: string): Differences {
+  const envelope = envelopeOf(requestSchema(update) ?? {});
+  if (envelope?.hasId !== true || !declares(update, 409)) return;
+  const [one, other] = [await harness.createAndRead(label), await harness.createAndRead(`${label} other`)];
+  const [change] = new Updating(harness, update).changes(one, label);
+  const body = wrapped(envelope, need(change), other.resource.id);
+  const exchange = await harness.session.send({ ...need(harness.callOn(update, one.resource)), isFlat: false, body });
+  if (isSuccess(exchange)) yield differ('id-conflict', update, '', { expected: '409', exchanges: [exchange] });
 }
 
 /** PUT clears omitted properties (RFC 9110, 9.3.4). */
@@ -314,7 +318,7 @@ export async function* mergedDeep(updating: Updating, label: string): Difference
     const kept = after?.row[name];
     const lost = others.filter(([other, own]) => !isNothing(own) && isObject(kept) && isNothing(kept[other]));
     if (after === undefined || lost.length === 0) continue;
-    const facts = { ...valued(name, value, kept), exchanges: [created.exchange, response, after.exchange] };
-    return yield differ('update-others', update, name, facts);
+    const exchanges = [created.exchange, response, after.exchange];
+    return yield differIn('update-others', update, name, [value, kept], exchanges);
   }
 }
