@@ -225,6 +225,10 @@ export function workTests({ call, invoiceOf, newClient, newJob, staffId, visitor
     );
     expect(await create('QuickPaymentLink', { clientRef: ref, invoiceIds: numbers.join(', ') })).toContain('23.00');
     expect((await admin.get(`/data/Client/${id}`)).text).not.toContain('New document');
+    // A type is read by its name.
+    const type = { name: 'Vehicle', displayName: 'Van <b>', 'fields.0.name': 'plate', 'fields.0.type': 'STRING' };
+    expect(await create('CustomRecordType', type)).toContain('<h1>Custom record type: Van &lt;b&gt;');
+    expect((await admin.get('/data/CustomRecordType')).text).toContain('href="/console/data/CustomRecordType/Vehicle"');
   });
 
   test('do one thing with several rows of a list, with the sums of a rehearsal', async () => {

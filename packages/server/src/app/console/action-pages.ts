@@ -1,5 +1,6 @@
 /** Forms of what can be done, and what happens when they are sent: what would change is shown first, then it is done. */
 import { takes } from '../../contract/contract.ts';
+import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { newId } from '../../platform/store/new-id.ts';
 import { entityTag } from '../../query/entity-tag.ts';
@@ -57,8 +58,12 @@ export async function formPage(
   const names = await namesIn(visit, [row ?? presets], list.properties);
   const isPreset = ({ path }: FormInput) => presets[path] !== undefined;
   // What people compare comes first, too.
-  const isFirst = ({ path, isRequired }: FormInput) =>
-    row !== undefined || isRequired || list.columns.includes(path) || /^\w+\.0\./.test(path);
+  const isFirst = ({ path, isRequired, schema }: FormInput) =>
+    row !== undefined ||
+    isRequired ||
+    list.columns.includes(path) ||
+    /^\w+\.0\./.test(path) ||
+    (isOf(schema, 'array') && schema['x-references'] !== undefined);
   const entered = action.inputs.filter((input) => !isPreset(input));
   const more = entered.filter((input) => !isFirst(input));
   const fixed = action.inputs.filter(isPreset).map(({ path }) => {

@@ -28,6 +28,8 @@ export interface DataList {
   readonly path: Readonly<Record<string, string>>;
   readonly properties: ReadonlyMap<string, Schema>;
   readonly columns: readonly string[];
+  /** The field that is in the address of a row: its ID, or its name where only that is read by. */
+  readonly key: string;
   /** The field whose value names a row. */
   readonly label: string | undefined;
   readonly sortable: ReadonlySet<string>;
@@ -160,6 +162,8 @@ function describeList(type: string, schema: Schema, operation: Operation, path: 
   const schemas = schemasOf(operation);
   const isById = ({ method, path: url }: Operation) => method === 'GET' && /^[^{]*\/\{\w+\}$/.test(url);
   const aggregatePath = operation.path.replace(/search$/, 'aggregate');
+  const byId = allOperations.find((one) => isById(one) && typeNamed(schemasOf(one).response) === type);
+  const [, parameter = ''] = /\{(\w+)\}$/.exec(byId?.path ?? '') ?? [];
   return {
     type,
     title: typesInWords(type),
@@ -167,11 +171,12 @@ function describeList(type: string, schema: Schema, operation: Operation, path: 
     path,
     properties,
     columns: columnsOf(properties),
+    key: properties.has(parameter) ? parameter : 'id',
     label: labelOf(properties),
     sortable: new Set(propertiesOf(propertiesOf(schemas.body).get('orderBy')?.items).keys()),
     filters: filtersOf(schemas),
     aggregate: allOperations.find(({ id, path: url }) => id.startsWith('aggregate') && url === aggregatePath),
-    byId: allOperations.find((one) => isById(one) && typeNamed(schemasOf(one).response) === type),
+    byId,
     writeRoles: (schema['x-record'] ?? schema['x-entry-type'])?.writeRoles ?? [],
   };
 }

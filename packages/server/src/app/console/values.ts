@@ -159,13 +159,13 @@ export function rowCells(view: View, list: DataList, row: ShownRow, columns: rea
   const text = isPlain && schema?.format === undefined && !isId(String(label)) ? String(label) : undefined;
   const named = view.names.get(String(label)) ?? typeInWords(list.type);
   const shown = text ?? (schema?.format === 'date' ? day(String(label)) : named);
-  const link = html`<a href="${view.visit.base}/data/${list.type}/${encodeURIComponent(String(row.id))}">${shown}</a>`;
+  const link = html`<a href="${view.visit.base}${urlOf(list, row)}">${shown}</a>`;
   return [link, ...others.map((name) => shownValue(view, row[name], list.properties.get(name), currencyOf(row)))];
 }
 
 /** Address of a row, or of its list, below the console. */
-export function urlOf({ type }: DataList, row: ShownRow | undefined): string {
-  return row === undefined ? `/data/${type}` : `/data/${type}/${encodeURIComponent(String(row.id))}`;
+export function urlOf({ type, key }: DataList, row: ShownRow | undefined): string {
+  return row === undefined ? `/data/${type}` : `/data/${type}/${encodeURIComponent(String(row[key]))}`;
 }
 
 export function nameOf(list: DataList, row: ShownRow): string {
