@@ -5,12 +5,14 @@ const read = (name: string) => readFileSync(new URL(`../docker/${name}`, import.
 
 export const unit = read('financial-automation@.service');
 export const image = read('Dockerfile');
+export const ignored = read('Dockerfile.dockerignore');
 export const proxy = read('nginx.conf');
 
 export interface ComposedService {
   readonly build?: { readonly context: string; readonly dockerfile: string };
   readonly command?: readonly string[];
   readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
+  readonly env_file?: readonly { readonly path: string; readonly required: boolean }[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly healthcheck?: { readonly test: readonly string[] };
   readonly image?: string;

@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
-import { image, imageCommand, proxy, readComposition, unit, unitValues } from '../../test/deployment.ts';
+import { ignored, image, imageCommand, proxy, readComposition, unit, unitValues } from '../../test/deployment.ts';
 import { freePort } from '../../test/free-port.ts';
 import { isNginxInstalled, startNginx } from '../../test/nginx.ts';
 import { wire } from '../../test/wire.ts';
 import { allOperations, isRead } from '../contract/contract.ts';
+import { maxUploadBytes } from '../modules/files/index.ts';
 import { listen } from './listen.ts';
 
 const analyze = '/usr/bin/systemd-analyze';
@@ -70,6 +71,21 @@ test('the composition names what it defines, and nginx the addresses and the por
     processes.map((one) => `${one}:${port}`),
   );
   expect(services.proxy?.ports?.[0]?.split(':').at(-1)).toBe(/listen (\d+);/.exec(proxy)?.[1]);
+});
+
+test('the composition passes all settings on, and waits for the database that requests reach', () => {
+  const { services } = readComposition(variables);
+  for (const name of ['api-1', 'api-2']) expect(services[name]?.env_file).toEqual([{ path: '.env', required: false }]);
+  expect(ignored.split('\n')).toContain('**/.env');
+  expect(services.database?.healthcheck?.test).toContain('--host=127.0.0.1');
+});
+
+test('nginx passes on what the service accepts: bodies of operations, and the content of files', () => {
+  const sizes = [...proxy.matchAll(/client_max_body_size (\d+)m;/g)].map(([, size]) => Number(size) * 2 ** 20);
+  const [bodies = 0, contents] = sizes;
+  expect(bodies).toBeGreaterThan(Math.max(...allOperations.map(({ bodyLimit }) => bodyLimit ?? 0)));
+  expect(contents).toBe(maxUploadBytes);
+  expect(proxy).toMatch(/location \/upload\/ \{\s*client_max_body_size 100m;/);
 });
 
 test('the composition says which variables it needs', () => {

@@ -8,4 +8,4 @@ export { checkContentType } from './content-type.ts';
 export { signedUrl } from './download-url.ts';
 export type { NewFile } from './file.ts';
 export { addFile, file } from './file.ts';
-export { uploadRoute } from './upload-route.ts';
+export { maxUploadBytes, uploadRoute } from './upload-route.ts';

@@ -13,7 +13,7 @@ import { type Download, readDownload } from './download-url.ts';
 import { file, receiveContent } from './file.ts';
 
 const pattern = /^\/upload\/(?<fileId>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
-const maxBytes = 100 * 2 ** 20;
+export const maxUploadBytes = 100 * 2 ** 20;
 /** Of a tenant at the same time, so that none fills the disk for temporary files. */
 const maxUploads = 4;
 
@@ -70,7 +70,7 @@ async function received(service: Service, exchange: Exchange, { tenantName, file
   const folder = await mkdtemp(join(tmpdir(), 'upload-'));
   try {
     const path = join(folder, 'content');
-    await exchange.saveBody(path, maxBytes);
+    await exchange.saveBody(path, maxUploadBytes);
     await admission.admit(exchange, tenantName, exchange.address);
     const { mimeType, reason } = await checkContentType(path, fileName);
     const content = await storage.put(tenant.id, { path });
