@@ -223,6 +223,9 @@ export function workTests({ call, invoiceOf, newClient, newJob, staffId, visitor
     expect((await admin.submit('', '/data/Engagement/new', { ...engagement, newRef: 'created once' })).status).toBe(
       409,
     );
+    const rehearsal = await admin.submit('', '/data/QuickPaymentLink/new', { clientRef: ref, amount: '23' });
+    expect(rehearsal.text).toMatch(/23\.00 <span/);
+    expect(rehearsal.text).not.toContain('/pay/');
     expect(await create('QuickPaymentLink', { clientRef: ref, invoiceIds: numbers.join(', ') })).toContain('23.00');
     expect((await admin.get(`/data/Client/${id}`)).text).not.toContain('New document');
     // A type is read by its name.

@@ -79,7 +79,8 @@ function changedFields(view: View, { list, old, now, isNew }: VisibleChange): Ht
     if (isTechnical(list.columns, name) || from === value || !isSingle(from) || !isSingle(value)) return [];
     // A row that does not exist yet has no name.
     const isNamed = schema?.['x-references'] === undefined || view.names.has(String(value));
-    if (isNew && (value === null || !isNamed)) return [];
+    // The address of a new row is another one when it is written.
+    if (isNew && (value === null || !isNamed || schema?.format === 'uri')) return [];
     const shown = (one: unknown) => (one === undefined ? none() : shownValue(view, one, schema, currencyOf(now)));
     return [[`${isNew ? 'New ' : ''}${nameOf(list, now)}`, fieldInWords(name), shown(from), shown(value)]];
   });
