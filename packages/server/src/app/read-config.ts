@@ -214,13 +214,13 @@ export function readServerConfig(environment: NodeJS.ProcessEnv): Config {
 
 /** The sandbox accepts test cards for real invoices, so it is only used where it is named. */
 function paymentSettings(read: {
-  PAYMENT_PROCESSOR: string;
+  PAYMENT_PROCESSOR: PaymentSettings['processor'] | 'none' | '';
   STRIPE_SECRET_KEY: string;
   STRIPE_WEBHOOK_SECRET: string;
 }): PaymentSettings | undefined {
   const processor = read.PAYMENT_PROCESSOR;
+  if (processor === 'none' || processor === '') return undefined;
   if (processor === 'sandbox') return { processor };
-  if (processor !== 'stripe') return undefined;
   const [secretKey, webhookSecret] = [read.STRIPE_SECRET_KEY, read.STRIPE_WEBHOOK_SECRET];
   // No message repeats the value: it is a secret, or nearly one.
   if (!/^(sk|rk)_/.test(secretKey))
