@@ -49,10 +49,11 @@ export class Listing {
   readonly slots: readonly Slot[];
   readonly controls: Controls;
   readonly declared: JsonObject;
+  readonly identity: Identity;
   /** Remaining requests for checks. The limit keeps one list from using the time of all. */
   left = 150;
 
-  private constructor(session: Session, base: Call, { member, schema }: Rows) {
+  private constructor(session: Session, base: Call, { member, schema }: Rows, identity: Identity) {
     const { operation } = base;
     this.session = session;
     this.operation = operation;
@@ -62,6 +63,7 @@ export class Listing {
     this.slots = slotsOf(session.document, operation, base);
     this.controls = controlsOf(this.slots);
     this.declared = extensionOf(operation.node);
+    this.identity = identity;
   }
 
   /**
@@ -72,12 +74,13 @@ export class Listing {
     { session, requests }: Pick<CheckContext, 'session' | 'requests'>,
     operation: Operation,
     path: Readonly<Record<string, unknown>> = {},
+    identity: Identity = 'caller',
   ): Listing | undefined {
     const call = requests.of(operation)?.call;
     const rows = rowsOf(session.document, operation);
     if (call === undefined || rows === undefined) return undefined;
     const base = withoutOptional(session, { ...call, path: { ...call.path, ...path } });
-    return new Listing(session, base, rows);
+    return new Listing(session, base, rows, identity);
   }
 
   get document(): OpenApiDocument {
@@ -123,10 +126,10 @@ export class Listing {
     return need(await this.read(settings));
   }
 
-  async request(settings: Settings, identity: Identity = 'caller'): Promise<Exchange | undefined> {
+  async request(settings: Settings): Promise<Exchange | undefined> {
     const call = this.callOf(settings);
     this.left -= call === undefined ? 0 : 1;
-    return call === undefined ? undefined : this.session.send(call, { identity });
+    return call === undefined ? undefined : this.session.send(call, { identity: this.identity });
   }
 
   /** The page after others, as the last response indicates it, otherwise from the position in the contract. */
@@ -152,7 +155,8 @@ export class Listing {
     const path = this.session.footprint.below(pathname, this.operation);
     // What is at another path is no response of this operation.
     const isJudged = pathPattern(this.operation.path).test(path);
-    return this.pageOf(await this.session.send({ ...this.base, raw: { path, query: search.slice(1) } }, { isJudged }));
+    const call = { ...this.base, raw: { path, query: search.slice(1) } };
+    return this.pageOf(await this.session.send(call, { isJudged, identity: this.identity }));
   }
 
   async positioned(pages: readonly Page[], settings: Settings): Promise<Page | undefined> {

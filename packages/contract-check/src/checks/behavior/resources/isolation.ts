@@ -25,8 +25,7 @@ function isPrivate({ security, node }: Operation): boolean {
 async function ownPath({ context, session, resourceType }: ResourceHarness, { path }: Resource): Promise<Call['path']> {
   const [name = ''] = pathNames(resourceType.collection);
   const list = name === '' ? undefined : readAt(session.operations, collectionPath(resourceType.collection, name));
-  const listing = list && Listing.of(context, list);
-  const rows = listing?.pageOf(await listing.request([], 'otherTenant'))?.rows ?? [];
+  const rows = (await (list && Listing.of(context, list, {}, 'otherTenant'))?.read([]))?.rows ?? [];
   const [own] = rows.map((row) => identityIn({ row, id: idOf(row) }, name)).filter(isKey);
   return own === undefined || String(own) === String(path[name]) ? {} : { [name]: own };
 }
@@ -56,9 +55,8 @@ export async function* separated(harness: ResourceHarness, label: string): Diffe
     const asOther = by && isPrivate(by) ? await own.read(there, {}, 'otherTenant') : undefined;
     if (by && asOther && isSuccess(asOther)) yield differs('tenant-reads', by, asOther);
     for (const list of lists.filter(isPrivate).slice(0, 2)) {
-      const listing = Listing.of(harness.context, list, there.path);
-      const page = listing?.pageOf(await listing.request(listing.widest, 'otherTenant'));
-      if (page?.rows.some((row) => own.isOf(there, row))) yield differs('tenant-lists', list, page.exchange);
+      const found = await own.finder(list, there, 'otherTenant')?.look();
+      if (found?.row !== undefined) yield differs('tenant-lists', list, found.exchange);
     }
   }
   yield* shownTo(harness, resource);
@@ -96,19 +94,18 @@ export async function* guardedFields(harness: ResourceHarness, label: string): D
   };
   const rowFor = async (by: Operation, identity: Identity | undefined) => {
     if (identity === undefined) return undefined;
-    const listing = by === read ? undefined : Listing.of(harness.context, by);
-    const exchange = await (listing?.request(listing.widest, identity) ?? harness.read(resource, {}, identity));
-    if (exchange === undefined || !isSuccess(exchange)) return undefined;
-    const rows = listing ? (listing.pageOf(exchange)?.rows ?? []) : [resourceIn(exchange)];
-    const shown = rows.find((one) => harness.isOf(resource, one));
-    return shown && { shown, exchange };
+    if (by !== read) return harness.finder(by, resource, identity)?.look();
+    const exchange = await harness.read(resource, {}, identity);
+    return exchange && isSuccess(exchange) ? { row: resourceIn(exchange), exchange } : undefined;
   };
   for (const { name, read: scopes } of guardedIn(view)) {
     if (scopes.length === 0 || isNothing(row[name])) continue;
     for (const by of [read, ...lists.slice(0, 2)].filter((one) => one !== undefined)) {
       const [less, more] = [await rowFor(by, exactly(session, by)), await rowFor(by, exactly(session, by, scopes))];
-      if (less && !isNothing(less.shown[name])) yield differs('field-shown', by, name, less.shown[name], less.exchange);
-      if (more && isNothing(more.shown[name])) yield differs('field-hidden', by, name, more.shown[name], more.exchange);
+      if (less?.row && !isNothing(less.row[name]))
+        yield differs('field-shown', by, name, less.row[name], less.exchange);
+      if (more?.row && isNothing(more.row[name]))
+        yield differs('field-hidden', by, name, more.row[name], more.exchange);
     }
   }
   for (const update of updates)

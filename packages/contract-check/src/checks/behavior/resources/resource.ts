@@ -258,8 +258,8 @@ export class ResourceHarness {
   }
 
   /** How a list is read with some settings beside the largest page, and a resource is found in it; undefined if it cannot be read. */
-  finder(list: Operation | undefined, resource: Resource) {
-    const listing = list && Listing.of(this.context, list, resource.call.path);
+  finder(list: Operation | undefined, resource: Resource, identity?: Identity) {
+    const listing = list && Listing.of(this.context, list, resource.path, identity);
     const look = async (...settings: Settings) => {
       const all = await listing?.walk([...listing.widest, ...settings]);
       return all && { ...all, row: all.rows.find((row) => this.isOf(resource, row)) };
