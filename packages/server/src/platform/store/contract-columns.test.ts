@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { testStore } from '../../../test/database.ts';
+import { contract } from '../../contract/contract.ts';
 import type { Field, FieldKind } from '../../contract/fields.ts';
 import { resolved } from '../../contract/fields.ts';
-import { allEntities } from '../../entity/registry.ts';
+import { allEntities, entityOf } from '../../entity/registry.ts';
 import '../../app/handlers.ts';
 
 const { store } = await testStore();
@@ -49,8 +50,13 @@ function valuesOf({ schema }: Field): readonly string[] | undefined {
 
 const entities = [...allEntities()];
 
-test('there are entities to test', () => {
-  expect(entities.length).toBeGreaterThan(15);
+test('each type of records, codes and entries of the contract has an entity', () => {
+  const kinds = ['x-record', 'x-code-type', 'x-entry-type'] as const;
+  const types = Object.entries(contract.components.schemas).flatMap(([name, schema]) =>
+    kinds.some((kind) => schema[kind] !== undefined) ? [schema['x-type'] ?? name] : [],
+  );
+  expect(types.length).toBeGreaterThan(15);
+  expect(types.filter((type) => entityOf(type) === undefined)).toEqual([]);
 });
 
 describe.each(entities.map((entity) => [entity.type, entity] as const))('%s', (_type, entity) => {
