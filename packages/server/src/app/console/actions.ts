@@ -219,7 +219,7 @@ export function failuresIn({ records }: Readonly<Record<string, unknown>>): Read
   const failed = items.flatMap(({ error }, index) => {
     if (!error) return [];
     const { detail: whole, errors = [] } = error;
-    const named = errors.map(({ pointer, detail }) => `${fieldAt(pointer ?? '')}${detail}`);
+    const named = errors.map(({ pointer, detail }) => `${fieldAt(pointer ?? '', detail)}${detail}`);
     const isNamed = errors.some(({ detail }) => detail === whole);
     return [[index, [...new Set(isNamed ? named : [whole, ...named])].join(' ')] as const];
   });

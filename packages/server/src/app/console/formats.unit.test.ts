@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { dataLists } from './catalog.ts';
+import { dataLists, listOf } from './catalog.ts';
 import { decimal, money, when } from './formats.ts';
+import { nameOf } from './values.ts';
 import {
   comparisons,
+  fieldAt,
   fieldInWords,
   operatorInWords,
   sentenceInWords,
@@ -42,6 +44,18 @@ test('sentences have words instead of names of the contract, but the names of pe
     'The country, such as EL for Greece, and EUR.',
   );
   expect(sentenceInWords('None is called “McDonald eBay”.')).toBe('None is called “McDonald eBay”.');
+});
+
+test('a sentence about a field names it once, and a row without a name is called by its type', () => {
+  const pointer = '/records/0/attributes/paymentDate';
+  expect(fieldAt(pointer, 'The month is closed.')).toBe('Payment date: ');
+  expect(fieldAt(pointer, 'paymentDate is in a closed month.')).toBe('');
+  expect(fieldAt('/records/0/attributes/lines/1/quantity', 'quantity is zero.')).toBe('Lines 2: quantity: ');
+  const nameFor = (systemRef: string) => nameOf(listOf('TimeEntry'), { systemRef });
+  expect([nameFor('console-01a22bdc-ec83-71d8-aa52-aca17de1d082'), nameFor('T-7')]).toEqual([
+    'Time entry',
+    'Time entry T-7',
+  ]);
 });
 
 test('every name of a list, column and filter, and every state has words', () => {

@@ -95,7 +95,7 @@ export function keyField({ formKey }: ConsoleVisit): Html {
 /** What was rejected, and each of its errors that says more. */
 export function rejected({ message, errors = [] }: Rejection): Html {
   const details = errors.flatMap(({ pointer, detail }) =>
-    detail === message ? [] : [`${fieldAt(pointer)}${sentenceInWords(detail)}`],
+    detail === message ? [] : [`${fieldAt(pointer, detail)}${sentenceInWords(detail)}`],
   );
   return alert('bad', sentenceInWords(message), [...new Set(details)]);
 }

@@ -170,7 +170,8 @@ export function urlOf({ type, key }: DataList, row: ShownRow | undefined): strin
 
 export function nameOf(list: DataList, row: ShownRow): string {
   const name = String(row[list.label ?? 'systemRef'] ?? row.systemRef ?? '');
-  return `${typeInWords(list.type)} ${isId(name) ? '' : name}`.trim();
+  // The console made up the key of what was entered in it.
+  return `${typeInWords(list.type)} ${isId(name.replace(/^console-/, '')) ? '' : name}`.trim();
 }
 
 /** What a row is called: its name, or else the first thing about it that people know. */

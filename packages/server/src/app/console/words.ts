@@ -256,11 +256,11 @@ export function transitionInWords(from: string, to: string): string {
   return transitions[`${from} ${to}`] ?? transitions[to] ?? `Change to ${valueInWords(to).toLowerCase()}`;
 }
 
-/** The start of a sentence about the field that a pointer leads to, such as `Lines 2: unit amount: `. */
-export function fieldAt(pointer: string): string {
+/** The start of a sentence about the field that a pointer leads to, such as `Lines 2: unit amount: `; nothing if it begins with the field. */
+export function fieldAt(pointer: string, detail: string): string {
   const [, list, position, part] = /\/(?!records\/)([a-z]\w*)\/(\d+)\/([a-z]\w*)$/.exec(pointer) ?? [];
   if (list !== undefined && part !== undefined)
     return `${fieldInWords(list)} ${Number(position) + 1}: ${fieldInWords(part).toLowerCase()}: `;
   const name = pointer.split('/').findLast((one) => /^[a-z]/.test(one));
-  return name === undefined ? '' : `${fieldInWords(name)}: `;
+  return name === undefined || detail.replace('`', '').startsWith(name) ? '' : `${fieldInWords(name)}: `;
 }
