@@ -219,6 +219,9 @@ export function workTests({ call, invoiceOf, newClient, newJob, staffId, visitor
       return (await admin.get(headers.location?.replace('/console', '') ?? '')).text;
     };
     const engagement = { clientId: 'Engaged & Co', fiscalYear: '2026', partnerId: staffId };
+    const form = (await admin.get('/data/Engagement/new')).text;
+    expect(form).toMatch(/<input id="jobIds".*Several are separated by commas\..*<summary>More fields/s);
+    expect((await admin.get('/data/DraftInvoice/new')).text).toMatch(/<summary>More fields.*<input id="jobIds"/s);
     expect(await create('Engagement', engagement)).toMatch(/Engaged &amp; Co<\/a>.*Draft<\/span>/s);
     expect((await admin.submit('', '/data/Engagement/new', { ...engagement, newRef: 'created once' })).status).toBe(
       409,

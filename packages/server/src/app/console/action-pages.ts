@@ -63,7 +63,7 @@ export async function formPage(
     isRequired ||
     list.columns.includes(path) ||
     /^\w+\.0\./.test(path) ||
-    (isOf(schema, 'array') && schema['x-references'] !== undefined);
+    (action.items === undefined && isOf(schema, 'array') && schema['x-references'] !== undefined);
   const entered = action.inputs.filter((input) => !isPreset(input));
   const more = entered.filter((input) => !isFirst(input));
   const fixed = action.inputs.filter(isPreset).map(({ path }) => {

@@ -115,7 +115,8 @@ async function inputFor(
   const described = hintOf(schema);
   const hint = described !== '' && html`<p class="hint" id="hint-${id}">${described}</p>`;
   const attributes = html` id="${id}" name="${path}"${described !== '' && html` aria-describedby="hint-${id}"`}${isRequired && html` required`}`;
-  const choices = await choicesFor(visit, schema);
+  // Of several rows, the names are entered.
+  const choices = isOf(schema, 'array') ? undefined : await choicesFor(visit, schema);
   if (choices !== undefined) {
     // A row is chosen by its ID, as others can have its name; it stays a choice when it is no longer offered.
     const stored = schema['x-references'] === undefined ? text : String(valueAt(row, path) ?? '');
