@@ -45,7 +45,8 @@ export const sendMail = defineJob({
     const ending = endingOf(started, delivery);
     if (ending.status !== 'QUEUED') return end(run, 'SENDING', ending);
     await run.write((unit) => endIf(unit, data.mailId, 'SENDING', ending));
-    throw new Error('The mail server has deferred the mail.');
+    // The reason can name recipients, whom the log does not.
+    throw new Error('The mail was not delivered, and is tried again later. Its field `failure` says why.');
   },
   died: async (unit, { mailId }) => {
     await unit.plan((plan) => {
