@@ -205,6 +205,15 @@ describe('upsertContacts › links', () => {
     expect(await client(clientId)).toMatchObject({ preferredContactId: both.succeeded[1]?.id });
   });
 
+  test('of an entry that lists a client twice are rejected', async () => {
+    const { clientRef } = await newClient('Twice');
+    const clients = [{ clientRef }, { clientRef, active: false }];
+    expect(await upsert({ lastName: 'Twice', clients }, { lastName: 'Once', clients: [{ clientRef }] })).toMatchObject({
+      succeeded: [{ index: 1 }],
+      failed: [{ index: 0, code: 'VALIDATION_ERROR', pointer: '/contacts/0/clients/1/clientRef' }],
+    });
+  });
+
   test('to inactive rows are rejected', async () => {
     const { clientId, clientRef } = await newClient('Gone');
     await store.write(tenant.id, (transaction) =>

@@ -39,7 +39,9 @@ function upsertContact(plan: Plan, { pmsRef, systemRef, clients = [], ...fields 
     previous === undefined
       ? plan.create(contact, fields, { systemRef })
       : plan.update(contact, previous.id, fields, { system: { active: true } });
-  for (const [index, link] of clients.entries()) plan.at(`/clients/${index}`, () => applyLink(plan, row.id, link));
+  const named = new Set<string>();
+  for (const [index, link] of clients.entries())
+    plan.at(`/clients/${index}`, () => applyLink(plan, row.id, link, named));
   return { id: row.id, systemRef: row.systemRef, pmsRef: row.pmsRef, created: previous === undefined };
 }
 
@@ -59,10 +61,18 @@ function findContact(plan: Plan, pmsRef: string | undefined, systemRef: string |
   return found;
 }
 
-function applyLink(plan: Plan, contactId: string, { clientRef, active = true, ...fields }: Link): void {
+function applyLink(
+  plan: Plan,
+  contactId: string,
+  { clientRef, active = true, ...fields }: Link,
+  named: Set<string>,
+): void {
   const linked = plan.find(client, 'clientRef', clientRef);
   if (linked === undefined)
     throw new Rejection('REFERENCE_NOT_FOUND', 'No client with this clientRef exists.', '/clientRef');
+  // Not by its clientRef: that of a merged client leads to the same client.
+  if (named.has(linked.id)) throw new Rejection('VALIDATION_ERROR', 'The entry lists this client twice.', '/clientRef');
+  named.add(linked.id);
   const link = plan.all(contactClient, 'contactId', contactId).find((row) => row.clientId === linked.id);
   if (!active) {
     if (link?.active === true) plan.remove(contactClient, link.id);
