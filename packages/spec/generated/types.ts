@@ -1042,8 +1042,8 @@ export interface paths {
          * @description Returns one job, active or inactive, with its current figures, its client, the staff assigned to it, and the number of its
          *     tasks by status. The ID is that of the job. The rates of `staffAssignments` are null without the `RATE_R` role.
          *
-         *     The `ETag` is that of the job: it does not change with the figures, the client, the assignments or the tasks. An ID that is not
-         *     a job of the tenant returns 404.
+         *     The `ETag` changes with all that the response has, also of other rows. To update the job, send that of `getJob` as `If-Match`. An ID
+         *     that is not a job of the tenant returns 404.
          *
          *     To get several projects in one request, use `searchProjects` with `{ "where": { "id": { "_in": ["…"] } } }`.
          *
@@ -2412,7 +2412,7 @@ export interface paths {
         /**
          * Get a task
          * @description Returns one task, active or inactive, with its task type, and with a summary of its job and assignee. These three show the
-         *     current values of other records; changes in them do not change the `version` and `ETag` of the task. An ID that is not a task of
+         *     current values of other records; changes in them change the `ETag`, but not the `version` of the task. An ID that is not a task of
          *     the tenant returns 404.
          *
          *     To get several tasks in one request, use `searchTasks` with `{ "where": { "id": { "_in": ["…"] } } }`.
@@ -4451,7 +4451,7 @@ export interface webhooks {
         put?: never;
         /**
          * A contact was updated
-         * @description Sent when a field of a contact is updated. Changes of its links send `ContactClient` events.
+         * @description Sent when a field of a contact is updated. A change of its links changes `clients`, and also sends a `ContactClient` event.
          */
         post: operations["contactUpdated"];
         delete?: never;
@@ -4691,7 +4691,8 @@ export interface webhooks {
         put?: never;
         /**
          * A job was updated
-         * @description Sent when a field of a job changes. If its status changes, `changedFields` has `status`. Changes of its tasks, staff and figures are not changes of the job.
+         * @description Sent when a field of a job changes, and when its figures do: `changedFields` is then empty, and `getProject` returns them. If its status changes,
+         *     `changedFields` has `status`. Changes of its tasks and staff are not changes of the job.
          */
         post: operations["jobUpdated"];
         delete?: never;
@@ -4914,7 +4915,7 @@ export interface webhooks {
         put?: never;
         /**
          * An engagement document was updated
-         * @description Sent when a document is sent, signed or superseded.
+         * @description Sent when the file of a document is generated, and when the document is sent, recalled, signed or superseded.
          */
         post: operations["engagementDocumentUpdated"];
         delete?: never;
@@ -5036,7 +5037,7 @@ export interface webhooks {
         put?: never;
         /**
          * A time entry was updated
-         * @description Sent when a time entry is submitted, approved, rejected, billed or edited. `billingRate` is null: events carry no rates.
+         * @description Sent when a time entry is edited, submitted, approved, rejected or returned to `DRAFT`, and when a draft invoice or an invoice includes or releases it. `billingRate` is null: events carry no rates.
          */
         post: operations["timeEntryUpdated"];
         delete?: never;
@@ -5096,7 +5097,7 @@ export interface webhooks {
         put?: never;
         /**
          * An expense entry was updated
-         * @description Sent when an expense entry is submitted, approved, rejected, billed or edited.
+         * @description Sent when an expense entry is edited, submitted, approved, rejected or returned to `DRAFT`, and when a draft invoice or an invoice includes or releases it.
          */
         post: operations["expenseEntryUpdated"];
         delete?: never;
@@ -5339,7 +5340,7 @@ export interface webhooks {
         put?: never;
         /**
          * A WIP entry was updated
-         * @description Sent when work in progress is added to a draft invoice, billed, written off or reversed. There are many,
+         * @description Sent when work in progress is added to a draft invoice or removed from it, billed, written off, reversed or outstanding again. There are many,
          *     because one approval or invoice can change thousands of entries: each costs as much to deliver as any other event, so subscribe to them
          *     only if you need each entry. The operator of your firm can disable them (`wipEvents` of `getMe`). `billingRate` is null: events carry no rates.
          */
@@ -5381,7 +5382,7 @@ export interface webhooks {
         put?: never;
         /**
          * A draft invoice was updated
-         * @description Sent when a draft invoice is edited, submitted, rejected or posted.
+         * @description Sent when a draft invoice is edited, submitted, approved, rejected, returned to `DRAFT` or posted.
          */
         post: operations["draftInvoiceUpdated"];
         delete?: never;
@@ -5421,7 +5422,7 @@ export interface webhooks {
         put?: never;
         /**
          * An invoice was created
-         * @description Sent when an invoice or a credit note is created, by the approval of a draft or by an import.
+         * @description Sent when an invoice or a credit note is created, by the approval of a draft, by an import, or for a discount that is settled (`settleEarlyPayment`).
          */
         post: operations["invoiceCreated"];
         delete?: never;
@@ -5441,7 +5442,8 @@ export interface webhooks {
         put?: never;
         /**
          * An invoice was updated
-         * @description Sent when an invoice is paid in whole or in part, sent, overdue, voided or written off, or reopened by a returned payment.
+         * @description Sent when a field of an invoice changes: it is paid in whole or in part, a payment of it is pending, it is sent, disputed, overdue, voided,
+         *     written off or open again, its PDF is written, or its `memo`, a reference or its client changes.
          */
         post: operations["invoiceUpdated"];
         delete?: never;
@@ -5481,7 +5483,7 @@ export interface webhooks {
         put?: never;
         /**
          * A payment was updated
-         * @description Sent when the client of a payment becomes known, and when a payment is completed, fails, is returned, refunded, voided or allocated differently.
+         * @description Sent when a field of a payment changes: its client becomes known, it is completed, fails, is returned, refunded, voided, allocated differently or edited.
          *     The `filterExpression` of the subscription selects the payments.
          */
         post: operations["paymentUpdated"];
@@ -5542,7 +5544,7 @@ export interface webhooks {
         put?: never;
         /**
          * A mail was created
-         * @description Sent when an invoice is sent or a reminder is due, and the mail waits to be sent.
+         * @description Sent when an invoice is sent with `sendInvoice`, or a reminder is due.
          */
         post: operations["mailCreated"];
         delete?: never;
@@ -6129,8 +6131,8 @@ export interface components {
          *     | `FORBIDDEN` | the API user lacks a role for this value | leave it out, or use an API user with the role | Conditions on payments require the PYMT_R role. |
          *     | `INVALID_CURSOR` | the cursor is invalid, or belongs to another query or tenant | start from the first page | Send it with the same filter and order. |
          *     | `EVENTS_EXPIRED` | events after this position are no longer kept | read everything again, and continue from now | Events are kept for 30 days. |
-         *     | `FILTER_NOT_ALLOWED` | the roles do not allow the `filterExpression` | use another filter, or an API user with the role | The filter ALL_PAYMENTS requires the PYMT_EVNT_ALL role. |
-         *     | `SEARCH_TOO_COMPLEX` | the `where` clause is too deep, has too many conditions or costs too much | split the search | This part costs 30, and the parts before it cost 390 of 400. |
+         *     | `FILTER_NOT_ALLOWED` | the roles do not allow the `filterExpression` | use another filter, or an API user with the role | The filter allPayments requires the PYMT_EVNT_ALL role. |
+         *     | `SEARCH_TOO_COMPLEX` | the `where` clause is too deep, has too many conditions or costs too much | split the search | This part costs 30, and the parts before it cost 90 of 100. |
          * @enum {string}
          */
         ProblemErrorCode: "TYPE" | "REQUIRED" | "DEPENDENT_REQUIRED" | "UNKNOWN_PROPERTY" | "UNKNOWN_PARAMETER" | "ENUM" | "CONST" | "FORMAT" | "PATTERN" | "MIN_LENGTH" | "MAX_LENGTH" | "MINIMUM" | "MAXIMUM" | "MIN_ITEMS" | "MAX_ITEMS" | "UNIQUE_ITEMS" | "MIN_PROPERTIES" | "MAX_PROPERTIES" | "ONE_OF" | "NOT" | "CHARACTER" | "COMBINING_MARKS" | "NAME_LENGTH" | "DUPLICATE_KEY" | "DEPTH" | "DIGITS" | "TOO_MANY_VALUES" | "UNSTORABLE" | "NOT_SUPPORTED" | "EXCLUSIVE" | "OUT_OF_RANGE" | "NOT_ASCENDING" | "NOT_GROUPED" | "UNKNOWN_MEASURE" | "DUPLICATE" | "RESERVED" | "NOT_APPLICABLE" | "NO_VALUE" | "BOUNDS" | "FIELD_IN_USE" | "CLIENT" | "CURRENCY" | "EVENT_NOT_ENABLED" | "NOT_HTTPS" | "CREDENTIALS" | "PORT_NOT_ALLOWED" | "ADDRESS_NOT_PUBLIC" | "VALIDATION_ERROR" | "REFERENCE_NOT_FOUND" | "RECORD_NOT_FOUND" | "NOT_FOUND" | "DUPLICATE_REF" | "CONFLICT" | "INVALID_STATE" | "STALE_VERSION" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "FORBIDDEN" | "INVALID_CURSOR" | "EVENTS_EXPIRED" | "FILTER_NOT_ALLOWED" | "SEARCH_TOO_COMPLEX";
@@ -6898,7 +6900,8 @@ export interface components {
         ClientEntityType: "INDIVIDUAL" | "SOLE_PROPRIETOR" | "PARTNERSHIP" | "LLC" | "C_CORP" | "S_CORP" | "TRUST" | "ESTATE" | "NONPROFIT" | "GOVERNMENT" | "OTHER";
         /**
          * Tax exempt reason
-         * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+         * @description Reason why services are exempt from tax, which documents show, or null. With it, taxable lines without a rate, and
+         *     lines that name only a tax code, have a rate of 0 and the category `E`.
          * @example Diplomatic mission
          */
         TaxExemptReason: string | null;
@@ -7122,13 +7125,14 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Taxes of the client's lines that list none, in place of those of its region, or null.
+             * @description Taxes of the client's taxable lines without a rate, in place of that of its region, or null.
              * @example 0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
              */
             taxCodeId: string | null;
             /**
              * Tax exempt reason
-             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, taxable lines without a rate, and
+             *     lines that name only a tax code, have a rate of 0 and the category `E`.
              * @example Diplomatic mission
              */
             taxExemptReason: string | null;
@@ -8153,13 +8157,14 @@ export interface components {
              */
             taxRegionId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Taxes of the client's lines that list none, in place of those of its region, or null.
+             * @description Taxes of the client's taxable lines without a rate, in place of that of its region, or null.
              * @example 0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
              */
             taxCodeId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * Tax exempt reason
-             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, taxable lines without a rate, and
+             *     lines that name only a tax code, have a rate of 0 and the category `E`.
              * @example Diplomatic mission
              */
             taxExemptReason?: string | null;
@@ -8589,13 +8594,14 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Taxes of the client's lines that list none, in place of those of its region, or null.
+             * @description Taxes of the client's taxable lines without a rate, in place of that of its region, or null.
              * @example 0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
              */
             taxCodeId?: string | null;
             /**
              * Tax exempt reason
-             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, taxable lines without a rate, and
+             *     lines that name only a tax code, have a rate of 0 and the category `E`.
              * @example Diplomatic mission
              */
             taxExemptReason?: string | null;
@@ -9125,7 +9131,8 @@ export interface components {
             ratePercent?: DecimalString;
             /**
              * Tax exempt reason
-             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, taxable lines without a rate, and
+             *     lines that name only a tax code, have a rate of 0 and the category `E`.
              * @example Diplomatic mission
              */
             taxExemptReason?: string | null;
@@ -9198,7 +9205,8 @@ export interface components {
             ratePercent: DecimalString;
             /**
              * Tax exempt reason
-             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, taxable lines without a rate, and
+             *     lines that name only a tax code, have a rate of 0 and the category `E`.
              * @example Diplomatic mission
              */
             taxExemptReason: string | null;
@@ -12162,7 +12170,7 @@ export interface components {
         /**
          * Project
          * @description Job with its figures, its client, its staff and the number of its tasks by status. Its ID and `version` are those of the job.
-         *     The figures, `client`, `staffAssignments` and `taskCounts` are current; changes in them do not change the `version`.
+         *     A change of its figures is a new version. `client`, `staffAssignments` and `taskCounts` are current; changes in them are none.
          */
         Project: {
             /**
@@ -15604,7 +15612,7 @@ export interface components {
             /**
              * Percentage
              * Format: decimal
-             * @description Sum of the rates of `taxes`, in percent. It applies only to taxable lines. Sent without `taxes`, it is the rate of the only tax. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0.
+             * @description Sum of the rates of `taxes`, in percent. It applies only to taxable lines. Sent without `taxes`, it is the rate of the only tax. Default on creation: the rates of the client's tax code, otherwise of its tax region, if the line is `taxable`; otherwise 0.
              * @example 62.5
              */
             taxRatePercent: DecimalString;
@@ -16331,7 +16339,7 @@ export interface components {
             /**
              * Percentage
              * Format: decimal
-             * @description Sum of the rates of `taxes`, in percent. It applies only to taxable lines. Sent without `taxes`, it is the rate of the only tax. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0.
+             * @description Sum of the rates of `taxes`, in percent. It applies only to taxable lines. Sent without `taxes`, it is the rate of the only tax. Default on creation: the rates of the client's tax code, otherwise of its tax region, if the line is `taxable`; otherwise 0.
              * @example 62.5
              */
             taxRatePercent?: DecimalString;
@@ -16369,7 +16377,8 @@ export interface components {
             taxAmount?: DecimalString;
             /**
              * @description Taxes of the line, in the order of the document. `taxable` and `taxRatePercent` are the short form of one tax, which is named after the
-             *     tax region of the client. If you send both forms, they must agree. Default on creation: those of the line with this ID, or the one of `taxable` and `taxRatePercent`.
+             *     tax region of the client; `taxable` alone means the taxes of the client's `taxCodeId`, if it has one. If you send both forms, they must
+             *     agree. Default on creation: those of the line with this ID, or those of `taxable` and `taxRatePercent`.
              */
             taxes?: components["schemas"]["LineTaxInput"][];
         };
@@ -16819,7 +16828,7 @@ export interface components {
          * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
          *
          *     - `PENDING`: imported, not in the ledger yet.
-         *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted; it can be voided if each of its lines is zero, too.
+         *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted, and can still be voided.
          *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
          *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
          *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
@@ -16888,7 +16897,7 @@ export interface components {
              * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
              *
              *     - `PENDING`: imported, not in the ledger yet.
-             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted; it can be voided if each of its lines is zero, too.
+             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted, and can still be voided.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
              *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
              *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
@@ -17194,7 +17203,7 @@ export interface components {
              * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
              *
              *     - `PENDING`: imported, not in the ledger yet.
-             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted; it can be voided if each of its lines is zero, too.
+             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted, and can still be voided.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
              *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
              *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
@@ -17471,7 +17480,7 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Amount written off as bad debt.
+             * @description Amount written off, as bad debt or as a small rest (`settleRest`).
              * @example 1250.00
              */
             amountWrittenOff: DecimalString;
@@ -23499,7 +23508,7 @@ export interface components {
          *
          *     - A new one requires `clientId`.
          *     - The engagement is created in its `status`, without the steps that lead there: nothing is sent, signed or written, and neither its client nor its jobs change.
-         *     - Its letter is elsewhere, so that it has no documents. Upload it with `createUploadUrl` and the `engagementId`. Only a draft gets a letter of the service, with the
+         *     - Its letter is elsewhere, so that it has no documents. Upload it with `createFile` and the `engagementId`. Only a draft gets a letter of the service, with the
          *       first `updateEngagement`.
          *     - `SENT` requires a signer, of whom none has declined and not all have signed; with `EXECUTED`, `ACTIVE`, `ON_HOLD` and `COMPLETED` all are `SIGNED`, and with `DRAFT` all
          *       are `PENDING`.
@@ -27436,13 +27445,14 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Taxes of the client's lines that list none, in place of those of its region, or null.
+             * @description Taxes of the client's taxable lines without a rate, in place of that of its region, or null.
              * @example 0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
              */
             taxCodeId: string | null;
             /**
              * Tax exempt reason
-             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, taxable lines without a rate, and
+             *     lines that name only a tax code, have a rate of 0 and the category `E`.
              * @example Diplomatic mission
              */
             taxExemptReason: string | null;
@@ -27734,7 +27744,8 @@ export interface components {
             ratePercent: DecimalString;
             /**
              * Tax exempt reason
-             * @description Reason why services are exempt from tax, which documents show, or null. With it, lines that list no taxes have a rate of 0 and the category `E`.
+             * @description Reason why services are exempt from tax, which documents show, or null. With it, taxable lines without a rate, and
+             *     lines that name only a tax code, have a rate of 0 and the category `E`.
              * @example Diplomatic mission
              */
             taxExemptReason: string | null;
@@ -29029,7 +29040,7 @@ export interface components {
              * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
              *
              *     - `PENDING`: imported, not in the ledger yet.
-             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted; it can be voided if each of its lines is zero, too.
+             *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted, and can still be voided.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
              *     - `PAID`: nothing is due. A small rest can be settled (`settleRest`); `amountWrittenOff` then has it. Set the status `POSTED` or `PARTIALLY_PAID` with `changeReason` if it is
              *       due again. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining payments and credits.
@@ -29306,7 +29317,7 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Amount written off as bad debt.
+             * @description Amount written off, as bad debt or as a small rest (`settleRest`).
              * @example 1250.00
              */
             amountWrittenOff: DecimalString;
@@ -42874,7 +42885,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["TooManyRequestsProblem"];
             };
         };
-        /** @description An error of the service. Nothing was written. Report the `requestId` to support. */
+        /** @description An error of the service. A write may have taken effect, unless `detail` excludes it. Report the `requestId` to support. */
         InternalServerError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
