@@ -230,7 +230,11 @@ export function workTests({ call, invoiceOf, newClient, newJob, staffId, visitor
     expect(rehearsal.text).toMatch(/23\.00 <span/);
     expect(rehearsal.text).not.toContain('/pay/');
     expect(await create('QuickPaymentLink', { clientRef: ref, invoiceIds: numbers.join(', ') })).toContain('23.00');
-    expect((await admin.get(`/data/Client/${id}`)).text).not.toContain('New document');
+    const client = (await admin.get(`/data/Client/${id}`)).text;
+    expect(client).not.toContain('New document');
+    // Others come from drafts.
+    expect(client).toContain('>Import an invoice</a>');
+    expect((await admin.get('/data/Invoice/new')).text).toContain('<h1>Import an invoice</h1>');
     // A type is read by its name.
     const type = { name: 'Vehicle', displayName: 'Van <b>', 'fields.0.name': 'plate', 'fields.0.type': 'STRING' };
     expect(await create('CustomRecordType', type)).toContain('<h1>Custom record type: Van &lt;b&gt;');

@@ -14,7 +14,7 @@ import { alert, type ConsolePage, card, keyField, rejected, table } from './layo
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
 import { type CallInput, type ConsoleVisit, callOperation, contextIn } from './visit.ts';
-import { fieldInWords, sentenceInWords, typeInWords } from './words.ts';
+import { fieldInWords, newInWords, sentenceInWords } from './words.ts';
 
 /** The forms of what can be done now. A form with fields opens; one without is a button. One that was sent has what was entered. */
 export function actionForms(visit: ConsoleVisit, url: string, actions: readonly Action[], row: ShownRow = {}) {
@@ -96,7 +96,7 @@ function cannotWrite({ title }: DataList): Rejection {
 }
 
 function titleOf(list: DataList, { label }: Action, row: ShownRow | undefined): string {
-  return row === undefined ? `New ${typeInWords(list.type).toLowerCase()}` : `${label}: ${nameOf(list, row)}`;
+  return row === undefined ? newInWords(list.type) : `${label}: ${nameOf(list, row)}`;
 }
 
 /** Handles the form of what can be done with a row, of its fields or of a new row. @throws Rejection `PRECONDITION_FAILED` */

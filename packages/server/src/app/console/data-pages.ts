@@ -32,7 +32,7 @@ import {
 import { namesIn } from './names.ts';
 import { headOf, isTechnical, rowCells, type ShownRow } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
-import { comparisons, fieldInWords, subjectInWords, typeInWords } from './words.ts';
+import { comparisons, fieldInWords, newInWords, subjectInWords, typeInWords } from './words.ts';
 
 const pageSize = 25;
 /** Of a list without filters, this many rows are read at once, of which those that are not active are hidden. */
@@ -122,7 +122,7 @@ export async function listPage(visit: ConsoleVisit, type: string): Promise<Conso
     title: list.title,
     lead:
       writingOf(list, undefined, visit.caller) !== undefined &&
-      html`<a href="${base}/data/${type}/new">New ${typeInWords(type).toLowerCase()}</a>`,
+      html`<a href="${base}/data/${type}/new">${newInWords(type)}</a>`,
     notice: rejection && rejected(rejection),
     body: html`${filterForm(visit, list, where)}${await shownConditions(visit, list, where, (others) => url({ where: others }))}
 <section class="card">${

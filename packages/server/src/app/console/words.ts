@@ -150,9 +150,10 @@ export function fieldInWords(name: string): string {
   return inWords(short);
 }
 
-/** The button that creates a row which refers to another one by a field. */
-export function newInWords(type: string, field: string): string {
-  return field === 'creditedInvoiceId' ? 'Credit it' : `New ${typeInWords(type).toLowerCase()}`;
+/** The button that creates a row, which can refer to another one by a field. Invoices of the firm come from its drafts. */
+export function newInWords(type: string, field = ''): string {
+  if (field === 'creditedInvoiceId') return 'Credit it';
+  return type === 'Invoice' ? 'Import an invoice' : `New ${typeInWords(type).toLowerCase()}`;
 }
 
 /** By operation. */
