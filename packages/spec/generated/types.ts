@@ -4065,7 +4065,7 @@ export interface paths {
          *
          *     The list has the entity types that your roles can read. Payments follow the filter rules of subscriptions: they are listed only
          *     with a `filterExpression`, which `entityType=Payment` requires. A filter that your roles do not allow returns 400
-         *     (`FILTER_NOT_ALLOWED`). An `entityType` whose events are not enabled returns 400 (`EVENT_NOT_ENABLED`), such as
+         *     (`FILTER_NOT_ALLOWED`). An `entityType` whose events are not enabled returns 400 (`EVENT_NOT_ENABLED` in `errors`), such as
          *     `WipEntry` if your firm's operator has disabled its events (`wipEvents` of `getMe`).
          *
          *     **Access and limits**
@@ -14557,7 +14557,8 @@ export interface components {
         /**
          * Payment fields
          * @description Fields of a payment that a caller can write. After creation, you can set the `clientId` that was null, record the result of a pending payment that
-         *     you created, change its allocations, refund it, record that it was returned, void it, and update `note` and `batchRef`. A new record requires `paymentDate`, `amount`, `method`, `source`.
+         *     you created, change its allocations, refund it, record that it was returned, void it, and update `note` and `batchRef`.
+         *     Send a refund, other allocations and another status in a record each. A new record requires `paymentDate`, `amount`, `method`, `source`.
          */
         PaymentFields: {
             /**
@@ -19232,7 +19233,7 @@ export interface components {
         /**
          * Ledger entry
          * @description Movement of a balance. Entries never change and are never removed; a correction is another entry. Their sums are the balances: those
-         *     of the account `RECEIVABLE` of an invoice are its `amountDue`, those of the account `CREDIT` of a payment its `unappliedAmount`, and
+         *     of the account `RECEIVABLE` of a posted invoice are its `amountDue`, those of the account `CREDIT` of a payment its `unappliedAmount`, and
          *     those of the account `WIP` of a row of work in progress its `outstandingAmount`.
          */
         LedgerEntry: {

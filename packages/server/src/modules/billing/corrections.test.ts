@@ -177,6 +177,38 @@ describe('updateRecords › Payment', () => {
     expect(await payment(ach.id)).toMatchObject({ status: 'COMPLETED', unappliedAmount: '10.00', failureCode: null });
   });
 
+  test.each([
+    { status: 'VOIDED', refundedAmount: '10.00' },
+    { status: 'RETURNED', changeReason: 'Bounced', refundedAmount: '50.00' },
+    { status: 'REFUNDED', refundedAmount: '10.00' },
+  ])('rejects %j', async (attributes) => {
+    const { id } = await newClient();
+    const paid = await pay('50.00', [], { clientId: id });
+    expect(await change('Payment', paid.systemRef, attributes)).toMatchObject({
+      error: { code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/refundedAmount' },
+    });
+  });
+
+  test('refunds if the status that was read is sent, too', async () => {
+    const { id } = await newClient();
+    const paid = await pay('50.00', [], { clientId: id });
+    await change('Payment', paid.systemRef, { status: 'COMPLETED', refundedAmount: '10.00' });
+    expect(await payment(paid.id)).toMatchObject({ status: 'PARTIALLY_REFUNDED', unappliedAmount: '40.00' });
+    await change('Payment', paid.systemRef, { status: 'PARTIALLY_REFUNDED', refundedAmount: '50.00' });
+    expect(await payment(paid.id)).toMatchObject({ status: 'REFUNDED', unappliedAmount: '0.00' });
+  });
+
+  test.each(['COMPLETED', 'FAILED'])('rejects other allocations together with the result %s', async (status) => {
+    const { id } = await newClient();
+    const bills = await bill('100.00', id);
+    const ach = await pay('50.00', [], { clientId: id, method: 'ACH' });
+    const allocations = [{ invoiceId: bills.id, amount: '50.00' }];
+    expect(await change('Payment', ach.systemRef, { status, allocations })).toMatchObject({
+      error: { code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/allocations' },
+    });
+    expect(await payment(ach.id)).toMatchObject({ status: 'PENDING' });
+  });
+
   test('rejects a cash refund of a credit', async () => {
     const { id } = await newClient();
     const credit = await pay('10.00', [], { clientId: id, method: 'CREDIT' });
@@ -202,6 +234,15 @@ describe('updateRecords › Payment', () => {
 });
 
 describe('updateRecords › Invoice', () => {
+  test('lists the fields that can be written when another one is sent', async () => {
+    const { id } = await newClient();
+    const { systemRef } = await bill('100.00', id);
+    const { error } = await change('Invoice', systemRef, { dueDate: '2026-03-03' });
+    expect(error).toMatchObject({ code: 'INVALID_STATE', pointer: '/records/0/attributes/dueDate' });
+    for (const name of ['writeOffAmount', 'settleRest', 'settleEarlyPayment']) expect(error?.detail).toContain(name);
+    expect(error?.detail).not.toContain('earlyPaymentNoteId');
+  });
+
   const writtenOff = async (paidAmount?: string) => {
     const { id } = await newClient();
     const bills = await bill('100.00', id);

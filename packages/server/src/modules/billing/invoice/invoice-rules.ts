@@ -27,8 +27,8 @@ import { checkRest, partWrittenOff, writeOffInvoice } from './write-off-invoice.
 
 type InvoiceChange = PendingChange<'Invoice'>;
 
-/** What callers keep with any row, whatever its state is. */
-const callersOwn: ReadonlySet<string> = new Set(['sysRefs', 'metadata']);
+/** What can change besides: what callers keep with any row, and what `settleEarlyPayment` sets. */
+const changedBesides: ReadonlySet<string> = new Set(['sysRefs', 'metadata', 'earlyPaymentNoteId']);
 /** What the document of an invoice shows, and callers can write later. */
 const shownLater = ['purchaseOrder', 'orderReference', 'buyerReference', 'memo'] as const;
 /** Fields that callers can write on an existing invoice. */
@@ -36,10 +36,12 @@ const writableLater: ReadonlySet<string> = new Set([
   'status',
   'voidReason',
   'writeOffReason',
+  'writeOffAmount',
+  'settleRest',
+  'settleEarlyPayment',
   ...shownLater,
   'isDisputed',
   'sentAt',
-  'earlyPaymentNoteId',
 ]);
 
 addRules(invoice, {
@@ -264,7 +266,7 @@ function completeChange(change: InvoiceChange, plan: Plan): void {
   const amountWrittenOff = partWrittenOff(change, plan);
   if (amountWrittenOff === undefined && !isChanged(entity, previous, values)) return;
   const changed = changedFields(entity, previous, values).find(
-    (name) => !writableLater.has(name) && !callersOwn.has(name),
+    (name) => !writableLater.has(name) && !changedBesides.has(name),
   );
   if (changed !== undefined)
     throw new Rejection(

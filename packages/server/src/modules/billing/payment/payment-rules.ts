@@ -181,7 +181,7 @@ function completeChange(change: PaymentChange, plan: Plan): void {
       `/${fixed}`,
     );
   if (!values.refundedAmount.eq(previous.refundedAmount)) refund(change, plan);
-  else if (values.status !== previous.status) Object.assign(values, outcomeOf(previous, values.status, plan));
+  else if (values.status !== previous.status) changeStatus(values, previous, plan);
   else reallocate(change, plan);
   recordBookChange(change, plan, previous.paymentDate);
 }
@@ -194,7 +194,7 @@ function checkRefundable({ method }: PaymentRow): void {
 }
 
 /** Takes a refund from the unapplied amount first, then from the newest allocations. */
-function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
+function refund({ values, previous }: PaymentChange, plan: Plan): void {
   if (previous === undefined) return;
   if (!counts(previous.status) || previous.status === 'REFUNDED')
     throw new Rejection(
@@ -212,15 +212,26 @@ function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
   if (values.allocations !== previous.allocations)
     throw invalidField('allocations', 'A refund reduces the allocations itself. Omit allocations.');
   const status = values.refundedAmount.eq(values.amount) ? 'REFUNDED' : 'PARTIALLY_REFUNDED';
-  if (input.status === undefined) values.status = status;
+  // Callers also send the status that they read.
+  if (values.status === previous.status) values.status = status;
+  else if (values.status !== 'PARTIALLY_REFUNDED' && values.status !== 'REFUNDED')
+    throw invalidField('refundedAmount', `Send the refund and the status ${values.status} in two records.`);
   const ofUnapplied = previous.unappliedAmount.lt(more) ? previous.unappliedAmount : more;
   values.allocations = takeNewest(previous.allocations, more.minus(ofUnapplied)).left;
   values.unappliedAmount = unappliedOf(values);
   values.refundedAt = plan.now;
 }
 
+function changeStatus(values: PendingChange<'Payment'>['values'], previous: PaymentRow, plan: Plan): void {
+  const outcome = outcomeOf(previous, values.status, plan);
+  const isEmpty = values.allocations.length === 0 && outcome.allocations.length === 0;
+  if (values.allocations !== previous.allocations && !isEmpty)
+    throw invalidField('allocations', `Send the allocations and the status ${values.status} in two records.`);
+  Object.assign(values, outcome);
+}
+
 /** The state of a payment after its result, or after it is returned, refunded in full or voided. */
-function outcomeOf(row: PaymentRow, status: PaymentRow['status'], plan: Plan): Partial<PaymentRow> {
+function outcomeOf(row: PaymentRow, status: PaymentRow['status'], plan: Plan) {
   const result = {
     allocations: status === 'COMPLETED' ? row.allocations.map((one) => ({ ...one, allocatedAt: plan.now })) : [],
     ...(status === 'COMPLETED' && { settledAt: plan.now, failureCode: null, failureMessage: null }),
