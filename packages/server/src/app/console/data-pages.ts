@@ -246,7 +246,7 @@ function findIn({ filters, label = '', byId }: DataList, text: string): RowCondi
   const names = filters.filter(({ name, operators }) => known.test(name) && operators.has('_ilike'));
   if (byId === undefined) return undefined;
   if (filters.some(({ name, operators }) => name === label && operators.has('='))) return { [label]: { '=': text } };
-  return names.length === 0 ? undefined : { _or: names.map(({ name }) => ({ [name]: containing(text) })) };
+  return names.length === 0 ? undefined : { _or: names.map(({ name }) => ({ [name]: containing(name, text) })) };
 }
 
 /** What has a name, number or reference with the text, of every list that the caller may search. */

@@ -47,7 +47,7 @@ async function conditionOf(
   if (operator === undefined || schema === undefined)
     throw new Rejection('VALIDATION_ERROR', `${fieldInWords(name)} has no such comparison. Choose another one.`);
   if (operator === '_is_null') return { [operator]: true };
-  if (operator === '_ilike') return containing(text);
+  if (operator === '_ilike') return containing(name, text);
   const target = dataLists.get(list.properties.get(name)?.['x-references'] ?? '');
   if (target === undefined || isId(text)) return { [operator]: typedValue(schema, text) };
   const ids = (await idsNamed(visit, target, text)).map(({ id }) => id);
@@ -58,8 +58,9 @@ async function conditionOf(
   return { [operator]: ids[0] };
 }
 
-/** The condition that a text has this part, in any case. */
-export function containing(text: string): { readonly _ilike: string } {
+/** The condition that a text has this part: a name whatever its accents and apostrophes, any other text in any case. Each has an index. */
+export function containing(field: string, text: string): { readonly _search: string } | { readonly _ilike: string } {
+  if (/name$/i.test(field)) return { _search: text };
   return { _ilike: `%${text.replaceAll(/[\\%_]/g, '\\$&')}%` };
 }
 
@@ -86,11 +87,11 @@ export async function idsNamed(visit: ConsoleVisit, { type }: DataList, text: st
   const list = searchOf(type);
   const { label = '' } = list;
   const ref = ['clientRef', 'jobRef', 'staffRef', 'engagementRef'].find((one) => canContain(list, one));
-  const alternatives = [{ [label]: containing(text) }, ...(ref === undefined ? [] : [{ [ref]: { _eq: text } }])];
-  const where = isSearchedByName(list) ? { _or: alternatives } : {};
-  const { rows } = await readList(visit, list, { where, pageSize: maxNamed });
+  const alternatives = [{ [label]: containing(label, text) }, ...(ref === undefined ? [] : [{ [ref]: { _eq: text } }])];
+  const isSearched = isSearchedByName(list);
+  const { rows } = await readList(visit, list, { where: isSearched ? { _or: alternatives } : {}, pageSize: maxNamed });
   const named = rows.map((row) => ({ id: String(row.id), name: String(row[label] ?? ''), number: row[ref ?? ''] }));
-  return named.filter(({ name, number }) => number === text || name.toLowerCase().includes(text.toLowerCase()));
+  return isSearched ? named : named.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
 }
 
 /** The column that a list is sorted by, after `-` if descending. @returns undefined if the list cannot be sorted */

@@ -69,6 +69,7 @@ const operators: Readonly<Record<string, string>> = {
   _is_null: 'is empty:',
   _gt: 'is more than',
   _lt: 'is less than',
+  _search: 'contains',
 };
 
 /** By the state that a row gets, or by the state before and after. */
