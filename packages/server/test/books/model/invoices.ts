@@ -88,11 +88,11 @@ export function moveInvoice(books: ModelBooks, { ref, to, changeDate }: Request<
   }
   if (to !== 'VOIDED') return;
   if (row.total < 0n) withdrawCredit(books, ref, changeDate);
-  else change('VOID', -row.total, 'INVOICE');
+  else if (!row.isZero) change('VOID', -row.total, 'INVOICE');
   returnWork(books, ref, row.reliefs, changeDate);
 
   function change(kind: string, amount: Cents, undoes: string | undefined, isRounding = false): void {
-    if (amount === 0n) return;
+    if (amount === 0n && kind !== 'VOID') return;
     const entries = entriesOf(books, 'RECEIVABLE', ref);
     const ofKind = entries.filter((entry) => entry.isRounding === isRounding);
     const undone = undoes === undefined ? undefined : lastOf(ofKind, undoes);
@@ -107,7 +107,7 @@ export function invoiceConditions({ firm, rows }: ModelBooks, ref: string): Cond
   const row = found(rows.invoices, ref);
   const covered = row.paid + row.credited;
   return {
-    linesAreZero: row.isZero,
+    totalIsZero: row.total === 0n,
     nothingAllocated: covered + row.pending === 0n,
     nothingPending: row.pending === 0n,
     notCreditNote: row.total >= 0n,

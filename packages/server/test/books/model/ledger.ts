@@ -11,7 +11,7 @@ export function firstOpenDay({ rows }: ModelBooks): string {
   return Temporal.PlainDate.from(rows.closedThrough).add({ days: 1 }).toString();
 }
 
-/** Adds an entry; none if nothing moves. A day in a closed period is moved on to the first open day. */
+/** Adds an entry; none if nothing moves, but of a void, which moves revenue. A day in a closed period is moved on to the first open day. */
 export function enter(
   books: ModelBooks,
   {
@@ -19,7 +19,7 @@ export function enter(
     ...entry
   }: Omit<LedgerRow, 'currency' | 'invoice' | 'payment' | 'reverses' | 'isRounding'> & Partial<LedgerRow>,
 ): void {
-  if (entry.amount === 0n) return;
+  if (entry.amount === 0n && entry.kind !== 'VOID') return;
   const businessDate = latest(entry.businessDate, firstOpenDay(books));
   const currency = ofPayment ?? currencyOf(books, entry.clientId ?? '');
   books.rows.ledger.push({
