@@ -9525,12 +9525,12 @@ export interface components {
          */
         ContactClientFields: {
             /**
-             * @description The contact.
+             * @description The contact. It cannot change.
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
              */
             contactId?: string | components["schemas"]["RowReference"];
             /**
-             * @description The client.
+             * @description The client. It cannot change.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: string | components["schemas"]["RowReference"];
@@ -9589,14 +9589,14 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description The contact.
+             * @description The contact. It cannot change.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             contactId: string;
             /**
              * UUID
              * Format: uuid
-             * @description The client.
+             * @description The client. It cannot change.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
@@ -9687,7 +9687,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description ID of the owner, a record of the type `ownerType`.
+             * @description ID of the owner, a record of the type `ownerType`. It cannot change.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             ownerId?: string;
@@ -9773,7 +9773,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description ID of the owner, a record of the type `ownerType`.
+             * @description ID of the owner, a record of the type `ownerType`. It cannot change.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             ownerId: string;
@@ -16389,7 +16389,7 @@ export interface components {
          */
         DraftInvoiceFields: {
             /**
-             * @description Client to bill.
+             * @description Client to bill. It cannot change.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: string | components["schemas"]["RowReference"];
@@ -16570,7 +16570,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Client to bill.
+             * @description Client to bill. It cannot change.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
@@ -20511,7 +20511,9 @@ export interface components {
         WipType: "TIME" | "EXPENSE" | "FIXED_FEE" | "PROGRESS" | "ADJUSTMENT";
         /**
          * WIP entry fields
-         * @description Fields of work in progress that a caller can write. Rows for time and expenses are created by the service. A new record requires `wipType`, `clientId`, `jobId`, `workDate`, `amount`.
+         * @description Fields of work in progress that a caller can write. Rows for time and expenses are created by the service. An `OPEN` row of another type can
+         *     change, except its `wipType`, `clientId` and `jobId`. Of other rows only the write-off can, and nothing of a row that is `IN_DRAFT`, `BILLED`
+         *     or `REVERSED`. A new record requires `wipType`, `clientId`, `jobId`, `workDate`, `amount`.
          */
         WipEntryFields: {
             /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
@@ -20570,8 +20572,8 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
-             *     and reversals.
+             * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Only `PROGRESS` rows, adjustments and
+             *     reversals can be negative.
              * @example 1250.00
              */
             amount?: DecimalString;
@@ -20739,8 +20741,8 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
-             *     and reversals.
+             * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Only `PROGRESS` rows, adjustments and
+             *     reversals can be negative.
              * @example 1250.00
              */
             amount: DecimalString;
@@ -27134,8 +27136,8 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
-             *     and reversals.
+             * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Only `PROGRESS` rows, adjustments and
+             *     reversals can be negative.
              * @example 1250.00
              */
             amount: DecimalString;
@@ -27812,14 +27814,14 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description The contact.
+             * @description The contact. It cannot change.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             contactId: string;
             /**
              * UUID
              * Format: uuid
-             * @description The client.
+             * @description The client. It cannot change.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
@@ -27855,7 +27857,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description ID of the owner, a record of the type `ownerType`.
+             * @description ID of the owner, a record of the type `ownerType`. It cannot change.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             ownerId: string;
@@ -28797,7 +28799,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Client to bill.
+             * @description Client to bill. It cannot change.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
@@ -29559,8 +29561,8 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
-             *     and reversals.
+             * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Only `PROGRESS` rows, adjustments and
+             *     reversals can be negative.
              * @example 1250.00
              */
             amount: DecimalString;
