@@ -1385,8 +1385,8 @@ export interface paths {
         put?: never;
         /**
          * Look up staff types
-         * @description Returns the staff types of the tenant, including inactive ones, by ascending ID. `page` is a zero-based page number, and
-         *     `nextCursor` is always null. Rates are null without the `RATE_R` role.
+         * @description Returns the staff types of the tenant, including inactive ones, by ascending ID. `page` is a zero-based page number.
+         *     Rates are null without the `RATE_R` role.
          *
          *     **Access and limits**
          *
@@ -10450,7 +10450,8 @@ export interface components {
              */
             settleWithin?: DecimalString;
             /**
-             * @description When clients are reminded of overdue invoices by mail, in ascending order of days; empty if never. A client gets one mail a day at most, at the start
+             * @description When clients are reminded of overdue invoices by mail, in ascending order of days; empty if never. Without a mail server of
+             *     the service, no reminders are sent. A client gets one mail a day at most, at the start
              *     of a day of the tenant, for all its overdue invoices, with the template of the latest step that one of them has reached. An invoice is reminded
              *     once for each step, not while it `isDisputed`, and not again for a step that it had already passed. Default on creation: `[]`.
              * @example [
@@ -10607,7 +10608,8 @@ export interface components {
              */
             settleWithin: DecimalString;
             /**
-             * @description When clients are reminded of overdue invoices by mail, in ascending order of days; empty if never. A client gets one mail a day at most, at the start
+             * @description When clients are reminded of overdue invoices by mail, in ascending order of days; empty if never. Without a mail server of
+             *     the service, no reminders are sent. A client gets one mail a day at most, at the start
              *     of a day of the tenant, for all its overdue invoices, with the template of the latest step that one of them has reached. An invoice is reminded
              *     once for each step, not while it `isDisputed`, and not again for a step that it had already passed. Default on creation: `[]`.
              * @example [
@@ -17073,7 +17075,7 @@ export interface components {
             settleRest?: boolean | null;
             /**
              * @description Send true when the client has deducted the discount of `earlyPayment`: the amount due of the open invoice is at most the discount, no payment is pending, and all
-             *     payments are dated within the period. A credit note over the amount due is created and applied to the invoice, with the tax of each line in proportion, and the invoice
+             *     payments are dated within the period. A credit note over the amount due, dated `changeDate` or today, is created and applied to the invoice, with the tax of each line in proportion, and the invoice
              *     is `PAID`. `earlyPaymentNoteId` returns the credit note; while it is not voided, true changes nothing.
              * @example true
              */
@@ -28042,7 +28044,8 @@ export interface components {
              */
             settleWithin: DecimalString;
             /**
-             * @description When clients are reminded of overdue invoices by mail, in ascending order of days; empty if never. A client gets one mail a day at most, at the start
+             * @description When clients are reminded of overdue invoices by mail, in ascending order of days; empty if never. Without a mail server of
+             *     the service, no reminders are sent. A client gets one mail a day at most, at the start
              *     of a day of the tenant, for all its overdue invoices, with the template of the latest step that one of them has reached. An invoice is reminded
              *     once for each step, not while it `isDisputed`, and not again for a step that it had already passed. Default on creation: `[]`.
              * @example [
