@@ -209,6 +209,18 @@ describe('updateRecords › Payment', () => {
     expect(await payment(ach.id)).toMatchObject({ status: 'PENDING' });
   });
 
+  test('voids a payment whose allocations are sent as they are, in any order', async () => {
+    const { id } = await newClient();
+    const [one, other] = [await bill('10.00', id), await bill('20.00', id)];
+    const allocations = [
+      { invoiceId: one.id, amount: '10.00' },
+      { invoiceId: other.id, amount: '20.00' },
+    ];
+    const paid = await pay('30.00', allocations, { clientId: id });
+    await change('Payment', paid.systemRef, { status: 'VOIDED', allocations: allocations.toReversed() });
+    expect(await payment(paid.id)).toMatchObject({ status: 'VOIDED', allocations: [] });
+  });
+
   test('rejects a cash refund of a credit', async () => {
     const { id } = await newClient();
     const credit = await pay('10.00', [], { clientId: id, method: 'CREDIT' });

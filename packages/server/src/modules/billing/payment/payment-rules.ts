@@ -288,7 +288,9 @@ function withKnownParts(input: readonly Allocation[], known: readonly Allocation
     const same = known.find((one) => one.invoiceId === allocation.invoiceId && one.amount.eq(allocation.amount));
     return same ?? allocation;
   });
-  const isSame = complete.length === known.length && complete.every((one, index) => one === known[index]);
+  const parts = new Set(complete);
+  // In any order, as a source that sends the whole payment has them.
+  const isSame = complete.length === known.length && known.every((one) => parts.has(one));
   return isSame ? known : complete;
 }
 
