@@ -256,10 +256,11 @@ describe('an item that is rejected after some of its changes', () => {
 });
 
 describe('rows that a request creates and removes', () => {
-  test('upsertContacts › a link that one entry adds and removes is created and inactive', async () => {
+  test('upsertContacts › a link that one entry adds and the next one removes is created and inactive', async () => {
     const { clientRef } = await onboard();
     const { succeeded } = await upsertContacts([
-      { lastName: 'Brief', clients: [{ clientRef }, { clientRef, active: false }] },
+      { systemRef: 'brief', lastName: 'Brief', clients: [{ clientRef }] },
+      { systemRef: 'brief', clients: [{ clientRef, active: false }] },
     ]);
     const contactId = succeeded[0]?.id ?? '';
     const [link] = await rows<{ id: string; active: boolean; version: number }>(
