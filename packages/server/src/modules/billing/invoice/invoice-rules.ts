@@ -27,8 +27,8 @@ import { checkRest, partWrittenOff, writeOffInvoice } from './write-off-invoice.
 
 type InvoiceChange = PendingChange<'Invoice'>;
 
-/** What can change besides: what callers keep with any row, and what `settleEarlyPayment` sets. */
-const changedBesides: ReadonlySet<string> = new Set(['sysRefs', 'metadata', 'earlyPaymentNoteId']);
+/** Fields that may also change: those that callers keep with any row, and the one that `settleEarlyPayment` sets. */
+const alsoChanged: ReadonlySet<string> = new Set(['sysRefs', 'metadata', 'earlyPaymentNoteId']);
 /** What the document of an invoice shows, and callers can write later. */
 const shownLater = ['purchaseOrder', 'orderReference', 'buyerReference', 'memo'] as const;
 /** Fields that callers can write on an existing invoice. */
@@ -266,7 +266,7 @@ function completeChange(change: InvoiceChange, plan: Plan): void {
   const amountWrittenOff = partWrittenOff(change, plan);
   if (amountWrittenOff === undefined && !isChanged(entity, previous, values)) return;
   const changed = changedFields(entity, previous, values).find(
-    (name) => !writableLater.has(name) && !changedBesides.has(name),
+    (name) => !writableLater.has(name) && !alsoChanged.has(name),
   );
   if (changed !== undefined)
     throw new Rejection(
