@@ -75,9 +75,9 @@ function errorOfRequest(operation: Operation, parts: RequestParts): Promise<stri
     mounted(withOpenItems(requestDocument(operation)), { validateRequests: true, validateResponses: false }),
   );
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parts.path[name] ?? ''));
-  const query = new URLSearchParams(
-    Object.entries(parts.query).flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)])),
-  );
+  // A page of the console passes a parameter without a value as undefined.
+  const given = Object.entries(parts.query).filter(([, value]) => value !== undefined);
+  const query = new URLSearchParams(given.flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)])));
   const url = query.size === 0 ? path : `${path}?${query}`;
   // Lines are judged as the JSON that they stand for.
   const type = operation.lines === null ? {} : { 'content-type': 'application/json' };
