@@ -15,7 +15,7 @@ import type { Exchange } from '../wire/exchange.ts';
 /** How far a request got with its changes. */
 export type WriteProgress = 'no changes' | 'changes begun' | 'changes committed';
 
-/** How far a request can have got, if nobody has followed it. */
+/** How far a request may have got if its transactions are not observed: a read changes nothing. */
 export function progressOf({ method }: Pick<Exchange, 'method'>): WriteProgress {
   return method === 'GET' || method === 'HEAD' ? 'no changes' : 'changes begun';
 }
