@@ -82,8 +82,10 @@ export function transitionsOn(list: DataList, row: ShownRow, caller: Roles): Act
   for (const { from, to, roles, operations, events, conditions = [] } of machine.transitions) {
     const named = operations ?? (events === undefined ? machine.operations : []);
     const isAllowed = ({ operation }: Writer) => named.includes(operation.id) && allows(caller, operation.roles);
-    const writer = from.includes(status) && allows(caller, roles) ? writersOf(list.type).find(isAllowed) : undefined;
     const texts = conditions.map((condition) => machine.conditions?.[condition] ?? '');
+    // A part can grow without a change of the state.
+    const isOpen = from.includes(status) || (to === status && texts.some((text) => text.includes('less than')));
+    const writer = isOpen && allows(caller, roles) ? writersOf(list.type).find(isAllowed) : undefined;
     if (writer === undefined || found.has(to) || !texts.every((text) => canMeet(text, row))) continue;
     // What the conditions of the transition require to be set.
     const required = texts.flatMap((text) => {

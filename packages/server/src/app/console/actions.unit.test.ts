@@ -46,3 +46,13 @@ test('a transition that the amounts of a row rule out is no action', () => {
   expect(namesFor({ ...paid, amountPaid: '0.00', amountWrittenOff: '90.00' })).toEqual(['POSTED']);
   expect(namesFor({ ...paid, total: '0.00', amountPaid: '0.00' })).toEqual(['VOIDED']);
 });
+
+test('a payment of which a part was refunded has an action that refunds another part', () => {
+  const partRefunds = (status: string) =>
+    transitionsOn(listOf('Payment'), { status }, caller).flatMap(({ name, label, inputs }) =>
+      name === 'PARTIALLY_REFUNDED' ? [[label, ...inputs.map(({ path }) => path)]] : [],
+    );
+  expect(partRefunds('COMPLETED')).toEqual([['Refund a part', 'refundedAmount']]);
+  expect(partRefunds('PARTIALLY_REFUNDED')).toEqual([['Refund another part', 'refundedAmount']]);
+  expect(partRefunds('REFUNDED')).toEqual([]);
+});

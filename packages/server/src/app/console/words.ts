@@ -109,6 +109,7 @@ const transitions: Readonly<Record<string, string>> = {
   'CLOSED COMPLETED': 'Open again',
   'COMPLETED IN_PROGRESS': 'Open again',
   'SENT DRAFT': 'Recall',
+  'PARTIALLY_REFUNDED PARTIALLY_REFUNDED': 'Refund another part',
 };
 
 const acronyms = /\b(ach|api|csv|id|llc|llp|pdf|po|pto|uri|url|usd|vat|wip)\b/g;
