@@ -116,6 +116,31 @@ export function workTests({ call, invoiceOf, newClient, newJob, staffId, visitor
       expect([type, (await admin.get(`/data/${type}/new`)).status]).toEqual([type, expect.toBeOneOf([200, 403])]);
   });
 
+  test('keep what was entered in a form when somebody else has changed the row, and show what', async () => {
+    const { id } = await newClient({ name: 'Shared & Co', paymentTermsDays: 30 });
+    const path = `/data/Client/${id}`;
+    const row = async () => (await call<Record<string, unknown>>('GET', `/gql/v1/client/${id}`)).body;
+    const { version, systemRef } = await row();
+    const stale = { version: String(version), name: 'Shared & Co', paymentTermsDays: '45', confirmed: 'yes' };
+    const attributes = { name: 'Shared by all', paymentTermsDays: 60 };
+    const records = [{ type: 'Client', systemRef, attributes }];
+    expect((await call('POST', '/api/v1/records', { records })).body).toMatchObject({ summary: { failed: 0 } });
+    const admin = await visitor();
+    const { status, text } = await admin.submit(path, `${path}/edit`, stale);
+    expect(status).toBe(412);
+    expect(text).toMatch(/role="alert".*Somebody else has changed it/);
+    expect(text).toMatch(
+      />What has changed since you opened the page<.*>Name<\/td>.*Shared &amp; Co<.*Shared by all</s,
+    );
+    expect(text).toMatch(/>Payment terms days<\/td>.*>30<.*>60</s);
+    // Only what was changed in the form is entered again.
+    expect(text).toMatch(/name="name"[^>]* value="Shared by all"/);
+    expect(text).toMatch(/name="paymentTermsDays"[^>]* value="45"/);
+    const again = { ...stale, name: 'Shared by all', version: hiddenIn(text, 'version') };
+    expect(await admin.submit(path, `${path}/edit`, again)).toMatchObject({ status: 303 });
+    expect(await row()).toMatchObject({ ...attributes, paymentTermsDays: 45 });
+  });
+
   test('change nothing by a form that is sent as it was shown, and take money off an invoice by emptying it', async () => {
     const { id: clientId } = await newClient({ name: 'Unapplied & Co' });
     const invoiceId = await invoiceOf(clientId, '60.00');

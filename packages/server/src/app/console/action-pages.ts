@@ -7,9 +7,9 @@ import { entityTag } from '../../query/entity-tag.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { type Action, actionsOn, bulkActions, failuresIn, requestOf, writingOf } from './actions.ts';
 import { type DataList, propertiesOf, schemasOf } from './catalog.ts';
-import { type Change, changeTable, recordedSince } from './changes.ts';
+import { changedMeanwhile, changeTable, meanwhileCard, recordedSince, type VisibleChange } from './changes.ts';
 import { listNamed, readRow } from './data-pages.ts';
-import { enteredValues, type FormInput, inputsFor } from './forms.ts';
+import { changedInputs, enteredValues, type FormInput, inputsFor } from './forms.ts';
 import { alert, type ConsolePage, card, keyField, rejected, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
@@ -45,17 +45,23 @@ export function formStart(visit: ConsoleVisit, url: string, { version = 0 }: Sho
  * @throws Rejection `FORBIDDEN`
  */
 export async function formPage(
-  visit: ConsoleVisit,
+  own: ConsoleVisit,
   type: string,
   id?: string,
   problem?: Rejection,
 ): Promise<ConsolePage> {
-  const list = await listNamed(visit, type);
-  const row = id === undefined ? undefined : await readRow(visit, list, id);
-  const action = writingOf(list, row, visit.caller);
+  const list = await listNamed(own, type);
+  const row = id === undefined ? undefined : await readRow(own, list, id);
+  const action = writingOf(list, row, own.caller);
   if (action === undefined) throw cannotWrite(list);
-  const presets: Record<string, string> = row === undefined ? Object.fromEntries(visit.query) : {};
-  const names = await namesIn(visit, [row ?? presets], list.properties);
+  const changes = row === undefined ? [] : await changedMeanwhile(own, list, row);
+  const before = changes[0]?.old;
+  const presets: Record<string, string> = row === undefined ? Object.fromEntries(own.query) : {};
+  const names = await namesIn(own, [row ?? presets, before], list.properties);
+  // Of a row that somebody else has changed, only what was changed in the form is kept.
+  const changed = changedInputs(own, action.inputs, before, names).flatMap(([, inputs]) => inputs);
+  const kept = changed.map(({ path }) => [path, own.fields.get(path) ?? '']);
+  const visit = before === undefined ? own : { ...own, fields: new URLSearchParams(kept) };
   const isPreset = ({ path }: FormInput) => presets[path] !== undefined;
   // What people compare comes first, too.
   const isFirst = ({ path, isRequired, schema }: FormInput) =>
@@ -78,7 +84,7 @@ export async function formPage(
     title: titleOf(list, action, row),
     lead: backTo(visit, from),
     ...(problem && { notice: rejected(problem), status: problem.status }),
-    body: html`${formStart(visit, `${from}/${action.name}${searchOf(visit)}`, row ?? {}, 'card')}<input type="hidden" name="newRef" value="${newRef}">${fixed}${first}${more.length > 0 && html`<details${isOpen}><summary>More fields</summary>${await inputsFor(visit, more, row, { names })}</details>`}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.base}${from}">Cancel</a></div></form>`,
+    body: html`${await meanwhileCard(visit, changes)}${formStart(visit, `${from}/${action.name}${searchOf(visit)}`, row ?? {}, 'card')}<input type="hidden" name="newRef" value="${newRef}">${fixed}${first}${more.length > 0 && html`<details${isOpen}><summary>More fields</summary>${await inputsFor(visit, more, row, { names })}</details>`}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.base}${from}">Cancel</a></div></form>`,
   };
 }
 
@@ -109,12 +115,14 @@ export async function actOnRow(visit: ConsoleVisit, type: string, id: string | u
     (one) => one?.name === name,
   );
   if (action === undefined && row === undefined) throw cannotWrite(list);
-  if (action === undefined || (row !== undefined && entered.get('version') !== String(row.version ?? 0)))
-    throw new Rejection(
-      'PRECONDITION_FAILED',
-      'Somebody else has changed it since you opened the page. This is how it is now.',
-    );
-  const isWriting = action === writing;
+  const isWriting = action !== undefined && action === writing;
+  if (action === undefined || (row !== undefined && entered.get('version') !== String(row.version ?? 0))) {
+    const advice = isWriting ? 'Check what you entered.' : 'This is how it is now.';
+    const detail = `Somebody else has changed it since you opened the page. ${advice}`;
+    const problem = new Rejection('PRECONDITION_FAILED', detail);
+    if (isWriting) return formPage(visit, type, id, problem);
+    throw problem;
+  }
   if (isWriting && entered.has('again')) return formPage(visit, type, id);
   const changed = isWriting ? row : undefined;
   try {
@@ -187,7 +195,7 @@ export async function perform(
   const isRehearsal = canRehearse && visit.fields.get('confirmed') !== 'yes';
   const context = contextIn(visit, operation, { isRehearsal, ifMatch });
   const start = newId();
-  const changes: Change[] = [];
+  const changes: VisibleChange[] = [];
   const recording: typeof context.write = (work) =>
     context.write(async (unit) => {
       const result = await work(unit);
@@ -210,7 +218,7 @@ async function rehearsalPage(
   visit: ConsoleVisit,
   { label, operation }: Action,
   { title, from, names, isWriting = false }: ActionRequest,
-  changes: readonly Change[],
+  changes: readonly VisibleChange[],
   failures: ReadonlyMap<number, string>,
 ): Promise<ConsolePage> {
   const { base, fields: entered, exchange } = visit;

@@ -1,4 +1,4 @@
-/** What a rehearsal would change, in figures. */
+/** What a rehearsal would change, and what others have changed, in figures. */
 import { hasRole } from '@financial-automation/spec/roles';
 import { sql } from 'kysely';
 import { visibleTo } from '../../entity/field-access.ts';
@@ -7,33 +7,53 @@ import type { AnyStoredRow } from '../../entity/row.ts';
 import { formatDecimal, parseDecimal, sum } from '../../platform/decimal.ts';
 import type { Transaction } from '../../platform/store/store.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { dataLists } from './catalog.ts';
+import { type DataList, dataLists } from './catalog.ts';
 import { decimal, none } from './formats.ts';
-import { table } from './layout.ts';
+import { card, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { currencyOf, isTechnical, nameOf, type ShownRow, shownValue, type View } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords } from './words.ts';
 
 /** As the audit log records it. */
-export interface Change {
+interface Change {
   readonly type: string;
   readonly before: AnyStoredRow | null;
   readonly after: AnyStoredRow;
 }
 
 /** What a transaction has recorded, which it may not keep. */
-export function recordedSince(transaction: Transaction, { tenant, exchange }: ConsoleVisit, start: string) {
-  return transaction.all<Change>(sql`
+export async function recordedSince(transaction: Transaction, visit: ConsoleVisit, start: string) {
+  const { tenant, exchange } = visit;
+  const changes = await transaction.all<Change>(sql`
     select entity_type as type, before, after from audit_log
     where tenant_id = ${tenant.id} and id > ${start} and request_id = ${exchange.id} order by id`);
+  return changes.flatMap((change) => visibleChange(visit, change));
+}
+
+/** What has changed a row since the version of the form that was sent about it, as one change; none if that is not known. */
+export async function changedMeanwhile(visit: ConsoleVisit, { type }: DataList, { id, version = 0 }: ShownRow) {
+  const { service, tenant, fields } = visit;
+  const shown = fields.get('version');
+  if (shown === null || shown === String(version)) return [];
+  const ofRow = sql`tenant_id = ${tenant.id} and entity_type = ${type} and entity_id = ${id}`;
+  const changes = await service.store.read(tenant.id, (session) =>
+    session.all<Change>(sql`
+      select entity_type as type, before, (select after from audit_log where ${ofRow} order by id desc limit 1)
+      from audit_log where ${ofRow} and before ->> 'version' = ${shown} limit 1`),
+  );
+  return changes.flatMap((change) => visibleChange(visit, change));
+}
+
+/** For whoever sent a form about a row that somebody else has changed. */
+export async function meanwhileCard(visit: ConsoleVisit, changes: readonly VisibleChange[]): Promise<HtmlContent> {
+  return changes.length > 0 && card('What has changed since you opened the page', await changeTable(visit, changes));
 }
 
 /** With more changed rows, their sums are shown instead of each. */
 const maxShown = 8;
 
-export async function changeTable(visit: ConsoleVisit, changes: readonly Change[]): Promise<HtmlContent> {
-  const shown = changes.flatMap((change) => visibleChange(visit, change));
+export async function changeTable(visit: ConsoleVisit, shown: readonly VisibleChange[]): Promise<HtmlContent> {
   const isSummary = shown.length > maxShown;
   const fieldsOf = async (change: VisibleChange) =>
     changedFields({ visit, names: await namesIn(visit, [change.old, change.now], change.list.properties) }, change);
@@ -53,7 +73,7 @@ function visibleChange({ caller }: ConsoleVisit, { type, before, after }: Change
   return [{ list, old, now, isNew: before === null }];
 }
 
-type VisibleChange = ReturnType<typeof visibleChange>[number];
+export type VisibleChange = ReturnType<typeof visibleChange>[number];
 
 /** Of each type, how many rows change, and the sums of their amounts and hours before and after. */
 function sums(changes: readonly VisibleChange[]): HtmlContent[][] {

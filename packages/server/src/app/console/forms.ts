@@ -180,6 +180,28 @@ async function choicesFor(visit: ConsoleVisit, schema: Schema): Promise<readonly
   });
 }
 
+function enteredText({ fields }: ConsoleVisit, { path }: FormInput): string {
+  return fields.get(path)?.trim() ?? '';
+}
+
+/** Whether what was entered is what a row has. A choice of rows has their IDs. */
+function isKept(visit: ConsoleVisit, input: FormInput, row: ShownRow = {}, names: Names): boolean {
+  const texts = [String(valueAt(row, input.path) ?? ''), currentText(visit, input, row, names).trim()];
+  return texts.includes(enteredText(visit, input));
+}
+
+/** The inputs that were sent of each field that was changed. */
+export function changedInputs(
+  visit: ConsoleVisit,
+  inputs: readonly FormInput[],
+  row: ShownRow | undefined,
+  names: Names,
+): (readonly [field: string, inputs: readonly FormInput[]])[] {
+  const sent = inputs.filter(({ path }) => visit.fields.has(path));
+  const fields = [...Map.groupBy(sent, ({ path }) => path.split('.')[0] ?? path)];
+  return fields.filter(([, own]) => !own.every((input) => isKept(visit, input, row, names)));
+}
+
 /** What was entered in a form, by the field: what differs from the row, or all that is not empty. @throws Rejection `VALIDATION_ERROR` */
 export async function enteredValues(
   visit: ConsoleVisit,
@@ -187,19 +209,14 @@ export async function enteredValues(
   row: ShownRow | undefined,
   names: Names,
 ): Promise<Record<string, unknown>> {
-  const entered = (path: string) => visit.fields.get(path)?.trim() ?? '';
-  // A choice of rows has their IDs.
-  const isKept = (input: FormInput) =>
-    [String(valueAt(row, input.path) ?? ''), currentText(visit, input, row ?? {}, names).trim()].includes(
-      entered(input.path),
-    );
   const values: Record<string, unknown> = {};
-  const shown = inputs.filter(({ path }) => visit.fields.has(path));
-  for (const [name, own] of Map.groupBy(shown, ({ path }) => path.split('.')[0] ?? path)) {
-    if (own.every(isKept)) continue;
+  for (const [name, own] of changedInputs(visit, inputs, row, names)) {
     const parts: (readonly [string, unknown])[] = [];
     for (const input of own) {
-      const [text, kept] = [entered(input.path), isKept(input) ? valueAt(row, input.path) : undefined];
+      const [text, kept] = [
+        enteredText(visit, input),
+        isKept(visit, input, row, names) ? valueAt(row, input.path) : undefined,
+      ];
       parts.push([input.path, kept ?? (text === '' ? null : await parsed(visit, input.schema, text))]);
     }
     const value = assembledFrom(name, parts);

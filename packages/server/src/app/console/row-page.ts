@@ -6,6 +6,7 @@ import { type HtmlContent, html } from '../../wire/html.ts';
 import { actionForms } from './action-pages.ts';
 import { actionsOn, readsOf, writingOf } from './actions.ts';
 import { type DataList, dataLists, referencesTo } from './catalog.ts';
+import { changedMeanwhile, meanwhileCard } from './changes.ts';
 import { listNamed, listUrl, readRow, rowTable } from './data-pages.ts';
 import { deliveriesCard } from './delivery-pages.ts';
 import { readList } from './filter.ts';
@@ -41,7 +42,7 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
   return {
     title: `${dataLists.has(type) ? one : list.title}${titleOf(list, row, view.names)}`,
     lead: html`<a href="${base}/data/${type}">${list.title}</a>`,
-    body: html`${balances(row, properties)}${links(visit, list, row)}${forms.length > 0 && card('What you can do now', html`<div class="row">${forms}</div>`)}<div${hasDocument && html` class="beside"`}><div>${fieldCards(view, [one, row.active === false && [' ', badge('inactive')]], row, properties)}</div>${hasDocument && html`<iframe src="${base}/files/${pdf}" title="Document" loading="lazy"></iframe>`}</div>
+    body: html`${await meanwhileCard(visit, await changedMeanwhile(visit, list, row))}${balances(row, properties)}${links(visit, list, row)}${forms.length > 0 && card('What you can do now', html`<div class="row">${forms}</div>`)}<div${hasDocument && html` class="beside"`}><div>${fieldCards(view, [one, row.active === false && [' ', badge('inactive')]], row, properties)}</div>${hasDocument && html`<iframe src="${base}/files/${pdf}" title="Document" loading="lazy"></iframe>`}</div>
 ${await documentsCard(visit, list, id)}${type === 'EventSubscription' && (await deliveriesCard(visit, id))}${await relatedLists(visit, type, String(row.id))}
 <section class="card"><details><summary>Events</summary>${await eventsTable(visit, type, String(row.id))}</details></section>`,
     hasDocument,
