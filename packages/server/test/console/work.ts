@@ -228,6 +228,31 @@ export function workTests({ call, invoiceOf, newClient, newJob, staffId, visitor
     expect((await change({ jobId: jobRef })).text).toMatch(/>Job<\/td>/);
   });
 
+  test('reach each row of a list that has more than can be offered and is not searched by name, also by its key', async () => {
+    const { id } = await newClient({ name: 'Grouped & Co' });
+    const group = (name: string, index: number) => ({
+      type: 'ClientGroup',
+      systemRef: `group ${index}`,
+      attributes: { name },
+    });
+    const names = Array.from({ length: 102 }, (_, index) => `Family ${index}`);
+    const all = names.map(group);
+    for (const records of [all.slice(0, 100), all.slice(100)])
+      expect((await call('POST', '/api/v1/records', { records })).body).toMatchObject({ summary: { failed: 0 } });
+    const admin = await visitor();
+    const path = `/data/Client/${id}`;
+    expect((await admin.get(`${path}/edit`)).text).toMatch(
+      /<input id="clientGroupId"[^>]* placeholder="Name, number or key"/,
+    );
+    const change = async (clientGroupId: string) => (await admin.submit(path, `${path}/edit`, { clientGroupId })).text;
+    for (const name of ['Family 0', 'family 50', 'Family 101'])
+      expect(await change(name)).toMatch(new RegExp(`>Client group</td>.*>${name}</a>`, 'is'));
+    expect(await change('family 10')).toMatch(/>Client group<\/td>.*>Family 10<\/a>/s);
+    expect(await change('family')).toMatch(/More than one of the client groups .*, such as group \d+/);
+    expect(await change('group 101')).toMatch(/>Client group<\/td>.*>Family 101<\/a>/s);
+    expect(await change('Nobody')).toContain('None of the client groups is called “Nobody”.');
+  });
+
   test('create an engagement once, and a payment link for invoices by their numbers, but no document without content', async () => {
     const { id, ref } = await newClient({ name: 'Engaged & Co' });
     const invoices = [await invoiceOf(id, '11.00'), await invoiceOf(id, '12.00')];

@@ -12,6 +12,7 @@ import {
   enteredOrder,
   isEmpty,
   type RowConditions,
+  readAll,
   readList,
   shownConditions,
   whereIn,
@@ -37,8 +38,6 @@ import { comparisons, fieldInWords, newInWords, subjectInWords, typeInWords } fr
 const pageSize = 25;
 /** Of a list without filters, this many rows are read at once, of which those that are not active are hidden. */
 const maxUnfiltered = 100;
-/** Rows of a file for spreadsheets. */
-const maxExported = 10_000;
 
 /** Rows of each list that is searched. */
 const maxFound = 5;
@@ -220,16 +219,7 @@ function filterForm({ base, query }: ConsoleVisit, list: DataList, where: RowCon
 export async function listFile(visit: ConsoleVisit, type: string): Promise<PageResult | BytesResult> {
   const list = await listNamed(visit, type);
   const [where, order] = [whereIn(visit.query), enteredOrder(list, visit.query)];
-  const most = list.operation.method === 'GET' ? 100 : 1000;
-  const rows: ShownRow[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await readList(visit, list, { where, order, cursor, pageSize: most });
-    rows.push(...page.rows);
-    cursor = page.next;
-    if (cursor !== undefined && rows.length >= maxExported)
-      throw new Rejection('VALIDATION_ERROR', `A file has at most ${maxExported} rows. Filter the list first.`);
-  } while (cursor !== undefined);
+  const rows = await readAll(visit, list, { where, order });
   const isSingle = (schema: Schema = {}) => schema.properties === undefined && !isOf(schema, 'array');
   const names = await namesIn(visit, rows, list.properties);
   const columns = [...list.properties.keys()].filter(

@@ -6,7 +6,7 @@ import { entityOf } from '../../entity/registry.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { type DataList, dataLists, type FilterField, isEventType, listOf, merged } from './catalog.ts';
 import { namesIn } from './names.ts';
-import { flatRow, shownValue } from './values.ts';
+import { flatRow, type ShownRow, shownValue } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
 import { comparisons, eventTypes, type FilterWord, fieldInWords, operatorInWords, valueInWords } from './words.ts';
 
@@ -67,12 +67,12 @@ export function containing(field: string, text: string): { readonly _search: str
 /** How many rows with the name are looked up. */
 const maxNamed = 100;
 
-function canContain({ filters }: DataList, field: string | undefined): boolean {
-  return filters.some(({ name, operators }) => name === field && operators.has('_ilike'));
+function canFilter({ filters }: DataList, field: string | undefined, operator: string): boolean {
+  return filters.some(({ name, operators }) => name === field && operators.has(operator));
 }
 
 export function isSearchedByName(list: DataList): boolean {
-  return canContain(list, list.label);
+  return canFilter(list, list.label, '_ilike');
 }
 
 /** The list in which rows of a type are searched by name: their own, or another one of the same rows, such as that of jobs with figures. */
@@ -82,16 +82,24 @@ export function searchOf(type: string): DataList {
   return [own, ...dataLists.values()].find((list) => isOfType(list) && isSearchedByName(list)) ?? own;
 }
 
-/** The rows of a list whose name has the text, or whose number is the text, such as `J-00042`. */
+/** The rows of a list whose name or number, such as `J-00042`, is the text; else those whose name has it. Others have a key instead of a number. */
 export async function idsNamed(visit: ConsoleVisit, { type }: DataList, text: string) {
   const list = searchOf(type);
   const { label = '' } = list;
-  const ref = ['clientRef', 'jobRef', 'staffRef', 'engagementRef'].find((one) => canContain(list, one));
-  const alternatives = [{ [label]: containing(label, text) }, ...(ref === undefined ? [] : [{ [ref]: { _eq: text } }])];
-  const isSearched = isSearchedByName(list);
-  const { rows } = await readList(visit, list, { where: isSearched ? { _or: alternatives } : {}, pageSize: maxNamed });
-  const named = rows.map((row) => ({ id: String(row.id), name: String(row[label] ?? ''), number: row[ref ?? ''] }));
-  return isSearched ? named : named.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
+  const refs = ['clientRef', 'jobRef', 'staffRef', 'engagementRef', 'systemRef'];
+  const ref = refs.find((one) => canFilter(list, one, '_eq')) ?? '';
+  const find = async (where: RowConditions) => (await readList(visit, list, { where, pageSize: maxNamed })).rows;
+  const exactly = [label, ref].filter((one) => canFilter(list, one, '_eq')).map((one) => ({ [one]: { _eq: text } }));
+  // Lists that are not searched have no _or.
+  const [only, ...more] = exactly;
+  const exact = only === undefined ? [] : await find(more.length > 0 ? { _or: exactly } : only);
+  const part = isSearchedByName(list) ? containing(label, text) : canFilter(list, label, '=') && { '=': text };
+  const others = async () => (part === false ? readAll(visit, list, {}) : find({ [label]: part }));
+  const rows = exact.length > 0 ? exact : await others();
+  const named = rows.map((row) => ({ id: String(row.id), name: String(row[label] ?? ''), number: row[ref] }));
+  return part === false && exact.length === 0
+    ? named.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()))
+    : named;
 }
 
 /** The column that a list is sorted by, after `-` if descending. @returns undefined if the list cannot be sorted */
@@ -136,6 +144,31 @@ export async function readList(
   const input = operation.method === 'GET' ? { query } : { body: { ...paged, ...(!isEmpty(where) && { where }) } };
   const body = await callOperation(visit, operation, { path, ...input });
   return { rows: rowsIn(body).map(flatRow), next: nextPage(body) };
+}
+
+/** Rows of a list that are read at once, such as those of a file for spreadsheets. */
+const maxRead = 10_000;
+
+/** All rows of a list. @throws Rejection `VALIDATION_ERROR` if there are too many */
+export async function readAll(
+  visit: ConsoleVisit,
+  list: DataList,
+  conditions: Pick<ListRead, 'where' | 'order'>,
+): Promise<ShownRow[]> {
+  const pageSize = list.operation.method === 'GET' ? 100 : 1000;
+  const rows: ShownRow[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await readList(visit, list, { ...conditions, cursor, pageSize });
+    rows.push(...page.rows);
+    cursor = page.next;
+    if (cursor !== undefined && rows.length >= maxRead)
+      throw new Rejection(
+        'VALIDATION_ERROR',
+        `The list has more than ${maxRead} rows. Filter it first, or enter an ID.`,
+      );
+  } while (cursor !== undefined);
+  return rows;
 }
 
 /** The text as a value of the schema; a text that is none stays one. */

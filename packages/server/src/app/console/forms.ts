@@ -7,14 +7,14 @@ import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { dataLists, isEventType, isNumber, merged, plain } from './catalog.ts';
-import { idsNamed, isSearchedByName, readList, searchOf, typedValue } from './filter.ts';
+import { idsNamed, readList, typedValue } from './filter.ts';
 import { options, type SelectOption } from './layout.ts';
 import { type Names, namesIn } from './names.ts';
 import type { ShownRow } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { eventTypes, fieldInWords, sentenceInWords, typeInWords, valueInWords } from './words.ts';
 
-/** Lists with more rows than this are searched by name instead of being offered as a choice. */
+/** Of lists with more rows than this, a row is entered by its name, number or key instead of being chosen. */
 const maxChoices = 100;
 /** Empty rows of a list in a form. */
 const newItems = 3;
@@ -130,9 +130,10 @@ async function inputFor(
     return html`<div>${label}<textarea${attributes}>${text}</textarea>${hint}</div>`;
   const type = inputTypes[schema.format ?? ''];
   const kind = type ? html` type="${type}"` : isNumber(schema) && html` inputmode="decimal"`;
+  const isReference = schema['x-references'] !== undefined && html` placeholder="Name, number or key"`;
   const types = () => [...eventTypes.values()].map((one) => html`<option>${typeInWords(one)}</option>`);
   const offers = isEventType(schema) && html`<datalist id="types-${id}">${types()}</datalist>`;
-  return html`<div>${label}<input${attributes} value="${text}"${kind}${offers && html` list="types-${id}"`}>${offers}${hint}</div>`;
+  return html`<div>${label}<input${attributes} value="${text}"${kind}${isReference}${offers && html` list="types-${id}"`}>${offers}${hint}</div>`;
 }
 
 /** The first sentence about a field, and the values of a list of them. */
@@ -167,7 +168,7 @@ async function choicesFor(visit: ConsoleVisit, schema: Schema): Promise<readonly
   const isRead = list !== undefined && mayCall(list.operation, visit.caller.roles);
   if (!isRead || label === undefined || list.filters.some(({ name }) => name === label)) return undefined;
   const { rows, next } = await readList(visit, list, { pageSize: maxChoices });
-  if (next !== undefined && isSearchedByName(searchOf(list.type))) return undefined;
+  if (next !== undefined) return undefined;
   const rowsByName = Map.groupBy(rows, (row) => String(row[label] ?? row.systemRef));
   const alike = [...rowsByName.values()].filter((same) => same.length > 1).flat();
   const names = await namesIn(visit, alike, list.properties);
@@ -252,6 +253,7 @@ async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promis
   const title = list.title.toLowerCase();
   if (one === undefined) throw new Rejection('VALIDATION_ERROR', `None of the ${title} is called “${text}”.`);
   const numbers = [one, ...others].flatMap(({ number }) => number ?? []).slice(0, 5);
-  const advice = numbers.length > 0 ? ` Enter the number of the one you mean, such as ${numbers.join(', ')}.` : '';
+  const advice =
+    numbers.length > 0 ? ` Enter the number or key of the one you mean, such as ${numbers.join(', ')}.` : '';
   throw new Rejection('VALIDATION_ERROR', `More than one of the ${title} is called “${text}”.${advice}`);
 }
