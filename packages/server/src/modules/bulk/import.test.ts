@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { firm } from '../../../test/modules/billing.ts';
 import { only, recordsOf, type WriteResult } from '../../../test/modules/records.ts';
 import { sharedService } from '../../../test/service.ts';
-import { findBreaches } from '../billing/index.ts';
+import type { Session } from '../../platform/store/session.ts';
+import { differencesOf, findBreaches } from '../billing/index.ts';
 
 const service = await sharedService();
 const { approving, balances, jobId, newClient, newJob, preparer, records, staffId, workFor } = await firm(service);
@@ -20,9 +21,9 @@ async function imported(type: string, systemRef: string, attributes: object, cal
 }
 
 async function agrees(): Promise<void> {
-  expect(await service.store.read(service.tenant.id, (session) => findBreaches(session, service.tenant.id))).toEqual(
-    [],
-  );
+  const { id } = service.tenant;
+  const found = (session: Session) => Promise.all([findBreaches(session, id), differencesOf(session, id)]);
+  expect(await service.store.read(id, found)).toEqual([[], []]);
 }
 
 const bill = (systemRef: string, clientId: string, more: object = {}) =>
@@ -81,7 +82,12 @@ test('upsertRecords imports jobs, invoices, credit notes and payments in the sta
     const [open, lost, wrong, note] = [
       await bill('1', clientId),
       await bill('2', clientId, { status: 'WRITTEN_OFF', writeOffReason: 'Gone', changeDate: '2025-06-30' }),
-      await bill('3', clientId, { status: 'VOIDED', voidReason: 'Twice', changeDate: '2025-03-02' }),
+      await bill('3', clientId, {
+        lines: [{ ...line, jobId: jobs[0]?.id ?? null }],
+        status: 'VOIDED',
+        voidReason: 'Twice',
+        changeDate: '2025-03-02',
+      }),
       await bill('4', clientId, { lines: [{ ...line, quantity: '-1', unitAmount: '25.00' }] }),
     ];
     const paid = { clientId, paymentDate: '2025-03-15', amount: '60.00', currency: 'USD', source };

@@ -4676,8 +4676,11 @@ CREATE OR REPLACE FUNCTION public.sum_billing() RETURNS trigger LANGUAGE plpgsql
 declare
   changes billing_change[];
 begin
-  select array_agg((tenant_id, job_id, billed, fee, fee_without_work)::billing_change) into changes from new_rows;
-  call add_billing(changes);
+  select array_agg((b.tenant_id, b.job_id, b.billed, b.fee, b.fee_without_work)::billing_change) into changes
+  from new_rows b join invoice i on i.tenant_id = b.tenant_id and i.id = b.invoice_id where is_billing(i.status);
+  if changes is not null then
+    call add_billing(changes);
+  end if;
   return null;
 end
 $function$;
