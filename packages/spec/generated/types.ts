@@ -23363,7 +23363,7 @@ export interface components {
          * Record source
          * @description Where a record comes from. `IMPORT` is the history of another system.
          *
-         *     - A new row can have each state that callers can bring it to, by one record: with the roles, conditions and entries of the ledger of all
+         *     - One record brings a row, new or existing, to each state that callers can bring it to: with the roles, conditions and entries of the ledger of all
          *       transitions to it. An engagement is created in any state, without those: its letter was sent and signed there. Time, expenses and drafts do not need another person for their approval.
          *     - The `wipIds` of the lines of an imported invoice are work that it billed: they become `BILLED`, in part or in full, as with a draft. A `VOIDED` or `PENDING` invoice
          *       bills none.

@@ -63,9 +63,14 @@ export function findTransition(machine: Machine, from: string, to: string, mover
   );
 }
 
-/** Returns the states from an initial one to another by transitions of the mover, both included: the fewest; undefined if there are none. */
-export function statesTo(machine: Machine, to: string, mover: Mover): readonly string[] | undefined {
-  return pathTo(machine, machine.initial, to, (transition) => admits(machine, transition, mover));
+/** Returns the states from one of several to another by transitions of the mover, both included: the fewest; undefined if there are none. */
+export function statesTo(
+  machine: Machine,
+  starts: readonly string[],
+  to: string,
+  mover: Mover,
+): readonly string[] | undefined {
+  return pathTo(machine, starts, to, (transition) => admits(machine, transition, mover));
 }
 
 /**

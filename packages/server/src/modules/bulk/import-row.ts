@@ -45,11 +45,11 @@ export function importRow<Item extends RecordItem>(
     const state = machine === undefined ? undefined : attributes[machine.field];
     if (machine === undefined) return write(item);
     const row = systemRef === undefined ? undefined : plan.untyped.findForUpdate(entity, 'systemRef', systemRef);
-    if (row === undefined) return createIn(plan, type, machine, state, item, write);
+    if (row === undefined) return writeBySteps(plan, type, machine, item, write);
     if (typeof state !== 'string') return write(item);
     const order = entity.fields.get(machine.field)?.schema.enum ?? [];
     const now = String(row[machine.field]);
-    if (order.indexOf(state) >= order.indexOf(now)) return write(item);
+    if (order.indexOf(state) >= order.indexOf(now)) return writeBySteps(plan, type, machine, item, write, now);
     const written = write({ ...item, attributes: without(attributes, (name) => name === machine.field) });
     if (written.status === 'UNCHANGED') return written;
     const detail = `The ${type.name} is ${now} meanwhile, and the import has other content. Correct the ${type.name} itself.`;
@@ -57,25 +57,32 @@ export function importRow<Item extends RecordItem>(
   }
 }
 
-/** Creates a row in an initial state, and brings it to its own by the transitions of a caller. */
-function createIn<Item extends RecordItem>(
+/**
+ * Brings a row to its state by the transitions of a caller: a new one from an initial state.
+ *
+ * @param now the state of an existing row
+ */
+function writeBySteps<Item extends RecordItem>(
   plan: Plan,
   { entity }: RecordType,
   machine: Machine,
-  state: unknown,
   item: Item,
   write: (item: Item) => AnyWritten,
+  now?: string,
 ): AnyWritten {
   const { origin } = plan;
   const { attributes = {} } = item;
+  const isNew = now === undefined;
+  const state = attributes[machine.field];
   const mover = { operation: origin.operation, holds: (roles: readonly string[]) => plan.holds(roles) };
-  const path = typeof state === 'string' ? statesTo(machine, state, mover) : undefined;
+  const starts = isNew ? machine.initial : [now];
+  const path = typeof state === 'string' ? statesTo(machine, starts, state, mover) : undefined;
   const [first, ...others] = path ?? [];
   // What is written off of a row without another state is a second step, too.
-  const isWrittenOff = others.length === 0 && Number(attributes.writeOffAmount ?? 0) !== 0;
-  if ((others.length === 0 && !isWrittenOff) || isImported(machine, state)) return write(item);
-  const start = without(attributes, (name) => ofLastState.test(name));
-  const initial = others.length === 0 ? start : { ...start, [machine.field]: first };
+  const isWrittenOff = isNew && others.length === 0 && Number(attributes.writeOffAmount ?? 0) !== 0;
+  if ((others.length <= (isNew ? 0 : 1) && !isWrittenOff) || isImported(machine, state)) return write(item);
+  const start = without(attributes, (name) => ofLastState.test(name) || (name === machine.field && !isWrittenOff));
+  const initial = isNew && others.length > 0 ? { ...start, [machine.field]: first } : start;
   let written = write({ ...item, attributes: initial });
   const { id } = written.row;
   const end = without(attributes, (name) => !ofLastState.test(name));
@@ -87,7 +94,7 @@ function createIn<Item extends RecordItem>(
       plan.untyped.update(entity, id, readAttributes(plan, entity, step, written.row), {}),
     );
   }
-  return { ...written, status: 'CREATED' };
+  return { ...written, status: isNew ? 'CREATED' : 'UPDATED' };
 }
 
 function without(attributes: AnyInput, isLeftOut: (name: string) => boolean): AnyInput {

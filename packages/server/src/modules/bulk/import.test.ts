@@ -69,6 +69,39 @@ test('upsertEntries leaves an approved entry unchanged if a feed repeats it as s
   });
 });
 
+test('upsertRecords and upsertEntries bring a row that an import created earlier several states further', async () => {
+  const { id: clientId } = await newClient();
+  const job = { name: 'Return 2025', clientId, billingType: 'TIME_AND_MATERIALS' };
+  await imported('Job', 'later-job', { ...job, status: 'PLANNED' });
+  expect(await imported('Job', 'later-job', { ...job, name: 'Return', status: 'CLOSED' })).toMatchObject({
+    status: 'UPDATED',
+    attributes: { status: 'CLOSED', name: 'Return' },
+  });
+  const time = { staffId, jobId, workDate: '2025-02-06', hours: '1.00', isBillable: true };
+  await imported('TimeEntry', 'later-time', { ...time, status: 'DRAFT' });
+  const approved = { ...time, hours: '1.50', status: 'APPROVED' };
+  expect(await imported('TimeEntry', 'later-time', approved)).toMatchObject({
+    status: 'UPDATED',
+    attributes: { status: 'APPROVED', hours: '1.50' },
+  });
+  const payment = { clientId, paymentDate: '2025-03-15', amount: '60.00', currency: 'USD', method: 'ACH', source };
+  await imported('Payment', 'later-payment', { ...payment, status: 'PENDING' });
+  const refund = { status: 'PARTIALLY_REFUNDED', refundedAmount: '10.00', changeDate: '2025-03-21' };
+  expect(await imported('Payment', 'later-payment', { ...payment, ...refund })).toMatchObject({
+    status: 'UPDATED',
+    attributes: { status: 'PARTIALLY_REFUNDED', refundedAmount: '10.00', unappliedAmount: '50.00' },
+  });
+  await agrees();
+});
+
+test('upsertRecords imports the last of several contents that a request has for a row', async () => {
+  const named = (name: string) => ({ type: 'Client', systemRef: 'several', source, attributes: { name } });
+  const [first] = await records.upsert([named('Old name')]);
+  const written = await records.upsert([named('New name'), named('Old name')]);
+  expect(written).toMatchObject([{ status: 'UPDATED' }, { status: 'UPDATED', attributes: { name: 'Old name' } }]);
+  expect(await records.upsert([named('Old name')])).toMatchObject([{ status: 'UNCHANGED', id: first?.id }]);
+});
+
 test('upsertRecords imports jobs, invoices, credit notes and payments in the state that they have, and changes nothing the second time', async () => {
   const { id: clientId } = await newClient();
   const job = { name: 'Return 2024', clientId, billingType: 'TIME_AND_MATERIALS' };
