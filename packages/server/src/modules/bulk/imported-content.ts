@@ -23,7 +23,7 @@ export function importedContents(items: readonly ReadItem<RecordItem>[]): Readon
   );
 }
 
-/** Returns the positions of what imports last sent for the same rows. */
+/** Returns the positions of what imports last sent for the same rows. Of a row that the request sends with several contents, it returns none. */
 export async function repeatedContents(
   { transaction, tenantId }: Pick<UnitOfWork, 'transaction' | 'tenantId'>,
   contents: ReadonlyMap<number, ImportedContent>,
@@ -33,7 +33,11 @@ export async function repeatedContents(
     select sent.position from unnest(${[...contents.keys()]}::integer[], ${columnsOf(contents.values())}) sent (position, type, system_ref, digest)
     join imported_content last on last.tenant_id = ${tenantId} and last.type = sent.type
       and last.system_ref = sent.system_ref and last.digest = decode(sent.digest, 'hex')`);
-  return new Set(rows.map(({ position }) => position));
+  const repeated = new Set(rows.map(({ position }) => position));
+  for (const sent of Map.groupBy(contents, ([, content]) => rowOf(content)).values())
+    if (sent.some(([, { digest }]) => digest !== sent[0]?.[1].digest))
+      for (const [position] of sent) repeated.delete(position);
+  return repeated;
 }
 
 /** Stores what was sent for rows, in the order of their keys, so that calls do not wait for each other in turns. */
@@ -43,12 +47,16 @@ export async function storeContents(
 ): Promise<void> {
   if (contents.length === 0) return;
   // The last of several for one row.
-  const byRow = new Map(contents.map((content) => [JSON.stringify([content.type, content.systemRef]), content]));
+  const byRow = new Map(contents.map((content) => [rowOf(content), content]));
   await transaction.all(sql`
     insert into imported_content (tenant_id, type, system_ref, digest)
     select ${tenantId}, type, system_ref, decode(digest, 'hex') from unnest(${columnsOf(byRow.values())}) sent (type, system_ref, digest)
     order by type, system_ref
     on conflict (tenant_id, type, system_ref) do update set digest = excluded.digest`);
+}
+
+function rowOf({ type, systemRef }: Pick<ImportedContent, 'type' | 'systemRef'>): string {
+  return JSON.stringify([type, systemRef]);
 }
 
 function columnsOf(contents: Iterable<ImportedContent>) {
