@@ -195,6 +195,65 @@ test.each(roles)('%s › no delivery carries embedded values without it', async 
   expect([...some.faults, ...every.faults]).toEqual([]);
 });
 
+test('no problem of a write has the number or name of a row that the caller may not read', async () => {
+  const writer = await service.signIn({
+    roles: allRoles.filter((role) => !['INVC_R', 'PYMT_R', 'JOB_R'].includes(role)),
+  });
+  const { records, client, draftOf, post, pay, invoice } = books;
+  const [open, paid] = [await post(await draftOf([{}])), await post(await draftOf([{}]))];
+  await pay('100.00', [{ invoiceId: paid, amount: '100.00' }]);
+  const noteId = await post(await draftOf([{ lineType: 'DISCOUNT', unitAmount: '-10.00' }]));
+  const found = { where: { creditNoteId: { _eq: noteId } } };
+  const credits = await service.call<{ data: { systemRef: string; paymentNumber: string }[] }>(
+    'POST',
+    '/gql/v1/payments/search',
+    found,
+  );
+  const [credit] = credits.body.data;
+  const note = await invoice(noteId);
+  await records.update([
+    {
+      type: 'Payment',
+      systemRef: credit?.systemRef,
+      attributes: { allocations: [{ invoiceId: open, amount: '10.00' }] },
+    },
+  ]);
+  const template = await make('JobTemplate', {
+    name: 'Unknown to them',
+    billingType: 'FIXED_FEE',
+    budgetHours: '1.00',
+  });
+  const hidden = [credit?.paymentNumber, note.invoiceNumber, 'Unknown to them'];
+  for (const id of [open, paid]) hidden.push((await invoice(id)).invoiceNumber);
+
+  const upsert = (type: string, attributes: object, systemRef?: string) =>
+    writer.call('POST', '/api/v1/records', { records: [{ type, attributes, ...(systemRef && { systemRef }) }] });
+  const payment = (invoiceId: string) => {
+    const money = { paymentDate: '2026-02-01', amount: '500.00', currency: 'USD', method: 'CHECK', source: 'MANUAL' };
+    return upsert('Payment', { ...money, clientId: client.id, allocations: [{ invoiceId, amount: '500.00' }] });
+  };
+  const draft = (creditedInvoiceId: string, unitAmount: string) =>
+    draftOf([{ lineType: 'DISCOUNT', unitAmount }], { creditedInvoiceId });
+  const review = async (unitAmount: string) =>
+    upsert('DraftInvoice', { status: 'IN_REVIEW' }, (await draft(open, unitAmount)).systemRef ?? '');
+  const responses = [
+    await payment(open),
+    await payment(paid),
+    await review('-500.00'),
+    await upsert('DraftInvoice', { creditedInvoiceId: noteId }, (await draft(open, '-1.00')).systemRef ?? ''),
+    await upsert('Invoice', { status: 'VOIDED', voidReason: 'Wrong' }, note.systemRef),
+    await writer.call('POST', '/api/v1/clients/v1/link/payment', { clientRef: client.ref, invoiceIds: [paid] }),
+    await writer.call('POST', '/api/v1/projects/create_from_template', {
+      clientId: client.id,
+      jobTemplates: [{ jobTemplateId: template.id }],
+    }),
+  ].map(({ body }) => JSON.stringify(body));
+  for (const response of responses) {
+    expect(response).toMatch(/"code":"(INVALID_STATE|VALIDATION_ERROR)"/);
+    expect([response, hidden.filter((text) => response.includes(String(text)))]).toEqual([response, []]);
+  }
+});
+
 /** The embedded fields of an entity at any depth, with the role list that each has in the contract, by the type that it shows. */
 function embedsOf(entity: AnyEntity): {
   readonly path: string;

@@ -116,7 +116,7 @@ describe('updateRecords › Payment', () => {
     const more = [right, wrong].map((row) => ({ invoiceId: row.id, amount: '10.00' }));
     const [settled, other] = [await pay('20.00', [], { clientId: id }), { amount: '30.00' }];
     expect(await change('Payment', settled.systemRef, { allocations: more })).toMatchObject({
-      error: { detail: expect.stringContaining('is PAID. Allocate to an invoice that is POSTED or PARTIALLY_PAID.') },
+      error: { detail: expect.stringContaining('is PAID. Allocate to one that is POSTED or PARTIALLY_PAID.') },
     });
     expect(await change('Payment', settled.systemRef, other)).toMatchObject({
       error: { detail: expect.stringContaining('create another') },

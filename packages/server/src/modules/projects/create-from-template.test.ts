@@ -212,7 +212,7 @@ describe('createProjectsFromTemplate', () => {
       jobTemplates: [{ jobTemplateId }, { jobTemplateId: template }],
     });
     expect(await failureOf(response)).toEqual([400, 'REFERENCE_NOT_FOUND', '/jobTemplates/1/jobTemplateId']);
-    expect((await response).body).toMatchObject({ detail: expect.stringContaining('Half old') });
+    expect((await response).body).toMatchObject({ detail: expect.stringContaining('The template cannot be used.') });
   });
 
   test.each([

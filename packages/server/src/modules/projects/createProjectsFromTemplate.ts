@@ -58,9 +58,9 @@ function createJob(plan: Plan, forClient: Row<'Client'>, engagementId: string | 
     startDate,
     dueDate,
   };
-  const { row } = blameTemplate(template, () => plan.create(job, { ...fields, ...overrides }, { systemRef }));
+  const { row } = blameTemplate(() => plan.create(job, { ...fields, ...overrides }, { systemRef }));
   const taskIds = template.tasks.map((one, sequence) =>
-    blameTemplate(template, () => createTask(plan, row, template, one, sequence)),
+    blameTemplate(() => createTask(plan, row, template, one, sequence)),
   );
   for (const [index, assignment] of staffAssignments.entries())
     plan.at(`/staffAssignments/${index}`, () => plan.create(staffJobAssignment, { ...assignment, jobId: row.id }));
@@ -88,7 +88,7 @@ function createTask(
 const entryFields = new Set(Object.keys(propertiesOf(schemaOf('ProjectTemplateEntry'))));
 
 /** Omitted fields come from the template, so their errors are reported for the template. */
-function blameTemplate<Result>({ name }: Row<'JobTemplate'>, work: () => Result): Result {
+function blameTemplate<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {
@@ -99,7 +99,7 @@ function blameTemplate<Result>({ name }: Row<'JobTemplate'>, work: () => Result)
     if (pointer === '/engagementId') throw new Rejection(code, message);
     // The job gets it from its jobRef.
     if (pointer === '/pmsRef') throw new Rejection(code, message, '/jobRef');
-    throw new Rejection(code, `The template ${name} cannot be used. ${message}`, '/jobTemplateId');
+    throw new Rejection(code, `The template cannot be used. ${message}`, '/jobTemplateId');
   }
 }
 

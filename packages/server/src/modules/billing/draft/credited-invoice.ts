@@ -15,8 +15,7 @@ export function checkCreditedInvoice(plan: Plan, { creditedInvoiceId, clientId, 
   if (credited === undefined) return;
   if (credited.clientId !== clientId)
     throw invalidField('creditedInvoiceId', 'The invoice to credit belongs to another client.');
-  if (isCreditNote(credited))
-    throw invalidField('creditedInvoiceId', `${credited.invoiceNumber} is a credit note itself. Name an invoice.`);
+  if (isCreditNote(credited)) throw invalidField('creditedInvoiceId', 'It is a credit note itself. Name an invoice.');
   if (credited.currency !== currency)
     throw invalidField(
       'creditedInvoiceId',
@@ -35,18 +34,18 @@ export function checkCredit(plan: Plan, { creditedInvoiceId, total }: Draft): vo
   // Locked, so that the invoice is not voided or credited at the same time.
   const credited = plan.getForUpdate(invoice, creditedInvoiceId);
   if (credited === undefined) return;
-  const { invoiceNumber, status, amountWrittenOff, total: invoiced } = credited;
+  const { status, amountWrittenOff, total: invoiced } = credited;
   if (status === 'PENDING' || status === 'VOIDED')
     throw new Rejection(
       'INVALID_STATE',
-      `${invoiceNumber} is ${status}, so there is nothing to credit.`,
+      `The invoice is ${status}, so there is nothing to credit.`,
       '/creditedInvoiceId',
     );
   const left = notCredited(plan, credited).minus(amountWrittenOff);
   if (left.plus(total).gte(zero)) return;
   throw new Rejection(
     'INVALID_STATE',
-    `${invoiceNumber} is over ${invoiced.toFixed(2)}, of which ${left.toFixed(2)} are neither credited nor written off. Credit at most these.`,
+    `The invoice is over ${invoiced.toFixed(2)}, of which ${left.toFixed(2)} are neither credited nor written off. Credit at most these.`,
     '/creditedInvoiceId',
   );
 }

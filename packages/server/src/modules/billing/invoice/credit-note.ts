@@ -39,14 +39,10 @@ export const withdrawCredit = command('creditNoteVoided', (plan, { values: note,
 /** @throws Rejection if the credit of a credit note is applied to an invoice */
 export function checkCreditUnapplied(plan: Plan, note: Document): void {
   if (!isCreditNote(note)) return;
-  const { paymentNumber, allocations } = creditOf(plan, note.id);
-  if (allocations.length === 0) return;
-  const invoices = new Intl.ListFormat('en').format(
-    allocations.slice(0, 10).map(({ invoiceNumber }) => invoiceNumber ?? ''),
-  );
+  if (creditOf(plan, note.id).allocations.length === 0) return;
   throw new Rejection(
     'INVALID_STATE',
-    `The credit of the credit note, ${paymentNumber}, is applied to ${invoices}. Unapply it first.`,
+    'The credit of the credit note is applied to invoices. Unapply it first: the payment with this creditNoteId has the allocations.',
     '/status',
   );
 }

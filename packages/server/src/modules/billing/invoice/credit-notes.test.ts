@@ -194,7 +194,7 @@ describe('updateRecords › Payment of a credit note', () => {
 
     expect(await change('Invoice', note.systemRef, voided)).toMatchObject({
       ...rejected('INVALID_STATE', 'status'),
-      error: { detail: expect.stringContaining(credit.paymentNumber) },
+      error: { detail: expect.stringContaining('creditNoteId') },
     });
     await change('Payment', credit.systemRef, { allocations: [], changeReason: 'Wrong invoice' });
     expect(await invoice(paidBill.id)).toMatchObject({ status: 'PARTIALLY_PAID', amountDue: '60.00' });
@@ -368,7 +368,9 @@ describe('creditedInvoiceId of a DraftInvoice', () => {
       error: {
         code: 'INVALID_STATE',
         pointer: '/records/0/attributes/creditedInvoiceId',
-        detail: expect.stringMatching(/^INV-.+ is over 25\.00, of which 5\.00 are neither credited nor written off\./),
+        detail: expect.stringMatching(
+          /^The invoice is over 25\.00, of which 5\.00 are neither credited nor written off\./,
+        ),
       },
     });
     // A note that is voided credits nothing.

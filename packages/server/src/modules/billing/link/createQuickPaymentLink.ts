@@ -68,7 +68,7 @@ function payableInvoice(plan: Plan, owner: Row<'Client'>, id: string, pointer: s
   if (!isOpen(row))
     throw new Rejection(
       'INVALID_STATE',
-      `${row.invoiceNumber} cannot be paid: ${isCreditNote(row) ? 'it is a credit note' : `its status is ${row.status}`}.`,
+      `The invoice cannot be paid: ${isCreditNote(row) ? 'it is a credit note' : `its status is ${row.status}`}.`,
       pointer,
     );
   return row;

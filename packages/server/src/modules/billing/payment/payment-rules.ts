@@ -350,14 +350,14 @@ function checkAllocation(plan: Plan, paid: PaymentRow, target: Row<'Invoice'>, a
   if (!isOpen(target))
     throw new Rejection(
       'INVALID_STATE',
-      `${target.invoiceNumber} is ${isCreditNote(target) ? 'a credit note' : target.status}. Allocate to an invoice that is ${openStatuses.join(' or ')}.`,
+      `The invoice is ${isCreditNote(target) ? 'a credit note' : target.status}. Allocate to one that is ${openStatuses.join(' or ')}.`,
       `/allocations/${index}/invoiceId`,
     );
   const payable = dueOf(target).minus(target.amountPending);
   if (amount.gt(payable))
     throw new Rejection(
       'INVALID_STATE',
-      `At most ${payable.toFixed(2)} can be allocated to ${target.invoiceNumber}: the amount due, less pending payments.`,
+      `At most ${payable.toFixed(2)} can be allocated to the invoice: the amount due, less pending payments.`,
       `/allocations/${index}/amount`,
     );
 }
