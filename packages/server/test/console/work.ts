@@ -3,7 +3,7 @@ import { dataLists } from '../../src/app/console/catalog.ts';
 import { type ConsoleFirm, hiddenIn } from './firm.ts';
 
 /** What pages do with the data of a firm. */
-export function workTests({ call, invoiceOf, newClient, newJob, staffId, visitor }: ConsoleFirm): void {
+export function workTests({ call, invoiceOf, newClient, newJob, newKey, staffId, visitor }: ConsoleFirm): void {
   test('show and read times of a form on the clock of the firm', async () => {
     const { id } = await newClient({ name: 'Onboarded & Co' });
     const admin = await visitor();
@@ -289,6 +289,71 @@ export function workTests({ call, invoiceOf, newClient, newJob, staffId, visitor
     const type = { name: 'Vehicle', displayName: 'Van <b>', 'fields.0.name': 'plate', 'fields.0.type': 'STRING' };
     expect(await create('CustomRecordType', type)).toContain('<h1>Custom record type: Van &lt;b&gt;');
     expect((await admin.get('/data/CustomRecordType')).text).toContain('href="/console/data/CustomRecordType/Vehicle"');
+  });
+
+  test('create and change records of a custom type, with the fields that the firm defined', async () => {
+    const { id: clientId } = await newClient({ name: 'Proposed & Co' });
+    const field = (name: string, type: string, rules = {}) => ({ name, type, ...rules });
+    const fields = [
+      field('title', 'STRING', { required: true, description: 'What is proposed, in a few words.' }),
+      field('fee', 'DECIMAL'),
+      field('seats', 'INTEGER'),
+      field('stage', 'ENUM', { enumValues: ['OPEN_FOR_TALKS', 'WON'] }),
+      field('services', 'MULTI_ENUM', { enumValues: ['TAXES', 'AUDIT', 'PAYROLL'] }),
+      field('isUrgent', 'BOOLEAN'),
+      field('decidesOn', 'DATE'),
+      field('summary', 'TEXT'),
+      field('lossReason', 'STRING'),
+      field('client', 'REFERENCE', { referencedEntityType: 'Client' }),
+      field('retired', 'STRING', { active: false }),
+    ];
+    const type = { name: 'Pitch', displayName: 'Pitches', fields };
+    expect(await call('POST', '/api/v1/records/custom', type)).toMatchObject({ status: 201 });
+    const admin = await visitor();
+    expect((await admin.get('/data/Pitch')).text).toContain('href="/console/data/Pitch/new">New pitch</a>');
+    const form = (await admin.get('/data/Pitch/new')).text;
+    expect(form).toMatch(/<input id="title"[^>]* required .*What is proposed, in a few words\./s);
+    expect(form).toMatch(
+      /<select id="stage".*>Open for talks<.*<input id="decidesOn"[^>]* type="date".*<textarea id="summary"/s,
+    );
+    expect(form).not.toContain('name="retired"');
+    const entered = {
+      ...{ title: 'A <new> audit', fee: '1200', seats: '3', stage: 'WON', services: 'taxes, audit', isUrgent: 'yes' },
+      ...{ decidesOn: '2026-04-01', lossReason: 'Price', client: 'proposed & co', newRef: 'console-pitch' },
+    };
+    const submit = (path: string, more = {}) => admin.submit(path, path, { ...entered, ...more });
+    const { text } = await submit('/data/Pitch/new');
+    expect(text).toMatch(/Nothing has changed yet.*>New Pitch A &lt;new&gt; audit<.*>Fee<.*1,200\.00/s);
+    const { headers } = await submit('/data/Pitch/new', { confirmed: 'yes' });
+    const path = headers.location?.replace(/^\/console|\?.*/g, '') ?? '';
+    expect((await admin.get(path)).text).toMatch(/<h1>Pitches: A &lt;new&gt; audit<.*>Change fields</s);
+    const records = async () =>
+      (await call<{ data: { attributes: object }[] }>('POST', '/api/v1/records/batch/Pitch', {})).body.data;
+    const { client: _client, newRef: _newRef, ...same } = entered;
+    const stored = {
+      ...same,
+      fee: '1200.00',
+      seats: 3,
+      services: ['TAXES', 'AUDIT'],
+      isUrgent: true,
+      client: clientId,
+    };
+    expect(await records()).toMatchObject([{ attributes: stored }]);
+    const edited = (await admin.get(`${path}/edit`)).text;
+    expect(edited).toMatch(/name="services"[^>]* value="Taxes, Audit"/);
+    expect(edited).toMatch(/name="client"[^>]* value="Proposed &amp; Co"/);
+    const change = { seats: '5', services: 'Audit, Payroll', version: hiddenIn(edited, 'version') };
+    expect((await submit(`${path}/edit`, change)).text).toMatch(/>Seats<\/td>.*>3<.*>5</s);
+    expect(await submit(`${path}/edit`, { ...change, confirmed: 'yes' })).toMatchObject({ status: 303 });
+    expect(await records()).toMatchObject([{ attributes: { ...stored, seats: 5, services: ['AUDIT', 'PAYROLL'] } }]);
+    const stale = await submit(`${path}/edit`, { ...change, seats: '7' });
+    expect([stale.status, stale.text]).toEqual([
+      412,
+      expect.stringMatching(/>What has changed since.*>Seats<.*>3<.*>5</s),
+    ]);
+    const reader = await visitor((await newKey('reader', ['RECORD_R', 'CUSTOM_TYPE_R', 'CLNT_R'])).key);
+    expect((await reader.get(path)).text).not.toContain('Change fields');
+    expect((await reader.get('/data/Pitch/new')).status).toBe(403);
   });
 
   test('do one thing with several rows of a list, with the sums of a rehearsal', async () => {

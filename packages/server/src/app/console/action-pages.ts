@@ -129,12 +129,14 @@ export async function actOnRow(visit: ConsoleVisit, type: string, id: string | u
     const names = await namesIn(visit, [changed], list.properties);
     const values = await enteredValues(visit, action.inputs, changed, names);
     if (isWriting && Object.keys(values).length === 0) throw new Rejection('INVALID_STATE', 'Nothing was changed.');
+    const version = Number(row?.version);
     const written = row ?? { systemRef: entered.get('newRef') ?? '' };
     return await perform(visit, action, {
       input: requestOf(type, [written], action, values),
-      ifMatch:
-        row && takes(action.operation, 'If-Match') ? entityTag({ ...row, version: Number(row.version) }) : undefined,
+      // Records have their version beside them.
+      ifMatch: row && !action.items && takes(action.operation, 'If-Match') ? entityTag({ ...row, version }) : undefined,
       title: titleOf(list, action, row),
+      list,
       from: urlOf(list, row),
       isWriting,
       names: [nameOf(list, written)],
@@ -170,6 +172,8 @@ interface ActionRequest {
   readonly input: CallInput;
   readonly ifMatch?: string | undefined;
   readonly title: string;
+  /** The list of the rows that are written; that of a custom type is known here alone. */
+  readonly list?: DataList;
   /** Address of the page that the form is on, below the console. */
   readonly from: string;
   /** Whether what was entered can be changed before it is done. */
@@ -200,7 +204,7 @@ export async function perform(
     context.write(async (unit) => {
       const result = await work(unit);
       await unit.flushAuditAndEvents();
-      changes.push(...(await recordedSince(unit.transaction, visit, start)));
+      changes.push(...(await recordedSince(unit.transaction, visit, start, request.list)));
       return result;
     });
   const body = await callOperation(visit, operation, input, isRehearsal ? { ...context, write: recording } : context);

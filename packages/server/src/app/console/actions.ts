@@ -1,9 +1,9 @@
 /** What can be done, derived from the contract: transitions of state machines, changes of fields, new rows, and other operations on a row. */
 import { hasRole, mayCall } from '@financial-automation/spec/roles';
-import { allOperations, type Operation, type Schema } from '../../contract/contract.ts';
+import { allOperations, type Operation, operationOf, type Schema } from '../../contract/contract.ts';
 import { isOf } from '../../contract/fields.ts';
 import type { Caller } from '../../platform/auth/caller.ts';
-import { type DataList, merged, propertiesOf, schemasOf } from './catalog.ts';
+import { type DataList, dataLists, merged, propertiesOf, schemasOf } from './catalog.ts';
 import { type FormInput, inputsOf } from './forms.ts';
 import type { ShownRow } from './values.ts';
 import type { CallInput } from './visit.ts';
@@ -35,10 +35,16 @@ interface Writer {
 }
 
 const writers = new Map<string, readonly Writer[]>();
+/** What writes records of custom types, whose attributes the contract does not know. */
+const customWriters = [operationOf('updateRecords'), operationOf('upsertRecords')];
 /** Operations are tried in this order: the narrowest first. */
 const preference = ['update', 'delete', 'upsert'];
 
-function writersOf(type: string): readonly Writer[] {
+function writersOf({ type, properties }: DataList): readonly Writer[] {
+  if (!dataLists.has(type)) {
+    const attributes = { properties: Object.fromEntries(properties) };
+    return customWriters.map((operation) => ({ operation, items: 'records', attributes }));
+  }
   const rank = ({ operation }: Writer) => preference.findIndex((verb) => operation.id.startsWith(verb));
   const all = () => allOperations.flatMap((operation) => writerOf(operation, type) ?? []);
   const found = writers.get(type) ?? all().sort((one, other) => rank(one) - rank(other));
@@ -85,7 +91,7 @@ export function transitionsOn(list: DataList, row: ShownRow, caller: Roles): Act
     const texts = conditions.map((condition) => machine.conditions?.[condition] ?? '');
     // A part can grow without a change of the state.
     const isOpen = from.includes(status) || (to === status && texts.some((text) => text.includes('less than')));
-    const writer = isOpen && allows(caller, roles) ? writersOf(list.type).find(isAllowed) : undefined;
+    const writer = isOpen && allows(caller, roles) ? writersOf(list).find(isAllowed) : undefined;
     if (writer === undefined || found.has(to) || !texts.every((text) => canMeet(text, row))) continue;
     // What the conditions of the transition require to be set.
     const required = texts.flatMap((text) => {
@@ -164,7 +170,7 @@ export function actionsOn(list: DataList, row: ShownRow, caller: Roles): Action[
 /** What changes the fields of a row, or creates one, if the caller may; undefined if nothing does. */
 export function writingOf(list: DataList, row: ShownRow | undefined, caller: Roles): Action | undefined {
   const verbs = row === undefined ? ['upsert'] : ['update', 'upsert'];
-  const writer = writersOf(list.type).find(
+  const writer = writersOf(list).find(
     ({ operation: { id, roles }, items, attributes }) =>
       items !== undefined &&
       attributes.properties !== undefined &&
@@ -180,7 +186,9 @@ export function writingOf(list: DataList, row: ShownRow | undefined, caller: Rol
   const creation = row === undefined ? allOperations.find(isCreation) : undefined;
   if (creation !== undefined) return { ...commandOf(creation), ...named };
   if (writer === undefined || !allows(caller, list.writeRoles)) return undefined;
-  const inputs = inputsOf(writer.attributes, row).filter(({ schema }) => allows(caller, schema['x-write-roles']));
+  const inputs = inputsOf(writer.attributes, row, !dataLists.has(list.type)).filter(({ schema }) =>
+    allows(caller, schema['x-write-roles']),
+  );
   return { ...writer, ...named, inputs, fixed: {} };
 }
 

@@ -1,4 +1,5 @@
 /** What the data browser can show, derived from the contract: lists, their columns and filters, reads by ID, and references. */
+import type { components } from '@financial-automation/spec';
 import {
   allOperations,
   contract,
@@ -97,6 +98,7 @@ function labelOf(properties: ReadonlyMap<string, Schema>): string | undefined {
   return labels.find((name) => properties.has(name)) ?? number;
 }
 
+type CustomField = components['schemas']['CustomField'];
 type Column = readonly [name: string, schema: Schema];
 const targetOf = ([, schema]: Column) => schema['x-references'];
 const isOptional = ([, schema]: Column) => isOf(schema, 'null');
@@ -217,19 +219,40 @@ export function listOf(type: string): DataList {
 
 const lookup = operationOf('lookupRecords');
 
-/** The list of a custom record type, whose fields the contract does not know. */
-export function customList({ name, displayName, fields }: Readonly<Record<string, unknown>>): DataList {
-  const own: readonly { name: string; referencedEntityType?: string }[] = Array.isArray(fields) ? fields : [];
-  const type = String(name);
-  const properties = own.map(({ name: field, referencedEntityType: target }): [string, Schema] => [
-    field,
-    target ? { 'x-references': target } : {},
-  ]);
+/** Fields of custom types as the contract would describe them: others are texts on a line. No form has a value of any JSON. */
+const customSchemas: Readonly<Record<string, Schema>> = {
+  TEXT: { maxLength: 100_000 },
+  INTEGER: { type: 'integer' },
+  DECIMAL: { format: 'decimal' },
+  BOOLEAN: { type: 'boolean' },
+  DATE: { format: 'date' },
+  DATETIME: { format: 'date-time' },
+  URL: { format: 'uri' },
+  MULTI_ENUM: { type: 'array' },
+  JSON: { type: 'object' },
+};
+
+function customSchema({ type, enumValues, referencedEntityType: target, ...field }: CustomField): Schema {
   return {
-    ...describeList(type, { properties: Object.fromEntries(properties) }, lookup, { type }),
-    title: String(displayName ?? name),
-    columns: ['systemRef', ...own.map((field) => field.name)].slice(0, maxColumns),
-    label: 'systemRef',
+    ...customSchemas[type],
+    description: field.description ?? '',
+    ...(type === 'ENUM' && { enum: enumValues }),
+    ...(type === 'MULTI_ENUM' && { items: { enum: enumValues } }),
+    ...(target !== null && { 'x-references': target }),
+    ...((!field.required || field.defaultValue !== null) && { 'x-on-create': {} }),
+  };
+}
+
+/** The list of a custom record type. */
+export function customList({ name: type, displayName, fields }: components['schemas']['CustomRecordType']): DataList {
+  const own = fields.filter(({ active }) => active).map((field): [string, Schema] => [field.name, customSchema(field)]);
+  const properties = new Map(own);
+  const label = labelOf(properties) ?? 'systemRef';
+  return {
+    ...describeList(type, { properties: Object.fromEntries(own) }, lookup, { type }),
+    title: displayName ?? type,
+    columns: [...new Set([label, ...properties.keys()])].slice(0, maxColumns),
+    label,
     filters: [],
   };
 }

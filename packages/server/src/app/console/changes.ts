@@ -1,5 +1,5 @@
 /** What a rehearsal would change, and what others have changed, in figures. */
-import { hasRole } from '@financial-automation/spec/roles';
+import { hasRole, mayCall } from '@financial-automation/spec/roles';
 import { sql } from 'kysely';
 import { visibleTo } from '../../entity/field-access.ts';
 import { entityOf } from '../../entity/registry.ts';
@@ -11,7 +11,7 @@ import { type DataList, dataLists } from './catalog.ts';
 import { decimal, none } from './formats.ts';
 import { card, table } from './layout.ts';
 import { namesIn } from './names.ts';
-import { currencyOf, isTechnical, nameOf, type ShownRow, shownValue, type View } from './values.ts';
+import { currencyOf, flatRow, isTechnical, nameOf, type ShownRow, shownValue, type View } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
 import { fieldInWords } from './words.ts';
 
@@ -23,26 +23,26 @@ interface Change {
 }
 
 /** What a transaction has recorded, which it may not keep. */
-export async function recordedSince(transaction: Transaction, visit: ConsoleVisit, start: string) {
+export async function recordedSince(transaction: Transaction, visit: ConsoleVisit, start: string, list?: DataList) {
   const { tenant, exchange } = visit;
   const changes = await transaction.all<Change>(sql`
     select entity_type as type, before, after from audit_log
     where tenant_id = ${tenant.id} and id > ${start} and request_id = ${exchange.id} order by id`);
-  return changes.flatMap((change) => visibleChange(visit, change));
+  return changes.flatMap((change) => visibleChange(visit, change, list));
 }
 
 /** What has changed a row since the version of the form that was sent about it, as one change; none if that is not known. */
-export async function changedMeanwhile(visit: ConsoleVisit, { type }: DataList, { id, version = 0 }: ShownRow) {
+export async function changedMeanwhile(visit: ConsoleVisit, list: DataList, { id, version = 0 }: ShownRow) {
   const { service, tenant, fields } = visit;
   const shown = fields.get('version');
   if (shown === null || shown === String(version)) return [];
-  const ofRow = sql`tenant_id = ${tenant.id} and entity_type = ${type} and entity_id = ${id}`;
+  const ofRow = sql`tenant_id = ${tenant.id} and entity_type = ${list.type} and entity_id = ${id}`;
   const changes = await service.store.read(tenant.id, (session) =>
     session.all<Change>(sql`
       select entity_type as type, before, (select after from audit_log where ${ofRow} order by id desc limit 1)
       from audit_log where ${ofRow} and before ->> 'version' = ${shown} limit 1`),
   );
-  return changes.flatMap((change) => visibleChange(visit, change));
+  return changes.flatMap((change) => visibleChange(visit, change, list));
 }
 
 /** For whoever sent a form about a row that somebody else has changed. */
@@ -63,14 +63,14 @@ export async function changeTable(visit: ConsoleVisit, shown: readonly VisibleCh
   return rows.length === 0 ? html`<p>Nothing that you may read.</p>` : table('Changes', [...heads, ...sides], rows);
 }
 
-/** Both sides of a change, as far as the caller may read such rows. */
-function visibleChange({ caller }: ConsoleVisit, { type, before, after }: Change) {
-  const [entity, list] = [entityOf(type), dataLists.get(type)];
+/** Both sides of a change, as far as the caller may read such rows. @param own the list of the row that was written, which can be of a custom type */
+function visibleChange({ caller }: ConsoleVisit, { type, before, after }: Change, own?: DataList) {
+  const [entity, list] = [entityOf(type), own?.type === type ? own : dataLists.get(type)];
   const holds = (roles: readonly string[]) => hasRole(caller.roles, roles);
-  if (entity === undefined || list === undefined || !holds(entity.readRoles ?? [])) return [];
-  const old: ShownRow = before === null ? {} : visibleTo(holds, entity, before);
-  const now: ShownRow = visibleTo(holds, entity, after);
-  return [{ list, old, now, isNew: before === null }];
+  const isReadable = entity ? holds(entity.readRoles ?? []) : list && mayCall(list.operation, caller.roles);
+  if (list === undefined || !isReadable) return [];
+  const [old, now] = [before ?? {}, after].map((row) => flatRow(entity ? visibleTo(holds, entity, row) : row));
+  return [{ list, old: old ?? {}, now: now ?? {}, isNew: before === null }];
 }
 
 export type VisibleChange = ReturnType<typeof visibleChange>[number];

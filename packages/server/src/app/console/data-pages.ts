@@ -32,7 +32,7 @@ import {
 } from './layout.ts';
 import { namesIn } from './names.ts';
 import { headOf, isTechnical, rowCells, type ShownRow } from './values.ts';
-import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
+import { type ConsoleVisit, call, callOperation } from './visit.ts';
 import { comparisons, fieldInWords, newInWords, subjectInWords, typeInWords } from './words.ts';
 
 const pageSize = 25;
@@ -53,19 +53,18 @@ export async function dataPage(visit: ConsoleVisit): Promise<ConsolePage> {
   const { roles } = caller;
   const cursor = visit.query.get('page');
   const query = { pageSize: '100', ...(cursor !== null && { cursor }) };
-  const ownTypes = operationOf('listCustomRecordTypes');
-  const body = mayCall(ownTypes, roles) ? await callOperation(visit, ownTypes, { query }) : {};
-  const next = nextPage(body);
+  const isOpen = mayCall(operationOf('listCustomRecordTypes'), roles);
+  const { data = [], nextCursor = null } = isOpen ? await call(visit, 'listCustomRecordTypes', { query }) : {};
   const links = (lists: readonly DataList[]) =>
     linkList(lists.map(({ type, title }) => html`<a href="${base}/data/${type}">${title}</a>`));
   const open = [...dataLists.values()].filter(({ operation }) => mayCall(operation, roles));
   const groups = Map.groupBy(open, ({ operation }) => subjectInWords(operation.tag));
-  const custom = rowsIn(body).map(customList);
+  const custom = data.map(customList);
   return {
     title: 'Data',
     lead: 'Every list. Open a row to see what belongs to it, and what happened to it.',
     body: html`${[...groups].map(([subject, lists]) => card(subject, links(lists)))}
-${custom.length > 0 && card('Custom record types', [links(custom), pageLinks(undefined, next && `${base}/data?page=${next}`)])}`,
+${custom.length > 0 && card('Custom record types', [links(custom), pageLinks(undefined, nextCursor === null ? undefined : `${base}/data?page=${nextCursor}`)])}`,
   };
 }
 
@@ -74,7 +73,7 @@ export async function listNamed(visit: ConsoleVisit, type: string): Promise<Data
   const standard = dataLists.get(type);
   if (standard !== undefined) return standard;
   try {
-    return customList(await callOperation(visit, operationOf('getCustomRecordType'), { path: { name: type } }));
+    return customList(await call(visit, 'getCustomRecordType', { path: { name: type } }));
   } catch (error) {
     if (!(error instanceof Rejection) || (error.status !== 400 && error.status !== 404)) throw error;
     throw new Rejection('NOT_FOUND', `There is no list ${type}.`);

@@ -37,17 +37,20 @@ function isLeaf(schema: Schema): boolean {
  * The inputs of what is written of a row, or of a new one, which requires what can neither be null nor is set by the service. A
  * field is left out if a form would lose a part of what the row has.
  */
-export function inputsOf({ properties = {} }: Schema, row?: ShownRow): FormInput[] {
+export function inputsOf({ properties = {} }: Schema, row?: ShownRow, isCustom = false): FormInput[] {
   return Object.entries(properties).flatMap(([name, unmerged]): FormInput[] => {
     const schema = plain(unmerged);
-    if (skipped.has(name) || (row === undefined ? ofChanges.test(name) : schema['x-state-machine'] !== undefined))
-      return [];
+    const isSkipped = row === undefined ? ofChanges.test(name) : schema['x-state-machine'] !== undefined;
+    if (!isCustom && (skipped.has(name) || isSkipped)) return [];
     if (isLeaf(schema)) return [{ path: name, schema, isRequired: row === undefined && isRequired(merged(unmerged)) }];
     const isList = isOf(schema, 'array');
     const item = plain((isList ? schema.items : schema) ?? {});
+    const current = row?.[name];
     // Texts are separated by commas.
-    if (row === undefined && isList && isLeaf(item) && item['x-references'] === undefined)
-      return [{ path: name, schema, isRequired: false }];
+    if (isList && isLeaf(item) && item['x-references'] === undefined)
+      return [current].flat().join().split(',').length > [current].flat().length
+        ? []
+        : [{ path: name, schema, isRequired: false }];
     const parts = Object.entries(item.properties ?? {}).flatMap(([part, of]) =>
       part === 'id' ? [] : [[part, plain(of)] as const],
     );
@@ -55,7 +58,6 @@ export function inputsOf({ properties = {} }: Schema, row?: ShownRow): FormInput
     const inputsAt = (path: string) =>
       leaves.map(([part, of]): FormInput => ({ path: `${path}.${part}`, schema: of, isRequired: false }));
     if (!isList) return inputsAt(name);
-    const current = row?.[name];
     const count = Array.isArray(current) ? current.length : 0;
     const isWhole = leaves.length === parts.length && count === (row?.[`${name}Count`] ?? count);
     if (leaves.length === 0 || (row !== undefined && !isWhole)) return [];
@@ -77,6 +79,7 @@ function currentText({ tenant }: ConsoleVisit, { path, schema }: FormInput, row:
       .toPlainDateTime()
       .toString({ smallestUnit: 'minute' });
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.map((one) => (schema.items?.enum ? valueInWords(one) : one)).join(', ');
   return (schema['x-references'] !== undefined && names.get(String(value))) || String(value);
 }
 
@@ -144,7 +147,7 @@ function hintOf({ description = '', items }: Schema): string {
   // One of a few words repeats the label.
   const telling =
     sentence.split(' ').length > 4 ? sentence.replace(/,? or null\b(?= )/, '; empty').replace(/,? or null\b/, '') : '';
-  return sentenceInWords(`${telling.replaceAll(/\bnull\b/g, 'empty')}${several ?? ''}`);
+  return sentenceInWords(`${telling.replaceAll(/\bnull\b/g, 'empty')}${several ?? ''}`.trim());
 }
 
 /** A form that shows a page again with what is entered in it. */
@@ -245,6 +248,8 @@ async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promis
   if (target !== undefined && isOf(schema, 'array'))
     return Promise.all(text.split(',').map((one) => parsed(visit, { 'x-references': target }, one.trim())));
   const list = dataLists.get(target ?? '');
+  // A record of a custom type has a key.
+  if (target !== undefined && list === undefined && !isId(text)) return { systemRef: text };
   if (list === undefined || isId(text)) return typedValue(schema, text);
   const named = await idsNamed(visit, list, text);
   const exact = named.filter((row) => row.number === text || row.name.toLowerCase() === text.toLowerCase());

@@ -156,7 +156,7 @@ export function rowCells(view: View, list: DataList, row: ShownRow, columns: rea
   const label = row[first] ?? row.systemRef ?? row.id;
   const schema = list.properties.get(first);
   const isPlain = schema === undefined || (schema['x-references'] === undefined && typeof label === 'string');
-  const text = isPlain && schema?.format === undefined && !isId(String(label)) ? String(label) : undefined;
+  const text = isPlain && schema?.format === undefined && !isMadeUp(String(label)) ? String(label) : undefined;
   const named = view.names.get(String(label)) ?? typeInWords(list.type);
   const shown = text ?? (schema?.format === 'date' ? day(String(label)) : named);
   const link = html`<a href="${view.visit.base}${urlOf(list, row)}">${shown}</a>`;
@@ -170,13 +170,17 @@ export function urlOf({ type, key }: DataList, row: ShownRow | undefined): strin
 
 export function nameOf(list: DataList, row: ShownRow): string {
   const name = String(row[list.label ?? 'systemRef'] ?? row.systemRef ?? '');
-  // The console made up the key of what was entered in it.
-  return `${typeInWords(list.type)} ${isId(name.replace(/^console-/, '')) ? '' : name}`.trim();
+  return `${typeInWords(list.type)} ${isMadeUp(name) ? '' : name}`.trim();
+}
+
+/** Whether nobody knows a row by this text: its ID, or the key that the console made up for what was entered in it. */
+function isMadeUp(text: string): boolean {
+  return isId(text.replace(/^console-/, ''));
 }
 
 /** What a row is called: its name, or else the first thing about it that people know. */
 export function titleOf({ label, columns }: DataList, row: ShownRow, names: Names): string {
   const known = columns.map((column) => names.get(String(row[column])) ?? row[column]);
-  const found = [row[label ?? ''], ...known, row.systemRef].find((text) => typeof text === 'string' && !isId(text));
+  const found = [row[label ?? ''], ...known, row.systemRef].find((text) => typeof text === 'string' && !isMadeUp(text));
   return found === undefined ? '' : `: ${textInWords(String(found))}`;
 }
