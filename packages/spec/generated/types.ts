@@ -3892,7 +3892,8 @@ export interface paths {
          *     earlier events use the new URL.
          *
          *     If you send `deliveryUrl` or `filterExpression`, you must be allowed to read what the subscription then sends, as in
-         *     `createEventSubscription`; otherwise the call returns 403. A change of only the `description` is not checked.
+         *     `createEventSubscription`; otherwise the call returns 403. To send the events of another API user's subscription to another `deliveryUrl`,
+         *     you must also be allowed to read the rows that they embed, such as the job of a task. A change of only the `description` is not checked.
          *
          *     For a subscription to Payment, the resulting filter is checked against your roles: `paymentLinkOnly` and `allPayments` require the
          *     `PYMT_EVNT_ALL` role, which `API_ADMIN` does not imply, and so does `ownPaymentLinksOnly` if another API user created the

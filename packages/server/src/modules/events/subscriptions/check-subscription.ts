@@ -2,6 +2,8 @@ import type { Input } from '../../../contract/handler.ts';
 import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Context } from '../../../entity/context.ts';
+import { seesEmbedded } from '../../../entity/field-access.ts';
+import { entityOf } from '../../../entity/registry.ts';
 import { findEventType, rolesToRead } from '../catalog/catalog.ts';
 import type { ActiveSubscription } from './active-subscription.ts';
 import { checkPayments, isFiltered } from './payment-filter.ts';
@@ -67,6 +69,27 @@ export function checkReader(
     const roles = rolesToRead(entityType);
     if (!context.holds(roles))
       throw new Rejection('FORBIDDEN', `Receiving events of ${entityType} requires the ${roles.join(' or ')} role.`);
+  }
+}
+
+/**
+ * Checks that the caller may read the rows of other types that the events of a subscription embed. Those are in the events as far as the
+ * API user who subscribed may read them, so this is required of others who change where they are sent.
+ *
+ * @throws Rejection `FORBIDDEN`
+ */
+export function checkEmbedded(
+  { caller, holds }: Context,
+  { entityTypes, createdByApiUserId }: Pick<ActiveSubscription, 'entityTypes' | 'createdByApiUserId'>,
+): void {
+  if (createdByApiUserId === caller.apiUserId) return;
+  for (const entityType of entityTypes) {
+    const entity = entityOf(entityType);
+    if (entity !== undefined && !seesEmbedded(holds, entity))
+      throw new Rejection(
+        'FORBIDDEN',
+        `Events of ${entityType} embed rows that you may not read, and another API user subscribed to them. Create a subscription of your own.`,
+      );
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Handler } from '../../../entity/context.ts';
 import { lockVersion } from '../../../entity/lock-version.ts';
 import { versionToMatch, writtenRow } from '../../../query/entity-tag.ts';
-import { checkDeliveryUrl, checkReader } from './check-subscription.ts';
+import { checkDeliveryUrl, checkEmbedded, checkReader } from './check-subscription.ts';
 import { eventSubscription } from './event-subscription.ts';
 import { checkFilter } from './payment-filter.ts';
 
@@ -17,6 +17,7 @@ export const updateEventSubscription: Handler<'updateEventSubscription'> = async
         const filterExpression = body.filterExpression === undefined ? row.filterExpression : body.filterExpression;
         checkFilter(row.entityType, filterExpression);
         checkReader(context, { ...row, filterExpression });
+        if (body.deliveryUrl !== undefined) checkEmbedded(context, row);
       }
       plan.update(eventSubscription, path.id, body);
     });

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { recordsOf } from '../../../../test/modules/records.ts';
 import { isNightly } from '../../../../test/nightly.ts';
 import { sharedService, type TestCaller } from '../../../../test/service.ts';
-import { allOperations } from '../../../contract/contract.ts';
+import { allOperations, readRows } from '../../../contract/contract.ts';
+import { holdsField } from '../../../contract/fields.ts';
+import { entityOf } from '../../../entity/registry.ts';
 import { newId } from '../../../platform/store/new-id.ts';
 import { type CatalogEntry, rolesToRead } from '../catalog/catalog.ts';
 import { isFiltered, paymentFilters } from './payment-filter.ts';
@@ -32,6 +34,13 @@ const kinds = [...new Set(catalog.body.data.map(({ entityType }) => entityType))
     roles: [...roles, ['PYMT_EVNT_ALL']],
   }));
 });
+/** The roles of which one is required to read each row of another type that events of a kind embed. */
+const embeddedIn = ({ body: { entityType } }: Kind) => {
+  const found: (readonly string[])[] = [];
+  for (const field of entityOf(entityType)?.shown ?? [])
+    holdsField(field, ({ readRoles }) => readRows(readRoles) && found.push(readRoles) === 0);
+  return found;
+};
 const operationsOf = (type: string) =>
   catalog.body.data.filter(({ entityType }) => entityType === type).map(({ operation }) => operation);
 
@@ -109,7 +118,9 @@ describe.each(writing.map(({ id }) => id))('%s', (operationId) => {
 
   test('accepts callers with the roles that read what the subscription sends', async () => {
     for (const kind of kindsOf(operationId)) {
-      const caller = await service.signIn({ roles: ['EVNT_SUB_W', ...kind.roles.map(([role = '']) => role)] });
+      const embedded = operationId === 'updateEventSubscription' ? embeddedIn(kind) : [];
+      const roles = [...kind.roles, ...embedded].map(([role = '']) => role);
+      const caller = await service.signIn({ roles: ['EVNT_SUB_W', ...new Set(roles)] });
       // The delivery of a retry does not exist.
       for await (const { request, status, body } of responses(operationId, kind, caller))
         expect(
@@ -118,6 +129,29 @@ describe.each(writing.map(({ id }) => id))('%s', (operationId) => {
         ).toContain(status);
     }
   });
+});
+
+test('updateEventSubscription › events of others are redirected only by who may read all rows that they embed', async () => {
+  const embedding = kinds.filter((kind) => embeddedIn(kind).length > 0);
+  expect(new Set(embedding.map(({ body }) => body.entityType))).toEqual(
+    new Set(['Task', 'Engagement', 'Invoice', 'Payment']),
+  );
+  for (const kind of embedding) {
+    const body = { ...kind.body, deliveryUrl, operations: operationsOf(kind.body.entityType) };
+    const id = await subscriptionOf(kind, 'updateEventSubscription');
+    for (const missing of embeddedIn(kind)) {
+      const others = [...kind.roles, ...embeddedIn(kind).filter((one) => !missing.some((role) => one.includes(role)))];
+      const caller = await service.signIn({
+        roles: ['EVNT_SUB_W', ...new Set(others.map(([role = '']) => role)), 'RATE_R'],
+      });
+      const redirect = (to: string) => caller.call('PATCH', `${path}/${to}`, { deliveryUrl: `${deliveryUrl}/mine` });
+      expect(await redirect(id)).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+      expect(await service.call('GET', `${path}/${id}`)).toMatchObject({ body: { deliveryUrl } });
+      expect(await caller.call('PATCH', `${path}/${id}`, { description: 'Theirs' })).toMatchObject({ status: 200 });
+      const own = await caller.call<{ id: string }>('POST', path, body);
+      expect(await redirect(own.body.id)).toMatchObject({ status: 200 });
+    }
+  }
 });
 
 test("whoever subscribed to payments through links of one's own may redirect them and have them sent again", async () => {
