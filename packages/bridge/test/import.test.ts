@@ -51,7 +51,7 @@ test('import of QuickBooks invoices and payments keeps numbers, lines, tax and b
     `*InvoiceNo,*Customer,*InvoiceDate,*DueDate,Memo,Item(Product/Service),ItemDescription,ItemQuantity,ItemRate,*ItemAmount,Tax rate
 Q-1,"Cedar, Ferry & Co.:Return 2024",03/31/2025,04/15/2025,,Advice,Return 2024,4,225.00,900.00,8.25%
 Q-1,"Cedar, Ferry & Co.:Return 2024",03/31/2025,04/15/2025,,Discount,"Thanks, ""old"" friend",,,-100.00,
-Q-2,Café Zoë,04/01/2025,,,Advice,,1.5,"1,000.00","1,500.00",
+Q-2,Café Zoë,04/01/2025,,,Advice,,1.66666667,900.00,"1,500.00",
 Q-3,Nobody,04/01/2025,,,Advice,,1,10.00,10.00,
 Q-4,Café Zoë,02/30/2025,,,Advice,,1,10.00,10.00,
 Q-1,Café Zoë,04/01/2025,,,Advice,,1,10.00,10.00,

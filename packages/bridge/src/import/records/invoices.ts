@@ -144,7 +144,8 @@ function lineOf(
   isNegative: boolean,
   pricesIncludeTax: boolean,
 ): Line {
-  const [quantity, rate] = [row.decimal('quantity'), row.decimal('rate')];
+  // With more decimals than the service keeps, both can have another product than in the file.
+  const [quantity, rate] = [row.decimal('quantity')?.round(4), row.decimal('rate')?.round(4)];
   const fits =
     quantity !== undefined && rate !== undefined && !quantity.eq(0) && quantity.times(rate).round(2).eq(amount);
   const net = pricesIncludeTax ? amount.minus(tax.amount) : amount;
@@ -153,8 +154,8 @@ function lineOf(
   return {
     lineType: signed.lt(0) && !isNegative ? 'DISCOUNT' : 'OTHER',
     description: row.text('description', 2000) ?? row.text('item', 2000) ?? 'Services',
-    quantity: (fits ? quantity.times(sign) : new Big(sign)).round(4).toString(),
-    unitAmount: (fits ? rate.round(4) : amount).toString(),
+    quantity: (fits ? quantity.times(sign) : new Big(sign)).toString(),
+    unitAmount: (fits ? rate : amount).toString(),
     ...(percent === undefined
       ? { taxable: false }
       : { taxable: true, taxRatePercent: percent.toString(), taxAmount: tax.amount.times(sign).toFixed(2) }),
