@@ -1805,6 +1805,7 @@ export interface paths {
         /**
          * Get an invoice as a document
          * @description Returns a posted invoice or credit note as a PDF or as an electronic invoice by EN 16931, or, with the format `json`, the formats and what the invoice lacks for each.
+         *     Documents have the name and address of the client, also without `CLNT_R`.
          *
          *     An electronic invoice has the names and addresses of the first PDF, completed by what the org, the client and its office have now. Its totals are those of the document as
          *     posted; payments do not change it. Discounts are allowances of the document; in a credit note, they are lines. The contact of the seller is the biller, manager or
@@ -1942,7 +1943,8 @@ export interface paths {
          *     All amounts are 0.00 in a currency that the client never had.
          *
          *     `format=csv` returns all movements as a file for spreadsheets (RFC 4180, UTF-8), between a row for each of the two balances; `pageSize` and `cursor` do not apply to it.
-         *     Texts that a spreadsheet would calculate as a formula start with an apostrophe. `format=pdf` returns the same as a document for the client.
+         *     Texts that a spreadsheet would calculate as a formula start with an apostrophe. `format=pdf` returns the same as a document for the client, with
+         *     its name and address, also without `CLNT_R`.
          *     More than 50,000 movements, or more than 20,000 in a PDF, return 400: choose a shorter period.
          *
          *     **Access and limits**
