@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import { sql } from 'kysely';
 import { createApiKey } from '../../src/operator/api-keys.ts';
 import type { Tenant } from '../../src/platform/auth/caller.ts';
@@ -31,6 +32,22 @@ export class Visitor {
       path: `/console${path}`,
       headers: { 'Content-Type': 'application/x-www-form-urlencoded', Cookie: this.cookie, ...headers },
       body: new URLSearchParams(fields).toString(),
+    });
+  }
+
+  /** Sends a form with a file, which comes last. */
+  async upload(path: string, fields: Record<string, string>, file?: File, headers: OutgoingHttpHeaders = {}) {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(fields)) form.append(name, value);
+    form.append('file', file ?? new File([], 'none'));
+    const packed = new Response(form);
+    const type = packed.headers.get('content-type') ?? '';
+    return wire(this.#address, {
+      method: 'POST',
+      path: `/console${path}`,
+      headers: { 'Content-Type': type, Cookie: this.cookie, ...headers },
+      // Browsers send an empty name if no file is chosen.
+      body: file ? Buffer.from(await packed.arrayBuffer()) : (await packed.text()).replace('"none"', '""'),
     });
   }
 

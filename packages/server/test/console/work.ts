@@ -253,7 +253,7 @@ export function workTests({ call, invoiceOf, newClient, newJob, newKey, staffId,
     expect(await change('Nobody')).toContain('None of the client groups is called “Nobody”.');
   });
 
-  test('create an engagement once, and a payment link for invoices by their numbers, but no document without content', async () => {
+  test('create an engagement once, and a payment link for invoices by their numbers', async () => {
     const { id, ref } = await newClient({ name: 'Engaged & Co' });
     const invoices = [await invoiceOf(id, '11.00'), await invoiceOf(id, '12.00')];
     const numberOf = async (invoice: string) =>
@@ -281,7 +281,6 @@ export function workTests({ call, invoiceOf, newClient, newJob, newKey, staffId,
     expect(rehearsal.text).not.toContain('/pay/');
     expect(await create('QuickPaymentLink', { clientRef: ref, invoiceIds: numbers.join(', ') })).toContain('23.00');
     const client = (await admin.get(`/data/Client/${id}`)).text;
-    expect(client).not.toContain('New document');
     // Others come from drafts.
     expect(client).toContain('>Import an invoice</a>');
     expect((await admin.get('/data/Invoice/new')).text).toContain('<h1>Import an invoice</h1>');
@@ -354,6 +353,62 @@ export function workTests({ call, invoiceOf, newClient, newJob, newKey, staffId,
     const reader = await visitor((await newKey('reader', ['RECORD_R', 'CUSTOM_TYPE_R', 'CLNT_R'])).key);
     expect((await reader.get(path)).text).not.toContain('Change fields');
     expect((await reader.get('/data/Pitch/new')).status).toBe(403);
+  });
+
+  test('upload a document to a row, once, and download it', async () => {
+    const { id } = await newClient({ name: 'Documented & Co' });
+    const admin = await visitor();
+    const address = `/data/File/new?clientId=${id}`;
+    expect((await admin.get(`/data/Client/${id}`)).text).toContain(`href="/console${address}">Upload a document</a>`);
+    const { text } = await admin.get(address);
+    expect(text).toMatch(/<form class="card" enctype="multipart\/form-data".*>Documented &amp; Co<\/strong>/s);
+    expect(text).toMatch(/<input id="file" name="file"[^>]* required value="" type="file">.*At most 100 MiB/s);
+    expect(text).not.toContain('name="fileName"');
+    const fields = { formKey: hiddenIn(text, 'formKey'), newRef: 'console-document', clientId: id, taxYear: '2025' };
+    const files = async () => (await call<{ data: object[] }>('GET', `/api/v1/files?clientId=${id}`)).body.data;
+    const pdf = (content: string) => new File([content], 'Größe “A4”.pdf');
+    // Nothing remains of what is rejected, and what was entered is in the form again.
+    const rejected = await admin.upload(address, fields, pdf('Not a PDF'));
+    expect(rejected.status).toBe(400);
+    const reason = 'The content is not application/pdf, as the file name suggests.';
+    expect(rejected.text).toMatch(
+      new RegExp(`name="taxYear"[^>]* value="2025".*type="file">[^]*<p class="fault">${reason}`, 's'),
+    );
+    expect((await admin.upload(address, fields)).text).toContain('<p class="fault">Choose a file.');
+    const large = await admin.upload(address, fields, pdf('%PDF'), { 'Content-Length': 101 * 2 ** 20 });
+    expect([large.status, large.text]).toEqual([
+      413,
+      expect.stringContaining('<p class="fault">The file has more than 100 MiB.'),
+    ]);
+    const type = 'multipart/form-data; boundary=x';
+    expect((await admin.upload(address, fields, pdf('%PDF'), { 'Content-Type': type })).status).toBe(400);
+    expect((await admin.upload(address, { ...fields, formKey: '' }, pdf('%PDF-1.7'))).status).toBe(403);
+    const { key } = await newKey('reader of files', ['CLNT_R', 'FILE_R', 'FILE_DL']);
+    const reader = await visitor(key);
+    expect((await reader.get(`/data/Client/${id}`)).text).not.toContain('Upload a document');
+    expect(
+      (
+        await reader.upload(
+          address,
+          { ...fields, formKey: hiddenIn((await reader.get('')).text, 'formKey') },
+          pdf('%PDF'),
+        )
+      ).status,
+    ).toBe(403);
+    expect(await files()).toEqual([]);
+
+    // A line that ends the form is a part of the content elsewhere.
+    const content = `%PDF-1.7\r\n--x--\r\n${'Seite 1\r\n'.repeat(20_000)}`;
+    const done = await admin.upload(address, fields, pdf(content));
+    expect(done.status).toBe(303);
+    expect(await files()).toMatchObject([
+      { fileName: 'Größe “A4”.pdf', status: 'AVAILABLE', mimeType: 'application/pdf', taxYear: 2025, clientId: id },
+    ]);
+    const page = (await admin.get(done.headers.location?.replace('/console', '') ?? '')).text;
+    const [, link = ''] = /href="\/console(\/files\/[^"]+)">Open the document/.exec(page) ?? [];
+    for (const one of [admin, reader]) expect((await one.get(link)).text).toBe(content);
+    expect((await admin.upload(address, fields, pdf(content))).status).toBe(409);
+    expect(await files()).toHaveLength(1);
   });
 
   test('do one thing with several rows of a list, with the sums of a rehearsal', async () => {

@@ -2,8 +2,10 @@
 import { takes } from '../../contract/contract.ts';
 import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { checkContentType, storeUpload } from '../../modules/files/index.ts';
 import { newId } from '../../platform/store/new-id.ts';
 import { entityTag } from '../../query/entity-tag.ts';
+import type { SentFile } from '../../wire/form.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { type Action, actionsOn, bulkActions, failuresIn, requestOf, writingOf } from './actions.ts';
 import { type DataList, propertiesOf, schemasOf } from './catalog.ts';
@@ -30,13 +32,23 @@ export function actionForms(visit: ConsoleVisit, url: string, actions: readonly 
   return Promise.all(forms);
 }
 
-function buttonOf({ operation, label }: Action): string {
-  return takes(operation, 'Dry-Run') ? 'Show what would change' : label;
+/** A file would have to be sent twice to be rehearsed. */
+function canRehearse({ operation, file }: Action): boolean {
+  return takes(operation, 'Dry-Run') && file === undefined;
+}
+
+function buttonOf(action: Action): string {
+  return canRehearse(action) ? 'Show what would change' : action.label;
 }
 
 /** The start of a form about a row in the version that the page shows. */
-export function formStart(visit: ConsoleVisit, url: string, { version = 0 }: ShownRow, kind = ''): HtmlContent {
-  return html`<form${kind !== '' && html` class="${kind}"`} method="post" action="${visit.base}${url}">${keyField(visit)}<input type="hidden" name="version" value="${String(version)}">`;
+export function formStart(
+  visit: ConsoleVisit,
+  url: string,
+  { version = 0 }: ShownRow,
+  more?: HtmlContent,
+): HtmlContent {
+  return html`<form${more} method="post" action="${visit.base}${url}">${keyField(visit)}<input type="hidden" name="version" value="${String(version)}">`;
 }
 
 /**
@@ -48,7 +60,7 @@ export async function formPage(
   own: ConsoleVisit,
   type: string,
   id?: string,
-  problem?: Rejection,
+  problem = own.file instanceof Rejection ? own.file : undefined,
 ): Promise<ConsolePage> {
   const list = await listNamed(own, type);
   const row = id === undefined ? undefined : await readRow(own, list, id);
@@ -56,6 +68,7 @@ export async function formPage(
   if (action === undefined) throw cannotWrite(list);
   const changes = row === undefined ? [] : await changedMeanwhile(own, list, row);
   const before = changes[0]?.old;
+  const sends = html` class="card"${action.file && html` enctype="multipart/form-data"`}`;
   const presets: Record<string, string> = row === undefined ? Object.fromEntries(own.query) : {};
   const names = await namesIn(own, [row ?? presets, before], list.properties);
   // Of a row that somebody else has changed, only what was changed in the form is kept.
@@ -79,12 +92,13 @@ export async function formPage(
   const from = urlOf(list, row);
   const isOpen = more.some(({ path }) => (visit.fields.get(path) ?? '') !== '') && html` open`;
   const newRef = visit.fields.get('newRef') ?? `console-${newId()}`;
-  const first = await inputsFor(visit, entered.filter(isFirst), row, { names });
+  const inputsOf = (inputs: readonly FormInput[]) => inputsFor(visit, inputs, row, { names, problem });
+  const first = await inputsOf(entered.filter(isFirst));
   return {
     title: titleOf(list, action, row),
     lead: backTo(visit, from),
     ...(problem && { notice: rejected(problem), status: problem.status }),
-    body: html`${await meanwhileCard(visit, changes)}${formStart(visit, `${from}/${action.name}${searchOf(visit)}`, row ?? {}, 'card')}<input type="hidden" name="newRef" value="${newRef}">${fixed}${first}${more.length > 0 && html`<details${isOpen}><summary>More fields</summary>${await inputsFor(visit, more, row, { names })}</details>`}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.base}${from}">Cancel</a></div></form>`,
+    body: html`${await meanwhileCard(visit, changes)}${formStart(visit, `${from}/${action.name}${searchOf(visit)}`, row ?? {}, sends)}<input type="hidden" name="newRef" value="${newRef}">${fixed}${first}${more.length > 0 && html`<details${isOpen}><summary>More fields</summary>${await inputsOf(more)}</details>`}${action.file && (await inputsOf([action.file]))}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.base}${from}">Cancel</a></div></form>`,
   };
 }
 
@@ -128,6 +142,8 @@ export async function actOnRow(visit: ConsoleVisit, type: string, id: string | u
   try {
     const names = await namesIn(visit, [changed], list.properties);
     const values = await enteredValues(visit, action.inputs, changed, names);
+    const file = action.file && (await acceptedFile(visit));
+    if (file !== undefined) values.fileName = file.fileName;
     if (isWriting && Object.keys(values).length === 0) throw new Rejection('INVALID_STATE', 'Nothing was changed.');
     const version = Number(row?.version);
     const written = row ?? { systemRef: entered.get('newRef') ?? '' };
@@ -140,13 +156,28 @@ export async function actOnRow(visit: ConsoleVisit, type: string, id: string | u
       from: urlOf(list, row),
       isWriting,
       names: [nameOf(list, written)],
-      next: (body) => `${urlOf(list, row ?? Object([body.records ?? body].flat()[0]))}?done=yes`,
+      next: async (body) => {
+        const written: ShownRow = row ?? Object([body.records ?? body.file ?? body].flat()[0]);
+        const { service, tenant, exchange } = visit;
+        const origin = { tenant, caller, operation: 'uploadContent', requestId: exchange.id, vault: service.vault };
+        if (file !== undefined) await storeUpload(service, origin, String(written.id), file);
+        return `${urlOf(list, written)}?done=yes`;
+      },
     });
   } catch (error) {
     // What was entered is not lost.
     if (isWriting && error instanceof Rejection) return formPage(visit, type, id, error);
     throw error;
   }
+}
+
+/** The file of a form. @throws Rejection `VALIDATION_ERROR` if it is not accepted */
+async function acceptedFile({ file }: ConsoleVisit): Promise<SentFile> {
+  if (file === undefined || file instanceof Rejection)
+    throw new Rejection('VALIDATION_ERROR', 'Choose a file.', '/file');
+  const { reason } = await checkContentType(file.path, file.fileName);
+  if (reason !== undefined) throw new Rejection('VALIDATION_ERROR', reason, '/file');
+  return file;
 }
 
 /** Handles the form of a list: does one thing with the rows that were selected, in the versions that the page showed. */
@@ -181,7 +212,7 @@ interface ActionRequest {
   /** Names of the rows that are written, in their order. */
   readonly names: readonly string[];
   /** Where the browser goes after it is done. */
-  next(body: Readonly<Record<string, unknown>>): string;
+  next(body: Readonly<Record<string, unknown>>): string | Promise<string>;
 }
 
 /**
@@ -195,8 +226,7 @@ export async function perform(
 ): Promise<ConsolePage | string> {
   const { operation, label } = action;
   const { input, ifMatch, names, from } = request;
-  const canRehearse = takes(operation, 'Dry-Run');
-  const isRehearsal = canRehearse && visit.fields.get('confirmed') !== 'yes';
+  const isRehearsal = canRehearse(action) && visit.fields.get('confirmed') !== 'yes';
   const context = contextIn(visit, operation, { isRehearsal, ifMatch });
   const start = newId();
   const changes: VisibleChange[] = [];
@@ -212,7 +242,7 @@ export async function perform(
   const [first] = failures.values();
   if (first !== undefined && failures.size >= names.length) throw new Rejection('INVALID_STATE', first);
   if (isRehearsal) return rehearsalPage(visit, action, request, changes, failures);
-  if (canRehearse) return request.next(body);
+  if (takes(operation, 'Dry-Run')) return request.next(body);
   const shown = fields({ visit, names: new Map() }, body, propertiesOf(schemasOf(operation).response));
   const lead = html`<a href="${visit.base}${from}">Back</a>`;
   return { title: label, lead, body: card('Done', shown) };

@@ -2,6 +2,7 @@
 import { hasRole, mayCall } from '@financial-automation/spec/roles';
 import { allOperations, type Operation, operationOf, type Schema } from '../../contract/contract.ts';
 import { isOf } from '../../contract/fields.ts';
+import { maxUploadBytes } from '../../modules/files/index.ts';
 import type { Caller } from '../../platform/auth/caller.ts';
 import { type DataList, dataLists, merged, propertiesOf, schemasOf } from './catalog.ts';
 import { type FormInput, inputsOf } from './forms.ts';
@@ -15,6 +16,8 @@ export interface Action {
   readonly label: string;
   readonly operation: Operation;
   readonly inputs: readonly FormInput[];
+  /** The input of a file that is sent after the others. */
+  readonly file?: FormInput;
   /** What is written beside what is entered. */
   readonly fixed: Readonly<Record<string, unknown>>;
   /** The property of the request that has the rows; undefined if it can have only one. */
@@ -178,19 +181,29 @@ export function writingOf(list: DataList, row: ShownRow | undefined, caller: Rol
       allows(caller, roles),
   );
   const named = row === undefined ? { name: 'new', label: 'Create' } : { name: 'edit', label: 'Change' };
-  // Of some types, people create a row by an operation of its own, whose response is the row: no form sends the content of a file.
-  const isCreation = (operation: Operation) =>
-    operation.id === `create${list.type}` &&
-    allows(caller, operation.roles) &&
-    propertiesOf(schemasOf(operation).response).has('id');
+  // Of some types, people create a row by an operation of its own.
+  const isCreation = ({ id, roles }: Operation) => id === `create${list.type}` && allows(caller, roles);
   const creation = row === undefined ? allOperations.find(isCreation) : undefined;
-  if (creation !== undefined) return { ...commandOf(creation), ...named };
+  if (creation !== undefined) {
+    const command = { ...commandOf(creation), ...named };
+    if (!propertiesOf(schemasOf(creation).response).has('uploadUrl')) return command;
+    // The content has the name with it.
+    const inputs = command.inputs.filter(({ path }) => path !== 'fileName');
+    return { ...command, label: 'Upload', inputs, file: contentInput };
+  }
   if (writer === undefined || !allows(caller, list.writeRoles)) return undefined;
   const inputs = inputsOf(writer.attributes, row, !dataLists.has(list.type)).filter(({ schema }) =>
     allows(caller, schema['x-write-roles']),
   );
   return { ...writer, ...named, inputs, fixed: {} };
 }
+
+/** What a form sends that the API receives at the `uploadUrl` of its response. */
+const contentInput: FormInput = {
+  path: 'file',
+  schema: { format: 'binary', description: `At most ${maxUploadBytes / 2 ** 20} MiB, and no program.` },
+  isRequired: true,
+};
 
 function takesKey(operation: Operation): boolean {
   return schemasOf(operation).body.properties?.systemRef !== undefined;

@@ -87,18 +87,30 @@ function valueAt(row: ShownRow | undefined, path: string): unknown {
   return path.split('.').reduce<unknown>((part, name) => Object(part)[name], row);
 }
 
-/** The inputs of a form, with what was entered, or what a row has. @param form distinguishes the inputs of several forms on a page */
+interface FormState {
+  readonly names?: Names;
+  /** Distinguishes the inputs of several forms on a page. */
+  readonly form?: string;
+  /** Why what was entered was rejected. */
+  readonly problem?: Rejection | undefined;
+}
+
+/** The inputs of a form, with what was entered, or what a row has. */
 export async function inputsFor(
   visit: ConsoleVisit,
   inputs: readonly FormInput[],
   row: ShownRow = {},
-  { names = new Map(), form = '' }: { readonly names?: Names; readonly form?: string } = {},
+  { names = new Map(), form = '', problem }: FormState = {},
 ): Promise<HtmlContent> {
-  const all = inputs.map((input) => inputFor(visit, input, row, names, form));
+  const all = inputs.map(async (input) => {
+    const own = problem?.errors?.filter(({ pointer }) => pointer === `/${input.path.replaceAll('.', '/')}`) ?? [];
+    const faults = own.map(({ detail }) => html`<p class="fault">${sentenceInWords(detail)}</p>`);
+    return html`<div>${await inputFor(visit, input, row, names, form)}${faults}</div>`;
+  });
   return html`<div class="form">${await Promise.all(all)}</div>`;
 }
 
-const inputTypes: Readonly<Record<string, string>> = { date: 'date', 'date-time': 'datetime-local' };
+const inputTypes: Readonly<Record<string, string>> = { date: 'date', 'date-time': 'datetime-local', binary: 'file' };
 
 async function inputFor(
   visit: ConsoleVisit,
@@ -127,16 +139,16 @@ async function inputFor(
     const isOffered = ['', ...choices].some((one) => chosen === (typeof one === 'string' ? one : one[0]));
     const first = isRequired && text !== '' ? [] : [''];
     const kept = isOffered ? [] : [[chosen, names.get(chosen) ?? chosen] as const];
-    return html`<div>${label}<select${attributes}>${options([...first, ...kept, ...choices], chosen)}</select>${hint}</div>`;
+    return html`${label}<select${attributes}>${options([...first, ...kept, ...choices], chosen)}</select>${hint}`;
   }
   if ((schema.maxLength ?? 0) >= 1000 && schema.format !== 'uri')
-    return html`<div>${label}<textarea${attributes}>${text}</textarea>${hint}</div>`;
+    return html`${label}<textarea${attributes}>${text}</textarea>${hint}`;
   const type = inputTypes[schema.format ?? ''];
   const kind = type ? html` type="${type}"` : isNumber(schema) && html` inputmode="decimal"`;
   const isReference = schema['x-references'] !== undefined && html` placeholder="Name, number or key"`;
   const types = () => [...eventTypes.values()].map((one) => html`<option>${typeInWords(one)}</option>`);
   const offers = isEventType(schema) && html`<datalist id="types-${id}">${types()}</datalist>`;
-  return html`<div>${label}<input${attributes} value="${text}"${kind}${isReference}${offers && html` list="types-${id}"`}>${offers}${hint}</div>`;
+  return html`${label}<input${attributes} value="${text}"${kind}${isReference}${offers && html` list="types-${id}"`}>${offers}${hint}`;
 }
 
 /** The first sentence about a field, and the values of a list of them. */

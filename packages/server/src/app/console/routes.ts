@@ -103,7 +103,9 @@ async function handle(service: Service, base: string, signIn: SignInPages, excha
   const visit: ConsoleVisit = { ...entered, service, exchange, admitted, base, query };
   try {
     checkPart(path, caller.roles);
-    for (const pattern of exchange.method === 'POST' ? forms : pages) {
+    // Of a form that was too large to be read, only its page is shown.
+    const isForm = exchange.method === 'POST' && !(visit.file instanceof Rejection);
+    for (const pattern of isForm ? forms : pages) {
       const [match, ...parameters] = pattern[0].exec(path) ?? [];
       const result = match === undefined ? undefined : await answerOf(pattern, visit, parameters);
       if (typeof result === 'string') return redirect(`${base}${result}`);

@@ -44,7 +44,7 @@ dd dl{grid-template-columns:minmax(7rem,10rem) minmax(0,1fr);margin:0}
 .badge{display:inline-block;border-radius:1rem;padding:.0625rem .625rem;font-size:.8125rem;font-weight:600;background:var(--info-bg);color:var(--text);white-space:nowrap}
 .badge.bad{background:var(--error-bg);color:var(--error)}
 .badge.good{background:var(--good-bg);color:var(--good)}
-.hint{font-size:.8125rem}
+.hint,.fault{font-size:.8125rem}.fault{color:var(--error);font-weight:600}
 input[type=checkbox]{display:inline-block;margin-right:.625rem;vertical-align:-.25rem}
 .form{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr));gap:1rem}
 fieldset{align-content:start;border:1px solid var(--line);border-radius:.5rem;margin:1rem 0 0;padding:.75rem 1rem;display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));gap:.5rem}

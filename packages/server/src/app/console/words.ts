@@ -112,7 +112,7 @@ const transitions: Readonly<Record<string, string>> = {
   'PARTIALLY_REFUNDED PARTIALLY_REFUNDED': 'Refund another part',
 };
 
-const acronyms = /\b(ach|api|csv|id|llc|llp|pdf|po|pto|uri|url|usd|vat|wip)\b/g;
+const acronyms = /\b(ach|api|csv|dms|id|llc|llp|pdf|po|pto|uri|url|usd|vat|wip)\b/g;
 
 /** A name such as `invoiceDate` or `InvoiceLine` in words. */
 function inWords(name: string): string {
@@ -155,7 +155,8 @@ export function fieldInWords(name: string): string {
 /** The button that creates a row, which can refer to another one by a field. Invoices of the firm come from its drafts. */
 export function newInWords(type: string, field = ''): string {
   if (field === 'creditedInvoiceId') return 'Credit it';
-  return type === 'Invoice' ? 'Import an invoice' : `New ${typeInWords(type).toLowerCase()}`;
+  const known: Readonly<Record<string, string>> = { Invoice: 'Import an invoice', File: 'Upload a document' };
+  return known[type] ?? `New ${typeInWords(type).toLowerCase()}`;
 }
 
 /** By operation. */

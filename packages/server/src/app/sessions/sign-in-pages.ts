@@ -1,10 +1,12 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { checkAccess } from '../../admission/access.ts';
 import { operationOf } from '../../contract/contract.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import type { Service } from '../../entity/service.ts';
+import { maxUploadBytes, placeForUpload } from '../../modules/files/index.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { Exchange } from '../../wire/exchange.ts';
-import { readFields } from '../../wire/form.ts';
+import { readFields, readUpload, type SentFile } from '../../wire/form.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { isOwnOrigin } from '../../wire/own-origin.ts';
 import { type PageResult, pageResult, redirect } from '../../wire/result.ts';
@@ -20,6 +22,8 @@ export interface SignedInUser {
   readonly formKey: string;
   /** Empty unless a form was sent, now or before somebody signed in again. */
   readonly fields: URLSearchParams;
+  /** The file that the form sent; the reason if all of the form was too large to be read. */
+  readonly file?: SentFile | Rejection | undefined;
   /** Path of that form, or of the page. */
   readonly formPath: string;
   /** The `Set-Cookie` header that forgets a form that was sent before somebody signed in again. */
@@ -74,9 +78,9 @@ export class SignInPages {
     exchange.tenant = tenant.name;
     checkAccess(tenant, exchange);
     await admission.rateLimit.take(operationOf('listEventSubscriptions'), `${tenant.id}/${caller.apiUserId}`);
-    const fields = (isForm ? await readFields(exchange) : undefined) ?? new URLSearchParams();
-    if (isForm) cookies.checkForm(session, fields);
-    const user = { tenant, caller, formKey: cookies.formKey(session) };
+    const { fields = new URLSearchParams(), file } = isForm ? await this.#formOf(exchange, tenant) : {};
+    if (isForm && !(file instanceof Rejection)) cookies.checkForm(session, fields);
+    const user = { tenant, caller, formKey: cookies.formKey(session), file };
     // A sign-in at the identity provider leads there.
     if (kept !== undefined && path === '') return redirect(`${this.#base}${kept.page}`);
     if (kept?.page === path)
@@ -92,6 +96,19 @@ export class SignInPages {
     // No form may lead to another site, not even by a redirect.
     if (url !== undefined) return this.#leadTo('Signed out', url, cookie);
     return redirect(this.#base, { 'Set-Cookie': cookie });
+  }
+
+  async #formOf(exchange: Exchange, { name }: Tenant): Promise<Partial<Pick<SignedInUser, 'fields' | 'file'>>> {
+    const fields = await readFields(exchange);
+    if (fields !== undefined) return { fields };
+    exchange.hold(placeForUpload(name));
+    try {
+      return (await readUpload(exchange, maxUploadBytes)) ?? {};
+    } catch (error) {
+      if (!(error instanceof Rejection) || error.code !== 'PAYLOAD_TOO_LARGE') throw error;
+      const limit = `${maxUploadBytes / 2 ** 20} MiB`;
+      return { file: new Rejection('PAYLOAD_TOO_LARGE', `The file has more than ${limit}.`, '/file') };
+    }
   }
 
   /** Leads to the page of a form that somebody sent whose session had ended: there it is shown again, and nothing is sent by itself. */

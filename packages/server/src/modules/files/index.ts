@@ -8,4 +8,5 @@ export { checkContentType } from './content-type.ts';
 export { signedUrl } from './download-url.ts';
 export type { NewFile } from './file.ts';
 export { addFile, file } from './file.ts';
-export { maxUploadBytes, uploadRoute } from './upload-route.ts';
+export { storeUpload } from './store-upload.ts';
+export { maxUploadBytes, placeForUpload, uploadRoute } from './upload-route.ts';

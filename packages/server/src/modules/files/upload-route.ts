@@ -8,9 +8,9 @@ import { databaseClock } from '../../platform/database-clock.ts';
 import type { Exchange } from '../../wire/exchange.ts';
 import { dataHeaders } from '../../wire/pages.ts';
 import type { Route } from '../../wire/route.ts';
-import { checkContentType } from './content-type.ts';
 import { type Download, readDownload } from './download-url.ts';
-import { file, receiveContent } from './file.ts';
+import { file } from './file.ts';
+import { checkPending, storeUpload } from './store-upload.ts';
 
 const pattern = /^\/upload\/(?<fileId>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 export const maxUploadBytes = 100 * 2 ** 20;
@@ -19,7 +19,6 @@ const maxUploads = 4;
 
 /** Receives the content of a file without a token, from everybody with an unmodified URL from `createFile`. */
 export function uploadRoute(service: Service): Route {
-  const underWay = new Map<string, number>();
   return {
     name: 'uploadContent',
     path: '/upload/{fileId}',
@@ -33,37 +32,39 @@ export function uploadRoute(service: Service): Route {
       // No clock of a tenant is behind the real one.
       checkExpiry(upload.expires, databaseClock.now());
       const { tenantName } = upload;
-      const count = underWay.get(tenantName) ?? 0;
-      if (count >= maxUploads)
-        throw new Rejection('CONCURRENCY_LIMITED', 'Too many uploads at the same time. Send fewer.');
-      underWay.set(tenantName, count + 1);
-      try {
-        return { kind: 'json', status: 200, body: await received(service, exchange, upload) };
-      } finally {
-        const left = (underWay.get(tenantName) ?? 1) - 1;
-        if (left === 0) underWay.delete(tenantName);
-        else underWay.set(tenantName, left);
-      }
+      exchange.hold(placeForUpload(tenantName));
+      return { kind: 'json', status: 200, body: await received(service, exchange, upload) };
     },
   };
 }
 
+const underWay = new Map<string, number>();
+
+/** Takes a place for an upload of a tenant. @throws Rejection `CONCURRENCY_LIMITED` */
+export function placeForUpload(tenantName: string): { end(): void } {
+  const count = underWay.get(tenantName) ?? 0;
+  if (count >= maxUploads) throw new Rejection('CONCURRENCY_LIMITED', 'Too many uploads at the same time. Send fewer.');
+  underWay.set(tenantName, count + 1);
+  const end = () => {
+    const left = (underWay.get(tenantName) ?? 1) - 1;
+    if (left === 0) underWay.delete(tenantName);
+    else underWay.set(tenantName, left);
+  };
+  return { end };
+}
+
 /** @throws Rejection if the file does not wait for its content, or the content is too large. */
 async function received(service: Service, exchange: Exchange, { tenantName, fileId, expires }: Download) {
-  const { store, storage, vault, directory, admission } = service;
+  const { store, vault, directory, admission } = service;
   const tenant = await directory.tenant(tenantName);
   if (tenant === undefined) throw new Rejection('NOT_FOUND', 'The file is no longer available.');
   exchange.tenant = tenantName;
   const origin = { tenant, caller: undefined, operation: 'uploadContent', requestId: exchange.id, vault };
-  const check = (status: string | undefined) => {
-    if (status === 'PENDING') return;
-    throw new Rejection('CONFLICT', 'The file does not wait for its content. Create another file.');
-  };
   const { fileName } = await transact(store, origin, (unit) =>
     unit.plan((plan) => {
       checkExpiry(expires, Date.parse(plan.now));
       const row = plan.get(file, fileId);
-      check(row?.status);
+      checkPending(row?.status);
       return { fileName: row?.fileName ?? '' };
     }),
   );
@@ -72,16 +73,7 @@ async function received(service: Service, exchange: Exchange, { tenantName, file
     const path = join(folder, 'content');
     await exchange.saveBody(path, maxUploadBytes);
     await admission.admit(exchange, tenantName, exchange.address);
-    const { mimeType, reason } = await checkContentType(path, fileName);
-    const content = await storage.put(tenant.id, { path });
-    return await transact(store, origin, async (unit) => {
-      await unit.plan((plan) => {
-        check(plan.getForUpdate(file, fileId)?.status);
-        receiveContent(plan, fileId, { ...content, mimeType }, reason === undefined);
-      });
-      const { id, status, sha256, sizeBytes } = await unit.storedRow(file, fileId);
-      return { id, status, mimeType, sha256, sizeBytes, reason: reason ?? null };
-    });
+    return await storeUpload(service, origin, fileId, { path, fileName });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
