@@ -18,7 +18,7 @@ export interface MirrorBatch<Type extends MirrorType> {
   reset: boolean;
   /** Rows to insert or replace, unless the stored `version` is higher. */
   rows: MirroredRow<Type>[];
-  /** Rows to remove. */
+  /** Rows to remove: those that are not active any more. */
   deleted: { type: Type; id: string }[];
   /** Where the mirror continues after this batch. Store it as it is. */
   position: string;
@@ -51,6 +51,8 @@ export interface MirrorRun {
 /** Where a mirror continues: after an event, and during a full read at a page of a type. */
 interface Position {
   types: string[];
+  /** Of the caller. The list leaves out what they do not include. */
+  roles: string;
   after: string;
   reading?: { type: string; cursor?: string };
 }
@@ -58,8 +60,8 @@ interface Position {
 const pageSize = 1000;
 
 /**
- * Brings a copy of rows up to date: all rows the first time, then what changed. Run it again as often as you like, one run at a time.
- * A run that was interrupted continues at the last batch that the store applied.
+ * Brings a copy of the active rows up to date: all the first time and after the roles of the API user changed, then what changed. Run it
+ * again as often as you like, one run at a time. A run that was interrupted continues at the last batch that the store applied.
  *
  * @throws ProblemError if a request fails
  */
@@ -81,39 +83,43 @@ export async function mirror<Type extends MirrorType>(api: Client, options: Mirr
     run.deleted += deleted.length;
   };
 
+  const readRoles = async () => (await orThrow(api.getMe())).roles.join();
+
   /** What changes during the full read is in the events after its beginning. */
-  const begin = async (): Promise<Position> => {
+  const begin = async (roles: string): Promise<Position> => {
     run.readAll = true;
     let after: string | undefined;
-    // A type whose events are off, or that the roles do not include, is rejected here.
+    // A type whose events are off, or that the roles do not include, is rejected here, before rows are removed.
     for (const entityType of types) {
       const isFiltered = entityType === 'Payment' ? filter : {};
       const query = { entityType, after: 'latest', pageSize: 1, ...isFiltered };
       const { nextCursor } = await orThrow(api.listEvents({ query }));
       after ??= nextCursor;
+      await pagesOf(api, entityType, { pageSize: 1 })[Symbol.asyncIterator]().next();
     }
     const [type] = types;
     if (after === undefined || type === undefined) throw new TypeError('`types` is empty.');
-    const position = { types: [...types], after, reading: { type } };
+    const position = { types: [...types], roles, after, reading: { type } };
     await apply({ reset: true, to: position });
     return position;
   };
 
-  const readAll = async ({ after, reading }: Position): Promise<Position> => {
+  const readAll = async ({ reading, ...start }: Position): Promise<Position> => {
     let cursor = reading?.cursor;
     for (const type of types.slice(names.indexOf(reading?.type ?? ''))) {
       for await (const page of pagesOf(api, type, cursor === undefined ? {} : { cursor })) {
         const next = page.nextCursor === null ? undefined : { type, cursor: page.nextCursor };
-        await apply({ rows: rowsOf(type, page.data), to: { types: [...types], after, reading: next ?? { type } } });
+        const { rows } = changesOf(type, page.data);
+        await apply({ rows, to: { ...start, reading: next ?? { type } } });
       }
       cursor = undefined;
     }
-    const position = { types: [...types], after };
-    await apply({ to: position });
-    return position;
+    await apply({ to: start });
+    return start;
   };
 
-  const follow = async ({ after }: Position): Promise<void> => {
+  /** Returns whether the roles are the same at the end of each page: otherwise events may be missing in it. */
+  const follow = async ({ after, ...start }: Position): Promise<boolean> => {
     const [only] = types.length === 1 ? types : [];
     const query = { after, pageSize, ...filter, ...(only !== undefined && { entityType: only }) };
     for await (const page of api.listEvents.pages({ query })) {
@@ -121,28 +127,27 @@ export async function mirror<Type extends MirrorType>(api: Client, options: Mirr
       const latest = new Map(page.data.map((event) => [event.entityId, event]));
       const changed = [...latest.values()].filter(({ entityType }) => names.includes(entityType));
       const rows: MirroredRow<Type>[] = [];
+      const deleted: { type: Type; id: string }[] = [];
       for (const type of types) {
         const [, isWhole] = mirrored[type];
-        const ofType = changed.filter((event) => event.entityType === type && event.operation !== 'DELETE');
-        if (isWhole)
-          rows.push(
-            ...rowsOf(
-              type,
-              ofType.map((event) => event.data),
-            ),
-          );
-        else if (ofType.length > 0) {
-          const where = { id: { _in: ofType.map((event) => event.entityId) } };
-          for await (const found of pagesOf(api, type, { where })) rows.push(...rowsOf(type, found.data));
+        const add = (data: readonly unknown[]) => {
+          const changes = changesOf(type, data);
+          rows.push(...changes.rows);
+          deleted.push(...changes.deleted);
+        };
+        const ofType = changed.filter((event) => event.entityType === type);
+        const present = ofType.filter((event) => event.operation !== 'DELETE');
+        for (const { entityId, operation } of ofType) if (operation === 'DELETE') deleted.push({ type, id: entityId });
+        if (isWhole) add(present.map((event) => event.data));
+        else if (present.length > 0) {
+          const where = { id: { _in: present.map((event) => event.entityId) } };
+          for await (const found of pagesOf(api, type, { where })) add(found.data);
         }
       }
-      const deleted = changed.filter((event) => event.operation === 'DELETE');
-      await apply({
-        rows,
-        deleted: deleted.map(({ entityType, entityId }) => ({ type: entityType as Type, id: entityId })),
-        to: { types: [...types], after: page.nextCursor },
-      });
+      if ((await readRoles()) !== start.roles) return false;
+      await apply({ rows, deleted, to: { ...start, after: page.nextCursor } });
     }
+    return true;
   };
 
   const stored = await store.position();
@@ -151,10 +156,10 @@ export async function mirror<Type extends MirrorType>(api: Client, options: Mirr
   if (position?.types.join() !== types.join()) position = undefined;
   for (;;) {
     try {
-      position ??= await begin();
+      const roles = await readRoles();
+      if (position?.roles !== roles) position = await begin(roles);
       if (position.reading !== undefined) position = await readAll(position);
-      await follow(position);
-      return run;
+      if (await follow(position)) return run;
     } catch (error) {
       const problem = error instanceof ProblemError ? error.problem : undefined;
       const isLost = isProblem(problem, 'EVENTS_EXPIRED') || isProblem(problem, 'INVALID_CURSOR');
@@ -172,11 +177,15 @@ interface AnyPage {
 /** The operations of all types have the same paging; TypeScript cannot call one of a union. */
 function pagesOf(api: Client, type: MirrorType, body: object): AsyncIterable<AnyPage> {
   const pages = api[mirrored[type][0]].pages as (input: { body: object }) => AsyncIterable<AnyPage>;
-  return pages({ body: { ...body, pageSize } });
+  return pages({ body: { pageSize, ...body } });
 }
 
-function rowsOf<Type extends MirrorType>(type: Type, data: readonly unknown[]): MirroredRow<Type>[] {
-  return (data as Schema<'Client'>[]).map(
-    (row) => ({ type, id: row.id, version: row.version, data: row }) as unknown as MirroredRow<Type>,
-  );
+/** Deletion is soft: reads return the row, and it can have further events. */
+function changesOf<Type extends MirrorType>(type: Type, data: readonly unknown[]) {
+  const rows = data as readonly Schema<'Client'>[];
+  const present = rows.filter(({ active }) => active);
+  return {
+    rows: present.map((row) => ({ type, id: row.id, version: row.version, data: row }) as unknown as MirroredRow<Type>),
+    deleted: rows.filter(({ active }) => !active).map(({ id }) => ({ type, id })),
+  };
 }

@@ -5,6 +5,7 @@ import { problem, type Received, type Reply, Service } from './service.ts';
 interface Row {
   id: string;
   version: number;
+  active: boolean;
 }
 interface Event {
   entityType: string;
@@ -22,33 +23,42 @@ class Firm {
   failAt: string | undefined;
   /** The type without events. */
   disabled: string | undefined;
+  /** The type that the roles of the caller do not include. */
+  hidden: string | undefined;
 
-  write(entityType: string, id: string): void {
+  write(entityType: string, id: string, active = true): void {
     const version = (this.rows[entityType]?.get(id)?.version ?? 0) + 1;
-    this.rows[entityType]?.set(id, { id, version });
-    // Events of staff are without rates, which the test says by a version that no row has.
-    const data = { id, version: entityType === 'Staff' ? -1 : version };
-    this.events.push({ entityType, operation: version === 1 ? 'CREATE' : 'UPDATE', entityId: id, data });
+    this.#set(entityType, { id, version, active }, version === 1 ? 'CREATE' : 'UPDATE');
   }
 
   remove(entityType: string, id: string): void {
-    this.rows[entityType]?.delete(id);
-    this.events.push({ entityType, operation: 'DELETE', entityId: id, data: { id, version: 99 } });
+    this.#set(entityType, { id, version: 99, active: false }, 'DELETE');
+  }
+
+  #set(entityType: string, row: Row, operation: Event['operation']): void {
+    this.rows[entityType]?.set(row.id, row);
+    // Events of staff are without rates, which the test says by a version that no row has.
+    const data = { ...row, version: entityType === 'Staff' ? -1 : row.version };
+    this.events.push({ entityType, operation, entityId: row.id, data });
   }
 
   respond({ path, query, body }: Received): Reply {
     if (this.failAt === path) return problem(400, 'VALIDATION_ERROR');
+    if (path === '/api/v1/me') return { body: { roles: types.filter((one) => one !== this.hidden) } };
     if (path === '/api/v1/events') {
       if (query.entityType !== undefined && query.entityType === this.disabled)
         return problem(400, 'EVENT_NOT_ENABLED');
       const after = query.after === 'latest' ? this.events.length : Number(query.after ?? 0);
       if (after < this.kept) return problem(410, 'EVENTS_EXPIRED');
       const page = this.events.slice(after, after + 2);
-      const data = page.filter(({ entityType }) => query.entityType === undefined || entityType === query.entityType);
+      const data = page.filter(
+        ({ entityType }) => entityType !== this.hidden && [undefined, entityType].includes(query.entityType),
+      );
       const end = after + page.length;
       return { body: { data, hasMore: end < this.events.length, nextCursor: String(end) } };
     }
     const type = { '/gql/v1/clients/search': 'Client', '/gql/v1/invoices/search': 'Invoice' }[path] ?? 'Staff';
+    if (type === this.hidden) return problem(403, 'FORBIDDEN');
     const { cursor = '0', where } = body as { cursor?: string; where?: { id: { _in: string[] } } };
     const all = [...(this.rows[type]?.values() ?? [])].filter(
       ({ id }) => where === undefined || where.id._in.includes(id),
@@ -88,7 +98,10 @@ let firm: Firm;
 const types = ['Client', 'Invoice', 'Staff'] as const;
 const expected = () =>
   Object.fromEntries(
-    types.flatMap((type) => [...(firm.rows[type]?.values() ?? [])].map((row) => [`${type} ${row.id}`, row])).sort(),
+    types
+      .flatMap((type) => [...(firm.rows[type]?.values() ?? [])].map((row) => [`${type} ${row.id}`, row] as const))
+      .filter(([, row]) => row.active)
+      .sort(),
   );
 
 beforeEach(async () => {
@@ -113,6 +126,45 @@ describe('mirror', () => {
     expect(await mirror(api, { types, store })).toEqual({ readAll: false, rows: 3, deleted: 1 });
     expect(store.state()).toEqual(expected());
     expect(await mirror(api, { types, store })).toEqual({ readAll: false, rows: 0, deleted: 0 });
+  });
+
+  it('has no row that was deleted, also after it changed once more, and of a full read', async () => {
+    const store = memory();
+    await mirror(service.client(), { types, store });
+    const deleted = [
+      ['Client', 'b'],
+      ['Invoice', 'c'],
+      ['Staff', 'd'],
+    ] as const;
+    for (const [type, id] of deleted) firm.remove(type, id);
+    await mirror(service.client(), { types, store });
+    for (const [type, id] of deleted) firm.write(type, id, false);
+    for (const copy of [store, memory()]) {
+      await mirror(service.client(), { types, store: copy });
+      expect(copy.state()).toEqual(expected());
+    }
+    firm.write('Client', 'b');
+    await mirror(service.client(), { types, store });
+    expect(store.state()).toEqual(expected());
+  });
+
+  it.each([['before a run'], ['during a run']])('misses nothing if a role is taken %s and given back', async (when) => {
+    const store = memory();
+    const api = service.client();
+    await mirror(api, { types, store });
+    const before = store.state();
+    firm.write('Invoice', 'a');
+    if (when === 'before a run') firm.hidden = 'Invoice';
+    service.respond = (request) => {
+      if (request.path === '/api/v1/events') firm.hidden = 'Invoice';
+      return firm.respond(request);
+    };
+    await expect(mirror(api, { types, store })).rejects.toThrow('FORBIDDEN');
+    expect(store.state()).toEqual(before);
+    firm.hidden = undefined;
+    service.respond = (request) => firm.respond(request);
+    await mirror(api, { types, store });
+    expect(store.state()).toEqual(expected());
   });
 
   it('includes what changes during the full read', async () => {
