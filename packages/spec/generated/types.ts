@@ -19341,7 +19341,7 @@ export interface components {
             paymentId: string | null;
             /**
              * Document number
-             * @description Number of the invoice or credit note that the entry concerns, otherwise of the payment; null if there is neither.
+             * @description Number of the invoice or credit note that the entry concerns, otherwise of the payment; null if there is neither. Null without the `INVC_R` role.
              */
             documentNumber: string | null;
             /**

@@ -49,9 +49,13 @@ async function rows() {
   );
   const terms = { clientId: client.id, fiscalYear: 2026, partnerId: staffId, jobIds: [jobId] };
   const engagement = await service.call<{ id: string }>('POST', '/api/v1/engagements/create', terms);
-  return { jobId, invoiceId, paymentId: payment.id, taskId: task.id, engagementId: engagement.body.id, terms };
+  // Visible without the role that reads the invoice.
+  const credits = { where: { account: { _eq: 'CREDIT' }, invoiceId: { _eq: invoiceId } } };
+  const entries = await service.call<{ data: { id: string }[] }>('POST', '/gql/v1/ledger_entries/search', credits);
+  const made = { jobId, invoiceId, paymentId: payment.id, taskId: task.id, engagementId: engagement.body.id, terms };
+  return { ...made, ledgerEntryId: entries.body.data[0]?.id };
 }
-const { jobId, invoiceId, paymentId, taskId, engagementId, terms } = await rows();
+const { jobId, invoiceId, paymentId, taskId, engagementId, terms, ledgerEntryId } = await rows();
 
 type Call = readonly [type: string, method: string, path: string, body?: object];
 const newest = { pageSize: 1000 };
@@ -73,6 +77,9 @@ const calls: Readonly<Record<string, readonly Call[]>> = {
   listInvoices: [['Invoice', 'POST', '/gql/v1/invoices', newest]],
   searchInvoices: [['Invoice', 'POST', '/gql/v1/invoices/search', newest]],
   listUnpaidInvoices: [['Invoice', 'GET', `/api/v1/invoices/unpaid?clientRef=${books.client.ref}`]],
+  listLedgerEntries: [['LedgerEntry', 'POST', '/gql/v1/ledger_entries', newest]],
+  searchLedgerEntries: [['LedgerEntry', 'POST', '/gql/v1/ledger_entries/search', newest]],
+  getLedgerEntry: [['LedgerEntry', 'GET', `/gql/v1/ledger_entry/${ledgerEntryId}`]],
   getTask: [['Task', 'GET', `/v1/task/${taskId}`]],
   searchTasks: [['Task', 'POST', '/v1/tasks/search', newest]],
   getEngagement: [['Engagement', 'GET', `/gql/v1/engagement/${engagementId}`]],
