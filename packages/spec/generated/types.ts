@@ -1125,7 +1125,7 @@ export interface paths {
          *     If one entry is invalid, nothing is written, and `errors` has a pointer to every invalid entry:
          *
          *     - A staff member, job or task that does not exist or is inactive returns 400 (`REFERENCE_NOT_FOUND`).
-         *     - A job that is `CLOSED` or `CANCELLED`, a task that is `COMPLETED` or `CANCELLED`, or a new assignment of a staff member whose
+         *     - A new or other assignment to a job that is `CLOSED` or `CANCELLED`, a task that is `COMPLETED` or `CANCELLED`, or a new assignment of a staff member whose
          *       status is `TERMINATED` returns 409 (`INVALID_STATE`).
          *     - A `billingRateOverride`, or null in place of a stored one, also requires the `RATE_W` role; without it, the call returns
          *       403.

@@ -2,6 +2,7 @@ import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Handler } from '../../entity/context.ts';
 import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
 import { assignmentResults, entriesOf, type WrittenAssignment } from './assignments.ts';
 import { job } from './job.ts';
 import { assignToJobOfTask, staffJobAssignment } from './staff-job-assignment.ts';
@@ -25,14 +26,13 @@ export const assignStaff: Handler<'assignStaff'> = (context, { body }) =>
 
 function assignToJob(plan: Plan, entry: JobEntry, index: number): WrittenAssignment[] {
   const { jobId, staffId, role } = entry;
-  checkJob(plan, jobId, '/jobId');
+  const onJob = lockJob(plan, jobId, '/jobId');
   const existing = plan
     .all(staffJobAssignment, 'jobId', jobId)
     .find((one) => one.active && one.staffId === staffId && one.role === role);
-  const { row } =
-    existing === undefined
-      ? plan.create(staffJobAssignment, entry)
-      : plan.update(staffJobAssignment, existing.id, entry);
+  const updated = existing && plan.update(staffJobAssignment, existing.id, entry);
+  if (updated?.status !== 'UNCHANGED') checkOpen(onJob, '/jobId');
+  const { row } = updated ?? plan.create(staffJobAssignment, entry);
   return [{ list: 'staffJobAssignments', index, id: row.id }];
 }
 
@@ -47,7 +47,7 @@ function assignToTask(plan: Plan, entry: TaskEntry, index: number): WrittenAssig
     throw new Rejection('REFERENCE_NOT_FOUND', 'No active task with this ID exists.', '/taskId');
   if (onTask.status === 'COMPLETED' || onTask.status === 'CANCELLED')
     throw new Rejection('INVALID_STATE', `The task is ${onTask.status}. Staff cannot be assigned to it.`, '/taskId');
-  checkJob(plan, onTask.jobId, '/taskId');
+  checkOpen(lockJob(plan, onTask.jobId, '/taskId'), '/taskId');
   const existing = plan.all(staffTaskAssignment, 'taskId', taskId).find((one) => one.active && one.staffId === staffId);
   const { row } =
     existing === undefined
@@ -59,9 +59,13 @@ function assignToTask(plan: Plan, entry: TaskEntry, index: number): WrittenAssig
   return onJobId === undefined ? [written] : [written, { list: 'staffJobAssignments', index: null, id: onJobId }];
 }
 
-function checkJob(plan: Plan, jobId: string, pointer: string): void {
+function lockJob(plan: Plan, jobId: string, pointer: string): Row<'Job'> {
   const found = plan.getForShare(job, jobId);
   if (found?.active !== true) throw new Rejection('REFERENCE_NOT_FOUND', 'No active job with this ID exists.', pointer);
-  if (found.status === 'CLOSED' || found.status === 'CANCELLED')
-    throw new Rejection('INVALID_STATE', `The job is ${found.status}. Staff cannot be assigned to it.`, pointer);
+  return found;
+}
+
+function checkOpen({ status }: Row<'Job'>, pointer: string): void {
+  if (status === 'CLOSED' || status === 'CANCELLED')
+    throw new Rejection('INVALID_STATE', `The job is ${status}. Staff cannot be assigned to it.`, pointer);
 }

@@ -193,6 +193,7 @@ describe('assignStaff', () => {
   test('rejects cancelled jobs and completed tasks', async () => {
     const person = await firm.person();
     const jobId = await newJob();
+    const before = await assignStaff(toJob(person.id, jobId, { role: 'MANAGER' }));
     const [ofCancelled, done] = [await newTask(jobId), await newTask(await newJob())];
     await update([{ type: 'Job', systemRef: jobId, attributes: { status: 'CANCELLED' } }]);
     await update([{ type: 'Task', systemRef: done, attributes: { status: 'CANCELLED' } }]);
@@ -204,6 +205,10 @@ describe('assignStaff', () => {
     ];
     for (const [index, body] of failures.entries())
       expect(await failureOf(assignStaff(body))).toEqual([409, 'INVALID_STATE', pointers[index]]);
+    // Only what changes nothing can be repeated.
+    expect((await assignStaff(toJob(person.id, jobId, { role: 'MANAGER' }))).body).toEqual(before.body);
+    const other = toJob(person.id, jobId, { role: 'MANAGER', allocatedHours: '3.00' });
+    expect(await failureOf(assignStaff(other))).toEqual([409, 'INVALID_STATE', pointers[0]]);
   });
 
   test.each([
