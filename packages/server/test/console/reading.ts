@@ -10,7 +10,7 @@ import type { ConsoleFirm } from './firm.ts';
 
 /** What pages show of the data of a firm. */
 export function readingTests(firm: ConsoleFirm): void {
-  const { store, tenant, call, invoiceOf, newClient, visitor, stranger } = firm;
+  const { store, tenant, call, invoiceOf, newClient, newKey, visitor, stranger } = firm;
   test('show lists with the newest first, sorted by a column, with names for references', async () => {
     const [one, other] = [await newClient({ name: 'Zinc & Sons' }), await newClient({ name: 'Amber Ltd' })];
     await invoiceOf(one.id, '1234567.50');
@@ -207,6 +207,22 @@ export function readingTests(firm: ConsoleFirm): void {
     expect(detail).toContain('VALIDATION_ERROR');
     expect(detail).toContain('/where/nme');
     expect(detail).not.toContain('secret-value');
+  });
+
+  test('lead to no row that the reader may not see', async () => {
+    const client = await newClient({ name: 'Linked & Co' });
+    const id = await invoiceOf(client.id, '10.00');
+    const link = `href="/console/data/Client/${client.id}"`;
+    for (const [roles, isLinked] of [
+      [['INVC_R', 'CLNT_R'], true],
+      [['INVC_R'], false],
+    ] as const) {
+      const reader = await visitor((await newKey(`reads ${roles}`, roles)).key);
+      for (const path of ['/data/Invoice', `/data/Invoice/${id}`]) {
+        const { status, text } = await reader.get(path);
+        expect([path, status, text.includes(link)]).toEqual([path, 200, isLinked]);
+      }
+    }
   });
 
   test('show every list of the contract', async () => {

@@ -43,6 +43,8 @@ test('sentences have words instead of names of the contract, but the names of pe
   expect(sentenceInWords('The country, such as `EL` for Greece, and `EUR`.')).toBe(
     'The country, such as EL for Greece, and EUR.',
   );
+  const roles = 'This operation requires the STAFF_R or DINVC_APRV role.';
+  expect(sentenceInWords(roles)).toBe(roles);
   expect(sentenceInWords('None is called “McDonald eBay”.')).toBe('None is called “McDonald eBay”.');
 });
 

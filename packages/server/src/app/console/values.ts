@@ -1,3 +1,4 @@
+import { mayCall } from '@financial-automation/spec/roles';
 import { validate as isId } from 'uuid';
 import type { Schema } from '../../contract/contract.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
@@ -42,8 +43,10 @@ export function shownValue(view: View, value: unknown, unmerged?: Schema, curren
     return fields(view, Object(value), new Map(Object.entries(schema?.properties ?? {})), currency);
   const text = String(value);
   const target = schema?.['x-references'];
-  if (target !== undefined && dataLists.has(target))
-    return html`<a href="${view.visit.base}/data/${target}/${encodeURIComponent(text)}">${view.names.get(text) ?? typeInWords(target)}</a>`;
+  const list = dataLists.get(target ?? '');
+  if (list !== undefined && mayCall(list.operation, view.visit.caller.roles))
+    return html`<a href="${view.visit.base}/data/${list.type}/${encodeURIComponent(text)}">${view.names.get(text) ?? typeInWords(list.type)}</a>`;
+  if (list !== undefined) return typeInWords(list.type);
   if (schema?.['x-state-machine'] !== undefined) return badge(valueInWords(text));
   if (schema?.enum !== undefined) return valueInWords(text);
   if (isEventType(schema)) return typeInWords(text);

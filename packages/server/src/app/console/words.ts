@@ -1,4 +1,4 @@
-import { contract, type Schema } from '../../contract/contract.ts';
+import { contract, type Schema, schemaOf } from '../../contract/contract.ts';
 
 const schemas = Object.values(contract.components.schemas);
 
@@ -217,6 +217,9 @@ export function textInWords(text: string): string {
 
 const properties = new Set(schemas.flatMap((schema) => Object.keys(schema.properties ?? {})));
 
+/** They are granted by their names. */
+const roles = new Set(schemaOf('Role').enum);
+
 /** A sentence of the contract or of a rejection, with words instead of names and values. */
 export function sentenceInWords(text: string): string {
   const words = (name: string): string => {
@@ -229,7 +232,9 @@ export function sentenceInWords(text: string): string {
     return shown.replaceAll(/\b[A-Z][a-z]+/g, (word) => word.toLowerCase());
   };
   const isName = (word: string) => properties.has(word) || word in contract.components.schemas;
-  const named = text.replaceAll(/`(\w+)`|\b[A-Z]+_[A-Z]+\b/g, (all: string, name = all) => words(name));
+  const named = text.replaceAll(/`(\w+)`|\b[A-Z]+_[A-Z]+\b/g, (all: string, name = all) =>
+    roles.has(name) ? name : words(name),
+  );
   // A single word can be one of people, too.
   return sentence(
     named.replaceAll(/\b\w+[a-z][A-Z]\w+\b/g, (word) => (isName(word) ? words(word) : word)).replaceAll('`', ''),
