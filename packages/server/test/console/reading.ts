@@ -229,7 +229,9 @@ export function readingTests(firm: ConsoleFirm): void {
     const one = await visitor();
     const nobody = '0199a1c2-0000-7000-8000-000000000000';
     const references = [...dataLists.keys()].flatMap(referencesTo);
-    for (const type of dataLists.keys()) expect([type, (await one.get(`/data/${type}`)).status]).toEqual([type, 200]);
+    for (const type of dataLists.keys())
+      for (const page of [type, `${type}.csv`])
+        expect([page, (await one.get(`/data/${page}`)).status]).toEqual([page, 200]);
     for (const { list, field, conditionOn } of sampleOf(references, 6)) {
       const where = encodeURIComponent(JSON.stringify(conditionOn(nobody)));
       const { text } = await one.get(`/data/${list.type}?where=${where}`);

@@ -155,7 +155,7 @@ export async function readAll(
   list: DataList,
   conditions: Pick<ListRead, 'where' | 'order'>,
 ): Promise<ShownRow[]> {
-  const pageSize = list.operation.method === 'GET' ? 100 : 1000;
+  const pageSize = list.operation.paging === 'offset' ? 1000 : 100;
   const rows: ShownRow[] = [];
   let cursor: string | undefined;
   do {
