@@ -77,7 +77,10 @@ function writeBySteps<Item extends RecordItem>(
   const mover = { operation: origin.operation, holds: (roles: readonly string[]) => plan.holds(roles) };
   const starts = isNew ? machine.initial : [now];
   const path = typeof state === 'string' ? statesTo(machine, starts, state, mover) : undefined;
-  const [first, ...others] = path ?? [];
+  const order = (one: string) => (entity.fields.get(machine.field)?.schema.enum ?? []).indexOf(one);
+  // No step is taken to be undone: an invoice becomes PARTIALLY_PAID by a payment, and not by a write-off that is taken back.
+  const isDirect = path?.every((one, index) => order(one) >= order(path[index - 1] ?? one)) === true;
+  const [first, ...others] = isDirect ? (path ?? []) : [];
   // What is written off of a row without another state is a second step, too.
   const isWrittenOff = isNew && others.length === 0 && Number(attributes.writeOffAmount ?? 0) !== 0;
   if ((others.length <= (isNew ? 0 : 1) && !isWrittenOff) || isImported(machine, state)) return write(item);

@@ -94,6 +94,24 @@ test('upsertRecords and upsertEntries bring a row that an import created earlier
   await agrees();
 });
 
+test('upsertRecords imports no invoice as paid, because its payments pay it', async () => {
+  const { id: clientId } = await newClient();
+  expect(await bill('paid', clientId, { status: 'PARTIALLY_PAID' })).toMatchObject({
+    error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/status' },
+  });
+  expect(await bill('paid', clientId, { status: 'PAID' })).toMatchObject({
+    error: { pointer: '/records/0/attributes/settleRest', detail: expect.stringContaining('leave out the status') },
+  });
+});
+
+test('upsertEntries names the currency of the rate that is missing', async () => {
+  const { id: clientId } = await newClient({ currency: 'EUR' });
+  const time = { staffId, jobId: await newJob(clientId), workDate: '2025-02-05', hours: '1.00', status: 'APPROVED' };
+  expect(await imported('TimeEntry', 'euro', time)).toMatchObject({
+    error: { code: 'NO_RATE', detail: expect.stringContaining('in EUR') },
+  });
+});
+
 test('upsertRecords imports the last of several contents that a request has for a row', async () => {
   const named = (name: string) => ({ type: 'Client', systemRef: 'several', source, attributes: { name } });
   const [first] = await records.upsert([named('Old name')]);

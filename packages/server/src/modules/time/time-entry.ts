@@ -70,8 +70,13 @@ export const timeEntry = defineEntity('TimeEntry', {
       ...entryConditions({ entityType: 'TimeEntry', table: 'time_entry', key: 'timeEntryId', fields: pricedFields }),
       dayReached: ({ values }: TimeChange, plan: Plan) => checkDayReached(plan, 'workDate', values.workDate),
       rateExists(change: TimeChange, plan: Plan) {
-        if (change.values.isBillable && rateOf(change, plan) === undefined)
-          throw new Rejection('NO_RATE', 'No billing rate applies to the staff member on this day.', '/workDate');
+        if (!change.values.isBillable || rateOf(change, plan) !== undefined) return;
+        const currency = currencyOf(change, plan);
+        throw new Rejection(
+          'NO_RATE',
+          `No billing rate in ${currency} applies to the staff member on this day.`,
+          '/workDate',
+        );
       },
     },
     constraints: {
@@ -106,9 +111,13 @@ function complete(change: TimeChange, plan: Plan): void {
   checkTimes(change, plan);
   completeDecision(change, plan);
   const billingRate = (values.isBillable ? rateOf(change, plan) : undefined) ?? zero;
-  const currency = (values.jobId === null ? undefined : plan.get(job, values.jobId)?.currency) ?? plan.tenant.currency;
-  const amount = workAmount(decimals(placesOf(currency)), { hours: values.hours, billingRate });
+  const places = placesOf(currencyOf(change, plan));
+  const amount = workAmount(decimals(places), { hours: values.hours, billingRate });
   Object.assign(values, { billingRate, amount });
+}
+
+function currencyOf({ values: { jobId } }: TimeChange, plan: Plan): string {
+  return (jobId === null ? undefined : plan.get(job, jobId)?.currency) ?? plan.tenant.currency;
 }
 
 /**

@@ -66,7 +66,10 @@ function partOfOpen(status: string): string {
 /** @throws Rejection if the caller does not settle the rest of an invoice, or it is larger than its org settles */
 export function checkRest({ values, previous, input }: InvoiceChange, plan: Plan): void {
   if (input.settleRest !== true)
-    throw invalidField('settleRest', 'settleRest is required to settle an invoice without a payment.');
+    throw invalidField(
+      'settleRest',
+      'settleRest is required to settle an invoice without a payment. Payments make an invoice PAID by themselves: leave out the status.',
+    );
   const due = previous === undefined ? zero : dueOf(previous);
   const limit = plan.get(org, values.orgId)?.settleWithin ?? zero;
   if (due.gt(limit))
