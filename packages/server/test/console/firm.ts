@@ -57,6 +57,19 @@ export class Visitor {
     return this.post(path, { formKey: hiddenIn(text, 'formKey'), version: hiddenIn(text, 'version'), ...fields });
   }
 
+  /** The fields of the form of a page, as a browser would send them. */
+  async formOf(path: string): Promise<Record<string, string>> {
+    const { text } = await this.get(path);
+    const plain = (value: string) => value.replaceAll('&amp;', '&').replaceAll('&quot;', '"').replaceAll('&#39;', "'");
+    const inputs = [...text.matchAll(/<input [^>]*name="([^"]+)"[^>]* value="([^"]*)"/g)];
+    const areas = [...text.matchAll(/<textarea [^>]*name="([^"]+)"[^>]*>([^<]*)/g)];
+    const choices = [...text.matchAll(/<select [^>]*name="([^"]+)".*?<\/select>/gs)].map(
+      ([all, name]) => ['', name, / value="([^"]*)" selected/.exec(all)?.[1] ?? ''] as const,
+    );
+    const shown = [...inputs, ...areas, ...choices].map(([, name = '', value = '']) => [name, plain(value)]);
+    return Object.fromEntries(shown.filter(([name]) => name !== 'q'));
+  }
+
   async signIn(apiKey: string): Promise<WireResponse> {
     const page = await this.get('');
     const formKey = hiddenIn(page.text, 'formKey');

@@ -3,7 +3,18 @@ import { dataLists } from '../../src/app/console/catalog.ts';
 import { type ConsoleFirm, hiddenIn } from './firm.ts';
 
 /** What pages do with the data of a firm. */
-export function workTests({ call, invoiceOf, newClient, newJob, newKey, staffId, visitor }: ConsoleFirm): void {
+export function workTests({
+  call,
+  draftOf,
+  invoiceOf,
+  jobId,
+  newClient,
+  newJob,
+  newKey,
+  staffId,
+  visitor,
+  workFor,
+}: ConsoleFirm): void {
   test('show and read times of a form on the clock of the firm', async () => {
     const { id } = await newClient({ name: 'Onboarded & Co' });
     const admin = await visitor();
@@ -155,26 +166,14 @@ export function workTests({ call, invoiceOf, newClient, newJob, newKey, staffId,
       (await call<{ data: { id: string; unappliedAmount: string }[] }>('POST', '/gql/v1/payments/search', { where }))
         .body.data[0];
     const admin = await visitor();
-    const formOf = async (path: string) => {
-      const { text } = await admin.get(`${path}/edit`);
-      const plain = (value: string) =>
-        value.replaceAll('&amp;', '&').replaceAll('&quot;', '"').replaceAll('&#39;', "'");
-      const inputs = [...text.matchAll(/<input [^>]*name="([^"]+)"[^>]* value="([^"]*)"/g)];
-      const areas = [...text.matchAll(/<textarea [^>]*name="([^"]+)"[^>]*>([^<]*)/g)];
-      const choices = [...text.matchAll(/<select [^>]*name="([^"]+)".*?<\/select>/gs)].map(
-        ([all, name]) => ['', name, / value="([^"]*)" selected/.exec(all)?.[1] ?? ''] as const,
-      );
-      const shown = [...inputs, ...areas, ...choices].map(([, name = '', value = '']) => [name, plain(value)]);
-      return Object.fromEntries(shown.filter(([name]) => name !== 'q'));
-    };
     const path = `/data/Payment/${(await found())?.id}`;
     for (const one of [path, `/data/Client/${clientId}`, `/data/Invoice/${invoiceId}`])
-      expect([one, (await admin.post(`${one}/edit`, await formOf(one))).text]).toEqual([
+      expect([one, (await admin.post(`${one}/edit`, await admin.formOf(`${one}/edit`))).text]).toEqual([
         one,
         expect.stringContaining('Nothing was changed.'),
       ]);
     const emptied = { 'allocations.0.invoiceId': '', 'allocations.0.amount': '' };
-    const fields = { ...(await formOf(path)), ...emptied };
+    const fields = { ...(await admin.formOf(`${path}/edit`)), ...emptied };
     expect((await admin.post(`${path}/edit`, fields)).text).toMatch(/Amount due<\/td>.*0\.00.*60\.00/s);
     expect(await admin.post(`${path}/edit`, { ...fields, confirmed: 'yes' })).toMatchObject({ status: 303 });
     expect(await found()).toMatchObject({ unappliedAmount: '60.00' });
@@ -409,6 +408,37 @@ export function workTests({ call, invoiceOf, newClient, newJob, newKey, staffId,
     for (const one of [admin, reader]) expect((await one.get(link)).text).toBe(content);
     expect((await admin.upload(address, fields, pdf(content))).status).toBe(409);
     expect(await files()).toHaveLength(1);
+  });
+
+  test('change the lines of a draft, which keep their work and taxes', async () => {
+    const wipId = await workFor('1.00');
+    const taxed = { jobId, taxable: true, taxRatePercent: '7', wipIds: [wipId] };
+    const made = await draftOf([{ ...taxed, description: 'First' }, { description: 'Second' }]);
+    const path = `/data/DraftInvoice/${made.id}`;
+    const draft = async () =>
+      (await call<{ lines: Record<string, unknown>[] }>('GET', `/gql/v1/draft_invoice/${path.split('/').at(-1)}`)).body;
+    const before = await draft();
+    const admin = await visitor();
+    const shown = await admin.formOf(`${path}/edit`);
+    expect(shown).toMatchObject({ 'lines.0.quantity': '1', 'lines.1.description': 'Second' });
+    const change = (fields: object) => admin.submit(path, `${path}/edit`, { ...shown, ...fields });
+    expect((await change({})).text).toContain('Nothing was changed.');
+    const third = { lineType: 'OTHER', description: 'Third', quantity: '2', unitAmount: '5.50' };
+    const added = Object.fromEntries(Object.entries(third).map(([name, value]) => [`lines.2.${name}`, value]));
+    const done = await change({ 'lines.0.unitAmount': '110', ...added, confirmed: 'yes' });
+    expect(done.status).toBe(303);
+    const after = await draft();
+    expect(after.lines).toMatchObject([
+      {
+        ...before.lines[0],
+        unitAmount: '110',
+        amount: '110.00',
+        taxAmount: '7.70',
+        taxes: [{ ratePercent: '7' }],
+      },
+      before.lines[1],
+      { description: 'Third', amount: '11.00' },
+    ]);
   });
 
   test('do one thing with several rows of a list, with the sums of a rehearsal', async () => {

@@ -27,6 +27,13 @@ export interface FormInput {
   readonly path: string;
   readonly schema: Schema;
   readonly isRequired?: boolean;
+  /** The other parts of an item, which it keeps as they are. */
+  readonly carried?: readonly string[];
+}
+
+/** Whether a value is a list of texts, or of the IDs of rows. */
+function isTexts(schema: Schema): boolean {
+  return isOf(schema, 'array') && isLeaf(plain(schema.items ?? {}));
 }
 
 function isLeaf(schema: Schema): boolean {
@@ -47,20 +54,26 @@ export function inputsOf({ properties = {} }: Schema, row?: ShownRow, isCustom =
     const item = plain((isList ? schema.items : schema) ?? {});
     const current = row?.[name];
     // Texts are separated by commas.
-    if (isList && isLeaf(item) && item['x-references'] === undefined)
+    if (isTexts(schema))
       return [current].flat().join().split(',').length > [current].flat().length
         ? []
         : [{ path: name, schema, isRequired: false }];
+    const hasId = isList && item.properties?.id !== undefined;
     const parts = Object.entries(item.properties ?? {}).flatMap(([part, of]) =>
-      part === 'id' ? [] : [[part, plain(of)] as const],
+      // Only what is imported has a stated tax.
+      (hasId && part === 'id') || (row !== undefined && part === 'taxAmount') ? [] : [[part, plain(of)] as const],
     );
-    const leaves = parts.filter(([, of]) => isLeaf(of));
+    const leaves = parts.filter(([, of]) => isLeaf(of) || (isTexts(of) && of['x-references'] === undefined));
+    const rows = parts.filter(([, of]) => isTexts(of) && of['x-references'] !== undefined);
+    const carried = row === undefined ? [] : ['id', ...rows.map(([part]) => part)];
     const inputsAt = (path: string) =>
-      leaves.map(([part, of]): FormInput => ({ path: `${path}.${part}`, schema: of, isRequired: false }));
+      leaves.map(([part, of]): FormInput => ({ path: `${path}.${part}`, schema: of, isRequired: false, carried }));
     if (!isList) return inputsAt(name);
     const count = Array.isArray(current) ? current.length : 0;
-    const isWhole = leaves.length === parts.length && count === (row?.[`${name}Count`] ?? count);
-    if (leaves.length === 0 || (row !== undefined && !isWhole)) return [];
+    // The service keeps the other parts of an item with an ID.
+    const isWhole = hasId || leaves.length + rows.length === parts.length;
+    const isComplete = isWhole && count === (row?.[`${name}Count`] ?? count);
+    if (leaves.length === 0 || (row !== undefined && !isComplete)) return [];
     return Array.from({ length: count + newItems }, (_unused, index) => inputsAt(`${name}.${index}`)).flat();
   });
 }
@@ -79,7 +92,12 @@ function currentText({ tenant }: ConsoleVisit, { path, schema }: FormInput, row:
       .toPlainDateTime()
       .toString({ smallestUnit: 'minute' });
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (Array.isArray(value)) return value.map((one) => (schema.items?.enum ? valueInWords(one) : one)).join(', ');
+  const isCode = merged(schema.items ?? {}).enum !== undefined;
+  const textOf = (one: string) => {
+    const name = isCode ? valueInWords(one) : (names.get(one) ?? one);
+    return name.includes(',') ? one : name;
+  };
+  if (Array.isArray(value)) return value.map(textOf).join(', ');
   return (schema['x-references'] !== undefined && names.get(String(value))) || String(value);
 }
 
@@ -102,10 +120,11 @@ export async function inputsFor(
   row: ShownRow = {},
   { names = new Map(), form = '', problem }: FormState = {},
 ): Promise<HtmlContent> {
+  const known: Choices = new Map();
   const all = inputs.map(async (input) => {
     const own = problem?.errors?.filter(({ pointer }) => pointer === `/${input.path.replaceAll('.', '/')}`) ?? [];
     const faults = own.map(({ detail }) => html`<p class="fault">${sentenceInWords(detail)}</p>`);
-    return html`<div>${await inputFor(visit, input, row, names, form)}${faults}</div>`;
+    return html`<div>${await inputFor(visit, input, row, { names, form, known })}${faults}</div>`;
   });
   return html`<div class="form">${await Promise.all(all)}</div>`;
 }
@@ -116,8 +135,7 @@ async function inputFor(
   visit: ConsoleVisit,
   input: FormInput,
   row: ShownRow,
-  names: Names,
-  form: string,
+  { names, form, known }: { readonly names: Names; readonly form: string; readonly known: Choices },
 ): Promise<HtmlContent> {
   const { path, schema, isRequired } = input;
   const text = visit.fields.get(path) ?? currentText(visit, input, row, names);
@@ -131,7 +149,13 @@ async function inputFor(
   const hint = described !== '' && html`<p class="hint" id="hint-${id}">${described}</p>`;
   const attributes = html` id="${id}" name="${path}"${described !== '' && html` aria-describedby="hint-${id}"`}${isRequired && html` required`}`;
   // Of several rows, the names are entered.
-  const choices = isOf(schema, 'array') ? undefined : await choicesFor(visit, schema);
+  const { 'x-references': target } = schema;
+  const read = async () => {
+    const found = known.get(target ?? '') ?? choicesFor(visit, schema);
+    if (target !== undefined) known.set(target, found);
+    return found;
+  };
+  const choices = isOf(schema, 'array') ? undefined : await read();
   if (choices !== undefined) {
     // A row is chosen by its ID, as others can have its name; it stays a choice when it is no longer offered.
     const stored = schema['x-references'] === undefined ? text : String(valueAt(row, path) ?? '');
@@ -172,6 +196,9 @@ export async function queryForm(
 ) {
   return html`<form class="card scope" method="get" action="${visit.base}${url}">${await inputsFor(visit, inputs, values)}<div class="row"><button>${button}</button></div></form>`;
 }
+
+/** What has been read to be chosen on a page, by the type of the rows. */
+type Choices = Map<string, ReturnType<typeof choicesFor>>;
 
 /** What a field can be, if it is not much; undefined if it is entered as text. */
 async function choicesFor(visit: ConsoleVisit, schema: Schema): Promise<readonly SelectOption[] | undefined> {
@@ -235,22 +262,30 @@ export async function enteredValues(
       ];
       parts.push([input.path, kept ?? (text === '' ? null : await parsed(visit, input.schema, text))]);
     }
-    const value = assembledFrom(name, parts);
+    const value = assembledFrom(name, parts, row, own[0]?.carried);
     if (row !== undefined || (value !== null && !(Array.isArray(value) && value.length === 0))) values[name] = value;
   }
   return values;
 }
 
 /** The value of a field from those of its inputs: one, an object, or a list without its empty items. */
-function assembledFrom(name: string, values: readonly (readonly [path: string, value: unknown])[]): unknown {
+function assembledFrom(
+  name: string,
+  values: readonly (readonly [path: string, value: unknown])[],
+  row: ShownRow | undefined,
+  carried: readonly string[] = [],
+): unknown {
   const [first] = values;
   if (first?.[0] === name) return first[1];
   const isFilled = ([, value]: readonly [string, unknown]) => value !== null;
   const partsOf = (of: typeof values) =>
     Object.fromEntries(of.filter(isFilled).map(([path, value]) => [path.split('.').at(-1) ?? '', value]));
   if (!/\.\d+\./.test(first?.[0] ?? '')) return values.some(isFilled) ? partsOf(values) : null;
-  const items = [...Map.groupBy(values, ([path]) => path.split('.')[1]).values()].filter((item) => item.some(isFilled));
-  return items.map(partsOf);
+  const items = [...Map.groupBy(values, ([path]) => path.split('.')[1])].filter(([, item]) => item.some(isFilled));
+  return items.map(([position, item]) => {
+    const kept = Object.entries(Object(valueAt(row, `${name}.${position}`))).filter(([part]) => carried.includes(part));
+    return { ...Object.fromEntries(kept), ...partsOf(item) };
+  });
 }
 
 async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promise<unknown> {

@@ -14,6 +14,9 @@ import { progressOf, toRejection } from '../failure.ts';
 import { foreignForm, maxPackedLength } from './cookies.ts';
 import { Sessions } from './sessions.ts';
 
+/** Maximum size of a form of someone who is signed in, in bytes: that of the lines of a long invoice. */
+const maxFormBytes = 512 * 1024;
+
 /** Someone who is signed in, and the form that was sent. */
 export interface SignedInUser {
   readonly tenant: Tenant;
@@ -99,7 +102,7 @@ export class SignInPages {
   }
 
   async #formOf(exchange: Exchange, { name }: Tenant): Promise<Partial<Pick<SignedInUser, 'fields' | 'file'>>> {
-    const fields = await readFields(exchange);
+    const fields = await readFields(exchange, maxFormBytes);
     if (fields !== undefined) return { fields };
     exchange.hold(placeForUpload(name));
     try {
