@@ -12,6 +12,7 @@ export function workTests({
   newJob,
   newKey,
   staffId,
+  subscribe,
   visitor,
   workFor,
 }: ConsoleFirm): void {
@@ -410,6 +411,44 @@ export function workTests({
     expect(await files()).toHaveLength(1);
   });
 
+  test('change a subscription, the rates of staff and a custom type by operations of their own', async () => {
+    const admin = await visitor();
+    const change = async (path: string, fields: Record<string, string>) => {
+      const sent = { ...(await admin.formOf(`${path}/edit`)), ...fields };
+      expect((await admin.submit(path, `${path}/edit`, sent)).text).toContain('Nothing has changed yet');
+      expect(await admin.submit(path, `${path}/edit`, { ...sent, confirmed: 'yes' })).toMatchObject({ status: 303 });
+    };
+    const { id } = await subscribe({ url: 'http://127.0.0.1:9/first' });
+    await change(`/data/EventSubscription/${id}`, { deliveryUrl: 'http://127.0.0.1:9/second' });
+    const subscription = await call('GET', `/api/v1/event-subscriptions/${id}`);
+    expect(subscription.body).toMatchObject({ deliveryUrl: 'http://127.0.0.1:9/second' });
+    await change(`/data/Staff/${staffId}`, {
+      'rateCardAssignment.currency': 'USD',
+      'rateCardAssignment.billingRate': '212',
+      'rateCardAssignment.averageRate': '180',
+      'rateCardAssignment.effectiveFromDate': new Date().toISOString().slice(0, 10),
+    });
+    const { body } = await call<{ data: object[] }>('POST', '/gql/v1/staff/search', {
+      where: { id: { _eq: staffId } },
+    });
+    expect(body.data).toMatchObject([{ rateCardAssignment: { billingRate: '212', averageRate: '180' } }]);
+    const fields = [{ name: 'stage', type: 'ENUM', enumValues: ['OPEN', 'WON'] }];
+    await call('POST', '/api/v1/records/custom', { name: 'Deal', fields });
+    await change('/data/CustomRecordType/Deal', {
+      displayName: 'Deals',
+      'fields.0.enumValues': 'OPEN, WON, LOST',
+      'fields.1.name': 'reason',
+      'fields.1.type': 'TEXT',
+    });
+    const type = async () => (await call('GET', '/api/v1/records/custom/Deal')).body;
+    const named = { displayName: 'Deals', fields: [{ enumValues: ['OPEN', 'WON', 'LOST'] }, { name: 'reason' }] };
+    expect(await type()).toMatchObject({ ...named, active: true });
+    const path = '/data/CustomRecordType/Deal';
+    const action = { confirmed: 'yes' };
+    expect(await admin.submit(path, `${path}/deactivateCustomRecordType`, action)).toMatchObject({ status: 303 });
+    expect(await type()).toMatchObject({ active: false });
+  });
+
   test('change the lines of a draft, which keep their work and taxes', async () => {
     const wipId = await workFor('1.00');
     const taxed = { jobId, taxable: true, taxRatePercent: '7', wipIds: [wipId] };
@@ -439,6 +478,32 @@ export function workTests({
       before.lines[1],
       { description: 'Third', amount: '11.00' },
     ]);
+  });
+
+  test('deactivate and activate a row without states, and assign staff to a job', async () => {
+    const { id: clientId } = await newClient({ name: 'Staffed & Co' });
+    const records = [{ type: 'Industry', systemRef: 'boats', attributes: { name: 'Boats' } }];
+    const made = await call<{ records: { id: string }[] }>('POST', '/api/v1/records', { records });
+    const path = `/data/Industry/${made.body.records[0]?.id}`;
+    const admin = await visitor();
+    const act = async (page: string, name: string, fields = {}) => {
+      expect((await admin.submit(page, `${page}/${name}`, fields)).text).toContain('Nothing has changed yet');
+      expect(await admin.submit(page, `${page}/${name}`, { ...fields, confirmed: 'yes' })).toMatchObject({
+        status: 303,
+      });
+      return (await admin.get(page)).text;
+    };
+    expect(await act(path, 'delete')).toMatch(/>Reactivate<.*>inactive</s);
+    expect(await act(path, 'upsert')).toMatch(/>Deactivate</);
+    const job = `/data/Job/${await newJob(clientId)}`;
+    expect((await admin.get(job)).text).toMatch(
+      /<summary>Assign staff<.*id="assignStaff-staffId".*<summary>Remove staff</s,
+    );
+    const assigned = async () => (await call<object>('GET', `/gql/v1/project/${job.split('/').at(-1)}`)).body;
+    await act(job, 'assignStaff', { staffId, role: 'PREPARER', allocatedHours: '12' });
+    expect(JSON.stringify(await assigned())).toContain(staffId);
+    await act(job, 'removeStaff', { staffId });
+    expect(JSON.stringify(await assigned())).not.toContain(staffId);
   });
 
   test('do one thing with several rows of a list, with the sums of a rehearsal', async () => {

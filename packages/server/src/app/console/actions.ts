@@ -20,6 +20,8 @@ export interface Action {
   readonly file?: FormInput;
   /** What is written beside what is entered. */
   readonly fixed: Readonly<Record<string, unknown>>;
+  /** The property of the request that has a list, of which one item is written, and the properties of the item. */
+  readonly item?: { readonly list: string; readonly names: readonly string[] };
   /** The property of the request that has the rows; undefined if it can have only one. */
   readonly items?: string | undefined;
 }
@@ -39,7 +41,7 @@ interface Writer {
 
 const writers = new Map<string, readonly Writer[]>();
 /** What writes records of custom types, whose attributes the contract does not know. */
-const customWriters = [operationOf('updateRecords'), operationOf('upsertRecords')];
+const customWriters = (['updateRecords', 'deleteRecords', 'upsertRecords'] as const).map(operationOf);
 /** Operations are tried in this order: the narrowest first. */
 const preference = ['update', 'delete', 'upsert'];
 
@@ -132,9 +134,9 @@ export function readsOf(list: DataList) {
 }
 
 /** The action of an operation beside those that write fields. */
-export function commandOf(operation: Operation): Action {
+export function commandOf(operation: Operation, row?: ShownRow): Action {
   const { required = [], ...schema } = schemasOf(operation).body;
-  const inputs = inputsOf(schema).map((input) => ({ ...input, isRequired: required.includes(input.path) }));
+  const inputs = inputsOf(schema, row).map((input) => ({ ...input, isRequired: required.includes(input.path) }));
   return { name: operation.id, label: actionInWords(operation.id), operation, inputs, fixed: {} };
 }
 
@@ -151,8 +153,10 @@ const onTwoRows = allOperations.flatMap((operation) => {
 function commandsOn(list: DataList, row: ShownRow): Action[] {
   const isCommand = (operation: Operation) => {
     const verb = pathAfter(list, operation);
+    const { id, method } = operation;
     const isNamed =
-      verb === '' ? operation.method === 'DELETE' : operation.method === 'POST' && /^\/\w+$/.test(verb ?? '');
+      id === `deactivate${list.type}` ||
+      (verb === '' ? method === 'DELETE' : method === 'POST' && /^\/\w+$/.test(verb ?? ''));
     // Of a row that is not active, only that can be changed.
     return isNamed && (row.active === false) === (verb === '/reactivate');
   };
@@ -161,13 +165,55 @@ function commandsOn(list: DataList, row: ShownRow): Action[] {
     const inputs = action.inputs.filter(({ path }) => path !== own.path);
     return [{ ...action, inputs, fixed: { [own.path]: row.id } }];
   });
-  return [...allOperations.filter(isCommand).map(commandOf), ...pairs];
+  return [...allOperations.filter(isCommand).map((operation) => commandOf(operation)), ...pairs];
+}
+
+/** Operations on a list of items in a body, each with a row of the type, such as the assignment of staff to a job: for one item. */
+function itemCommandsOn({ type }: DataList, row: ShownRow): Action[] {
+  return allOperations.flatMap((operation) => {
+    const { id, method, path } = operation;
+    // What creates a row is on the page of its list.
+    if (method !== 'POST' || path.includes('{') || dataLists.has(id.replace('create', ''))) return [];
+    const { properties = {} } = schemasOf(operation).body;
+    const found = Object.entries(properties).flatMap(([list, schema]) => {
+      const { properties: parts = {}, required = [] } = merged(merged(schema).items ?? {});
+      const own = required.find((name) => name.toLowerCase() === `${type.toLowerCase()}id` && parts[name]);
+      return own === undefined ? [] : [{ list, parts, required, own }];
+    });
+    const [only, another] = found;
+    if (only === undefined || another !== undefined) return [];
+    const { list, parts, required, own } = only;
+    const { [own]: _row, ...others } = parts;
+    const whole = Object.entries(properties).filter(([, schema]) => merged(schema).type !== 'array');
+    const inputs = inputsOf({ properties: { ...Object.fromEntries(whole), ...others } });
+    const names = Object.keys(parts);
+    return {
+      ...commandOf(operation),
+      inputs: inputs.map((input) => ({ ...input, isRequired: required.includes(input.path) })),
+      fixed: { [own]: row.id },
+      item: { list, names },
+    };
+  });
+}
+
+/** Deactivates a row of a type that has no states, or activates it again. */
+function activityOn(list: DataList, { active }: ShownRow, caller: Roles): Action[] {
+  const hasStates = list.properties.get('status')?.['x-state-machine'] !== undefined;
+  if (typeof active !== 'boolean' || hasStates || !allows(caller, list.writeRoles)) return [];
+  const verb = active ? 'delete' : 'upsert';
+  const isOf = ({ operation: { id, roles }, items }: Writer) => items && id.startsWith(verb) && allows(caller, roles);
+  const label = active ? 'Deactivate' : 'Reactivate';
+  return writersOf(list)
+    .filter(isOf)
+    .map((writer) => ({ ...writer, name: verb, label, inputs: [], fixed: {} }));
 }
 
 /** All that the caller can do with a row as it is, but for changes of its fields. */
 export function actionsOn(list: DataList, row: ShownRow, caller: Roles): Action[] {
-  const commands = commandsOn(list, row).filter(({ operation }) => mayCall(operation, caller.roles));
-  return [...transitionsOn(list, row, caller), ...commands];
+  const isActive = row.active !== false;
+  const commands = [...commandsOn(list, row), ...(isActive ? itemCommandsOn(list, row) : [])];
+  const allowed = commands.filter(({ operation }) => mayCall(operation, caller.roles));
+  return [...transitionsOn(list, row, caller), ...allowed, ...activityOn(list, row, caller)];
 }
 
 /** What changes the fields of a row, or creates one, if the caller may; undefined if nothing does. */
@@ -181,20 +227,21 @@ export function writingOf(list: DataList, row: ShownRow | undefined, caller: Rol
       allows(caller, roles),
   );
   const named = row === undefined ? { name: 'new', label: 'Create' } : { name: 'edit', label: 'Change' };
-  // Of some types, people create a row by an operation of its own.
-  const isCreation = ({ id, roles }: Operation) => id === `create${list.type}` && allows(caller, roles);
-  const creation = row === undefined ? allOperations.find(isCreation) : undefined;
-  if (creation !== undefined) {
-    const command = { ...commandOf(creation), ...named };
-    if (!propertiesOf(schemasOf(creation).response).has('uploadUrl')) return command;
+  const mayWrite = ({ schema }: FormInput) => allows(caller, schema['x-write-roles']);
+  // People write rows of some types by operations of their own.
+  const isOwn = ({ id, roles }: Operation) =>
+    id === `${row === undefined ? 'create' : 'update'}${list.type}` && allows(caller, roles);
+  const own = allOperations.find(isOwn);
+  if (own !== undefined) {
+    const whole = commandOf(own, row);
+    const command = { ...whole, ...named, inputs: whole.inputs.filter(mayWrite) };
+    if (!propertiesOf(schemasOf(own).response).has('uploadUrl')) return command;
     // The content has the name with it.
     const inputs = command.inputs.filter(({ path }) => path !== 'fileName');
     return { ...command, label: 'Upload', inputs, file: contentInput };
   }
   if (writer === undefined || !allows(caller, list.writeRoles)) return undefined;
-  const inputs = inputsOf(writer.attributes, row, !dataLists.has(list.type)).filter(({ schema }) =>
-    allows(caller, schema['x-write-roles']),
-  );
+  const inputs = inputsOf(writer.attributes, row, !dataLists.has(list.type)).filter(mayWrite);
   return { ...writer, ...named, inputs, fixed: {} };
 }
 
@@ -209,14 +256,22 @@ function takesKey(operation: Operation): boolean {
   return schemasOf(operation).body.properties?.systemRef !== undefined;
 }
 
+function withItem({ item }: Action, values: Readonly<Record<string, unknown>>) {
+  if (item === undefined) return values;
+  const { true: own = [], false: others = [] } = Object.groupBy(Object.entries(values), ([name]) =>
+    item.names.includes(name) ? 'true' : 'false',
+  );
+  return { ...Object.fromEntries(others), [item.list]: [Object.fromEntries(own)] };
+}
+
 /** The request of an action on rows, in the versions that the page showed; a new row has none yet. */
 export function requestOf(type: string, rows: readonly ShownRow[], action: Action, values: object): CallInput {
   const { operation, items, fixed } = action;
-  const attributes = { ...fixed, ...values };
+  const attributes = withItem(action, { ...fixed, ...values });
   const [, parameter] = /\{(\w+)\}/.exec(operation.path) ?? [];
   if (items === undefined)
     return {
-      path: parameter === undefined ? {} : { [parameter]: String(rows[0]?.id) },
+      path: parameter === undefined ? {} : { [parameter]: String(rows[0]?.[parameter] ?? rows[0]?.id) },
       // A form that is sent twice creates one row.
       body: { ...(action.name === 'new' && takesKey(operation) && { systemRef: rows[0]?.systemRef }), ...attributes },
     };

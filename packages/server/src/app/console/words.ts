@@ -163,6 +163,8 @@ export function newInWords(type: string, field = ''): string {
 const actions: Readonly<Record<string, string>> = {
   sendInvoice: 'Send',
   mergeClients: 'Merge into another client',
+  createProjectsFromTemplate: 'Create a job from it',
+  deactivateCustomRecordType: 'Deactivate',
   sendTestEvent: 'Send a test event',
   recoverEvents: 'Deliver failed events again',
   deactivateEventSubscription: 'Deactivate',
