@@ -3830,7 +3830,8 @@ export interface paths {
          *     and operations; each gets its own deliveries.
          *
          *     This also requires the role that reads each entity type, such as `CLNT_R` for clients (`RECORD_R` for custom types); without
-         *     it, the call returns 403.
+         *     it, the call returns 403. Roles are checked again when an event is sent: while your API user lacks one, events are skipped, and
+         *     not sent later. A subscription does not end with the keys of its API user: deactivate it when you no longer need its events.
          *
          *     A subscription to Payment requires a `filterExpression`. The filters `paymentLinkOnly` and `allPayments` require the
          *     `PYMT_EVNT_ALL` role, which `API_ADMIN` does not imply.
