@@ -11,6 +11,8 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { demoKey } from '../../packages/demo-data/src/demo.ts';
 import { startMock } from '../../packages/mock/src/server.ts';
+import { schemaOf } from '../../packages/server/src/contract/contract.ts';
+import { createApiKey } from '../../packages/server/src/operator/api-keys.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';
 import { pay } from '../../packages/server/test/workflow-partners.ts';
 import { type Operation, operationsOf, readContract } from '../../packages/spec/src/examples.ts';
@@ -139,7 +141,8 @@ print(JSON.stringify(failed));`,
   it.each(['', 'a second time'])('succeed as guides, and print what the guides show %s', async (again) => {
     const called = guides.filter(({ name }) => again === '' || isWhole || name === 'payments');
     const programs = await Promise.all(called.map((guide) => runnable(guide, demo.address)));
-    const printed = await outputOf(programs, apiKey, demo.address);
+    const keys = await Promise.all(called.map(keyFor));
+    const printed = await outputOf(programs, keys, demo.address);
     for (const [number, { name, samples }] of called.entries()) {
       const isRepeated = again !== '' && programs[number]?.includes('const run = ') !== true;
       for (const [index, { code, prints }] of samples.entries()) {
@@ -179,6 +182,15 @@ console.log = (value: unknown) => process.stdout.write(JSON.stringify(['${guide.
 ${program.replaceAll(sampleServer, address).replaceAll('4000', receiverPort)}`;
 }
 
+/** A key with the roles that a guide names, and no others. */
+async function keyFor({ name, text: page }: Guide): Promise<string> {
+  const [, before = ''] = /## Before you start\n(.*?)\n```/s.exec(page) ?? [];
+  const words = new Set([...before.matchAll(/`([A-Z_]+)`/g)].map(([, word]) => word));
+  const roles = (schemaOf('Role').enum ?? []).filter((role) => words.has(role));
+  const about = { tenant: 'hartwell', user: `guide ${name}`, days: 1, description: undefined };
+  return (await createApiKey(demo, { ...about, roles })).key;
+}
+
 /**
  * Runs programs one after the other in one process, whose start takes longer than most of them. If one prints the URL of a payment
  * page, the link is paid.
@@ -187,16 +199,16 @@ ${program.replaceAll(sampleServer, address).replaceAll('4000', receiverPort)}`;
  */
 async function outputOf(
   programs: readonly string[],
-  apiKey: string,
+  keys: readonly string[],
   address: string,
 ): Promise<Map<string, readonly unknown[]>> {
   const folder = await mkdtemp(join(tmpdir(), 'guides-'));
   try {
     for (const [number, program] of programs.entries()) await writeFile(join(folder, `${number}.ts`), program);
     const runner = join(folder, 'run.ts');
-    await writeFile(runner, programs.map((_, number) => `await import('./${number}.ts');\n`).join(''));
-    const env = { ...withTools(), API_KEY: apiKey };
-    const child = spawn('node', [runner], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const calls = keys.map((key, number) => `process.env.API_KEY = '${key}'; await import('./${number}.ts');\n`);
+    await writeFile(runner, calls.join(''));
+    const child = spawn('node', [runner], { env: withTools(), stdio: ['ignore', 'pipe', 'pipe'] });
     const failure = text(child.stderr);
     const ended = once(child, 'exit');
     const printed = new Map<string, unknown[]>();
