@@ -35,22 +35,31 @@ export interface Bridge {
   killWhen(isTime: () => Promise<boolean>, ...words: string[]): Promise<void>;
 }
 
+/** The roles that the README says the key needs for imports and exports. */
+async function documentedRoles(): Promise<string[]> {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+  const [imports = ''] = /The API key needs .*?Give/s.exec(readme) ?? [];
+  const [exports = ''] = /The journal has .*?\n\n/s.exec(readme) ?? [];
+  const named = [...(imports + exports).matchAll(/`([A-Z]+_[A-Z]+)`/g)].flatMap(([, role = '']) => role);
+  const ofImports = [...imports.matchAll(/`([A-Z]+)_W`/g)].flatMap(([, name = '']) => name);
+  const toRead = ofImports.filter((name) => !['RECORD', 'IMPORT'].includes(name)).map((name) => `${name}_R`);
+  return [...new Set([...named, ...toRead])];
+}
+
 /** Call it at the top level of the test file. */
 export async function bridgeForFile(): Promise<Bridge> {
   const running = await serveForFile({ PAYMENT_PROCESSOR: 'none', RATE_LIMIT_FACTOR: '100' });
   const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
   await createTenant(running, { name: 'firm', displayName: 'Firm', ...place });
-  const roles = ['API_ADMIN', 'IMPORT_W'];
-  const { key } = await createApiKey(running, {
-    tenant: 'firm',
-    user: 'bridge',
-    roles,
-    days: 1,
-    description: undefined,
-  });
+  const keyOf = async (user: string, roles: readonly string[]) =>
+    (await createApiKey(running, { tenant: 'firm', user, roles, days: 1, description: undefined })).key;
   const folder = await mkdtemp(join(tmpdir(), 'bridge-'));
   afterAll(() => rm(folder, { recursive: true }));
-  const variables = { API_URL: running.address, API_TENANT: 'firm', API_KEY: key };
+  const variables = {
+    API_URL: running.address,
+    API_TENANT: 'firm',
+    API_KEY: await keyOf('bridge', await documentedRoles()),
+  };
 
   const start = (words: readonly string[]) =>
     spawn(process.execPath, [main, ...words], {
@@ -66,7 +75,7 @@ export async function bridgeForFile(): Promise<Bridge> {
   let warm: ChildProcess | undefined;
   afterAll(() => void warm?.kill());
   return {
-    api: createClient({ baseUrl: running.address, tenant: 'firm', apiKey: key }),
+    api: createClient({ baseUrl: running.address, tenant: 'firm', apiKey: await keyOf('firm', ['API_ADMIN']) }),
     async file(name, content) {
       await writeFile(join(folder, name), content);
       return join(folder, name);
