@@ -16,8 +16,10 @@ const additions: Readonly<Record<string, (element: Element) => void>> = {
   // Redoc chooses headings by their size, and skips the third level.
   '[data-testid="middle-panel"] h4': (heading) => set(heading, 'aria-level', '3'),
   '[data-testid="middle-panel"] h5': (heading) => set(heading, 'aria-level', '4'),
-  'button[aria-label="Example"]': (button) => {
-    if (button.getAttribute('aria-label') === 'Example') button.removeAttribute('aria-label');
+  // Who speaks to the page says what the button shows (WCAG 2.5.3): the example or the media type that is selected.
+  'button[aria-label]': (button) => {
+    const shown = button.textContent?.trim().toLowerCase() ?? '';
+    if (!button.getAttribute('aria-label')?.toLowerCase().includes(shown)) button.removeAttribute('aria-label');
   },
 };
 
