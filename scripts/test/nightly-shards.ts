@@ -198,7 +198,6 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
         'packages/client/test/contract.test.ts',
         'scripts/reference/samples.test.ts',
         'scripts/reference/sample-languages.test.ts',
-        'scripts/reference/reference.test.ts',
         'scripts/reference/served.test.ts',
         'packages/mcp/test/mcp.test.ts',
       ],
