@@ -111,7 +111,7 @@ describe('a caller without a key', () => {
     return [...text.matchAll(/_count\{.*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
-  it.each([
+  const addresses = [
     '/reference',
     '/postman_collection.json',
     '/llms.txt',
@@ -122,12 +122,16 @@ describe('a caller without a key', () => {
     '/readyz',
     '/nowhere',
     '/console',
-  ])('who pipelines 200 requests for %s has few of them served, and its connection closed', async (path) => {
-    const before = await countServed();
-    await once(open(path, 200).resume(), 'close');
-    await expectServed();
-    expect((await countServed()) - before).toBeLessThanOrEqual(10);
-  });
+  ];
+  it.each(isWhole ? addresses : addresses.slice(0, 1))(
+    'who pipelines 200 requests for %s has few of them served, and its connection closed',
+    async (path) => {
+      const before = await countServed();
+      await once(open(path, 200).resume(), 'close');
+      await expectServed();
+      expect((await countServed()) - before).toBeLessThanOrEqual(10);
+    },
+  );
 
   it('who does not read takes no memory for each response', async () => {
     await (await fetch(`${running.address}/reference`)).text();
@@ -165,7 +169,8 @@ describe('trying an operation', () => {
     await dialog.getByRole('button', { name: 'Close' }).click();
   });
 
-  it('sends parameters of the path, and accepts an access token', async () => {
+  const itInWhole = isWhole ? it : () => undefined;
+  itInWhole('sends parameters of the path, and accepts an access token', async () => {
     const response = await fetch(`${running.address}/v1/auth/token`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },

@@ -159,9 +159,8 @@ describe('find_operations', () => {
 
 describe('the tools', () => {
   const offered = contract.operations.filter((operation) => reasonAgainst(operation, everything) === undefined);
-  /** One read and one write of each tag, and with `MCP=all` all. */
-  const kindOf = ({ id, tag, isRead }: (typeof offered)[number]) =>
-    process.env.MCP === 'all' ? id : `${tag} ${isRead}`;
+  /** One of each method, and with `MCP=all` all. */
+  const kindOf = ({ id, method }: (typeof offered)[number]) => (process.env.MCP === 'all' ? id : method);
   const described = [...Map.groupBy(offered, kindOf).values()].flatMap(([first]) => first ?? []);
 
   it('are few, and those that change data are not there without --allow-writes', async () => {

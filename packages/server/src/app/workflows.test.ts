@@ -16,8 +16,8 @@ import { setTenantSetting } from '../operator/tenant-settings.ts';
 import { backgroundWork } from './jobs.ts';
 
 const run = promisify(execFile);
-/** By day, those that need the page for payers, a receiver of events, the clock of a sandbox, mails, and a second person. */
-const named = isNightly ? [] : ['w1', 'w2', 'w11', 'w15'];
+/** By day, those that need the page for payers, a receiver of events, and a second person. */
+const named = isNightly ? [] : ['w1', 'w2'];
 const script = fileURLToPath(new URL('../../../../scripts/workflows.ts', import.meta.url));
 
 const mails = await startMailSink();

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { firm } from '../../../test/modules/billing.ts';
 import { only, type WriteItem } from '../../../test/modules/records.ts';
 import { timeOf } from '../../../test/modules/time.ts';
+import { sampleOf } from '../../../test/nightly.ts';
 import { sharedService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 import { asOperator } from '../../operator/tenants.ts';
@@ -212,7 +213,9 @@ describe.each([entrySubject('TimeEntry'), entrySubject('ExpenseEntry'), drafts, 
     test.each(Object.entries(rows))(
       'allows transitions from %s only to the states that the contract declares',
       async (from, make) => {
-        for (const to of states.filter((state) => state !== from)) {
+        const closed = states.filter((state) => state !== from && !isOpen(from, state));
+        const tried = sampleOf(closed, 2);
+        for (const to of states.filter((state) => isOpen(from, state) || tried.includes(state))) {
           const transition = `${from} to ${to}`;
           const systemRef = await (rowsFor[transition] ?? make)();
           const result = await write(systemRef, { status: to, ...sentWith[type]?.[to] });

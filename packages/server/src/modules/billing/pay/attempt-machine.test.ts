@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { disagreements, payingFirm } from '../../../../test/modules/pay.ts';
+import { sampleOf } from '../../../../test/nightly.ts';
 import { sharedService } from '../../../../test/service.ts';
 import { parseDecimal } from '../../../platform/decimal.ts';
 import type { PaymentProgress } from '../../../platform/payments/processor.ts';
@@ -85,7 +86,9 @@ function lastStatus(status: AttemptStatus, event: AttemptEvent): AttemptStatus {
 
 describe('an attempt to pay', () => {
   test.each(attemptStatuses)('that is %s only takes the transitions that are declared', async (status) => {
-    for (const event of events) {
+    const taken = events.filter((event) => nextStatus(status, event) !== undefined);
+    const others = events.filter((event) => !taken.includes(event));
+    for (const event of [...taken, ...sampleOf(others, 3)]) {
       const id = await attemptIn(status);
       await settle(write, id, progressOf(event), log);
       const attempt = await stored(id);

@@ -19,8 +19,9 @@ if (folder !== undefined) mkdirSync(folder, { recursive: true });
 const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } } as const;
 
 describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
-  /** Of what is the same on all devices, a phone has a sample, and in the nightly run everything. */
-  const inDetail = name === 'desktop' || isNightly ? test : () => undefined;
+  /** By day, the devices share what is the same on all of them; in the nightly run each has everything. */
+  const on = (device: string) => (name === device || isNightly ? test : () => undefined);
+  const atNight = on('night');
   let context: BrowserContext;
   let page: Page;
   const faults: string[] = [];
@@ -66,7 +67,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
   const submit = () => page.getByRole('button', { name: /^Pay |^Make / }).click();
   const heading = () => page.getByRole('heading', { level: 1 }).textContent();
 
-  test('a payment by card: receipt, reload, back button', async () => {
+  on('phone')('a payment by card: receipt, reload, back button', async () => {
     const client = await newClient({ name: 'Harbor & Pine Property Management LLC' });
     const ids = [await invoiceOf(client.id, '1250.00'), await invoiceOf(client.id, '389.75', '2026-03-15')];
     const link = await linkOf(client.ref, {
@@ -98,7 +99,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await payments(client.id)).toHaveLength(1);
   });
 
-  test('errors: the summary is focused and links to the fields', async () => {
+  on('desktop')('errors: the summary is focused and links to the fields', async () => {
     const client = await newClient();
     const link = await linkOf(client.ref, { note: 'Retainer for 2026' });
     await open();
@@ -116,7 +117,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await checkPage('amount');
   });
 
-  inDetail('a payment with the keyboard only', async () => {
+  atNight('a payment with the keyboard only', async () => {
     const { client, link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -135,7 +136,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await payments(client.id)).toHaveLength(1);
   });
 
-  inDetail('declined, then paid', async () => {
+  atNight('declined, then paid', async () => {
     const { link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -148,7 +149,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await heading()).toBe('Receipt');
   });
 
-  inDetail('a challenge, and another payer who opens the page meanwhile', async () => {
+  on('desktop')('a challenge, and another payer who opens the page meanwhile', async () => {
     const { link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -182,7 +183,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await payerContext.close();
   });
 
-  inDetail('pending at the bank', async () => {
+  atNight('pending at the bank', async () => {
     const { link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -196,7 +197,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await checkPage('pending');
   });
 
-  inDetail('double submit', async () => {
+  on('desktop')('double submit', async () => {
     const { client, link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -206,7 +207,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await payments(client.id)).toHaveLength(1);
   });
 
-  inDetail('final states of links, and an unknown token', async () => {
+  atNight('final states of links, and an unknown token', async () => {
     const [used, expired, cancelled, invalidated] = [await owing(), await owing(), await owing(), await owing()];
     await new TestPayer(server.address).pay(used.link.path, goodCard);
     await server.store.write(server.tenant.id, (transaction) =>
