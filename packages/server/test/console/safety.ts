@@ -88,6 +88,8 @@ export function safetyTests({ call, subscribe, newClient, newKey, visitor, addTe
     for (const path of ['/data/Client/x', '/data/EventSubscription/x', '/data/Client?page=x'])
       expect([path, (await one.get(path)).status]).toEqual([path, path.includes('page') ? 200 : 400]);
     expect((await one.get('/data/File?filter=fileName&value=%00a')).text).toContain('role="alert"');
+    expect(await one.submit('', '/data/Client/new', { name: 'x'.repeat(100_000) })).toMatchObject({ status: 409 });
+    expect(await one.submit('', '/data/Client/new', { name: 'x'.repeat(600_000) })).toMatchObject({ status: 413 });
     expect(await one.submit('', '/data/EventSubscription/x/deliveries/y/retry')).toMatchObject({ status: 400 });
     expect(await one.submit('/clock', '/clock/advanceSandboxClock', { advanceBy: '\u0000' })).toMatchObject({
       status: 400,

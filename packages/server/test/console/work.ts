@@ -45,6 +45,7 @@ export function workTests({
       'Settle the rest',
       'Send',
       'For integrators',
+      'History',
       'Events',
     ]);
     expect(text).toMatch(/<dt>Billing address<\/dt><dd><span class="soft">none</);
@@ -151,6 +152,10 @@ export function workTests({
     const again = { ...stale, name: 'Shared by all', version: hiddenIn(text, 'version') };
     expect(await admin.submit(path, `${path}/edit`, again)).toMatchObject({ status: 303 });
     expect(await row()).toMatchObject({ ...attributes, paymentTermsDays: 45 });
+    const [, history = ''] = /<summary>History<(.*)<summary>Events</s.exec((await admin.get(path)).text) ?? [];
+    expect(history).toMatch(
+      />ops<\/td>.*>Payment terms days<\/td>.*>60<.*>45<.*>Payment terms days<\/td>.*>30<.*>60</s,
+    );
   });
 
   test('change nothing by a form that is sent as it was shown, and take money off an invoice by emptying it', async () => {
@@ -495,6 +500,15 @@ export function workTests({
     };
     expect(await act(path, 'delete')).toMatch(/>Reactivate<.*>inactive</s);
     expect(await act(path, 'upsert')).toMatch(/>Deactivate</);
+    expect((await admin.get(`/data/Client/${clientId}`)).text).toContain(
+      `/data/Client/${clientId}/contacts">Contacts</a>`,
+    );
+    expect((await admin.get(`/data/Client/${clientId}/contacts`)).text).toContain('<h1>Contacts</h1>');
+    const codes = [
+      { type: 'WorkCode', systemRef: 'boat code', attributes: { code: 'BOAT', name: 'Boats', isBillable: true } },
+    ];
+    const code = await call<{ records: { id: string }[] }>('POST', '/api/v1/codes', { records: codes });
+    expect(await act(`/data/WorkCode/${code.body.records[0]?.id}`, 'delete')).toMatch(/>Reactivate</);
     const job = `/data/Job/${await newJob(clientId)}`;
     expect((await admin.get(job)).text).toMatch(
       /<summary>Assign staff<.*id="assignStaff-staffId".*<summary>Remove staff</s,

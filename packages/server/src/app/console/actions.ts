@@ -22,6 +22,8 @@ export interface Action {
   readonly fixed: Readonly<Record<string, unknown>>;
   /** The property of the request that has a list, of which one item is written, and the properties of the item. */
   readonly item?: { readonly list: string; readonly names: readonly string[] };
+  /** Whether the row is active afterwards, if the request says so beside its attributes. */
+  readonly active?: boolean;
   /** The property of the request that has the rows; undefined if it can have only one. */
   readonly items?: string | undefined;
 }
@@ -37,6 +39,8 @@ interface Writer {
   readonly operation: Operation;
   readonly items: string | undefined;
   readonly attributes: Schema;
+  /** Whether it deactivates a row by a property of the item. */
+  readonly hasActive?: boolean;
 }
 
 const writers = new Map<string, readonly Writer[]>();
@@ -63,7 +67,8 @@ function writerOf(operation: Operation, type: string): Writer | undefined {
   if (list?.items === undefined || operation.path.includes('{'))
     return { operation, items: undefined, attributes: body };
   const item = variantOf(list.items, type);
-  return item && { operation, items, attributes: merged(item.properties?.attributes ?? {}) };
+  const { attributes = {}, active } = item?.properties ?? {};
+  return item && { operation, items, attributes: merged(attributes), hasActive: active !== undefined };
 }
 
 function variantOf(unmerged: Schema, type: string): Schema | undefined {
@@ -125,10 +130,12 @@ function pathAfter({ type }: DataList, { path }: Operation): string | undefined 
   return path.split(`/${type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}s/{id}`)[1];
 }
 
-/** What is read about rows of a type, by the end of the path and its parameter: `GET /api/v1/clients/{id}/statement`. */
+/** What is read about rows of a type, by the end of the path and its parameter: `GET /api/v1/clients/{id}/statement`, or `…/contacts/by_client/{clientId}`. */
 export function readsOf(list: DataList) {
   return allOperations.flatMap((operation) => {
-    const [, name, parameter] = /^\/(\w+)(?:\/\{(\w+)\})?$/.exec(pathAfter(list, operation) ?? '') ?? [];
+    const [, before, of] = /\/(\w+)\/by_(\w+)\/\{\w+\}$/.exec(operation.path) ?? [];
+    const rest = of === list.type.toLowerCase() ? `/${before}` : (pathAfter(list, operation) ?? '');
+    const [, name, parameter] = /^\/(\w+)(?:\/\{(\w+)\})?$/.exec(rest) ?? [];
     return name === undefined || operation.method !== 'GET' ? [] : [{ operation, name, parameter }];
   });
 }
@@ -201,11 +208,19 @@ function activityOn(list: DataList, { active }: ShownRow, caller: Roles): Action
   const hasStates = list.properties.get('status')?.['x-state-machine'] !== undefined;
   if (typeof active !== 'boolean' || hasStates || !allows(caller, list.writeRoles)) return [];
   const verb = active ? 'delete' : 'upsert';
-  const isOf = ({ operation: { id, roles }, items }: Writer) => items && id.startsWith(verb) && allows(caller, roles);
+  const isOf = ({ operation: { id, roles }, items, hasActive }: Writer) =>
+    items && (hasActive || id.startsWith(verb)) && allows(caller, roles);
   const label = active ? 'Deactivate' : 'Reactivate';
   return writersOf(list)
     .filter(isOf)
-    .map((writer) => ({ ...writer, name: verb, label, inputs: [], fixed: {} }));
+    .map((writer) => ({
+      ...writer,
+      name: verb,
+      label,
+      inputs: [],
+      fixed: {},
+      ...(writer.hasActive && { active: !active }),
+    }));
 }
 
 /** All that the caller can do with a row as it is, but for changes of its fields. */
@@ -279,6 +294,7 @@ export function requestOf(type: string, rows: readonly ShownRow[], action: Actio
     type,
     systemRef,
     ...(version !== undefined && { ifVersion: Number(version) }),
+    ...(action.active !== undefined && { active: action.active }),
     ...(operation.method !== 'DELETE' && { attributes }),
   }));
   return { body: { [items]: all } };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { entityOf } from '../../entity/registry.ts';
-import { transitionsOn } from './actions.ts';
+import { transitionsOn, writingOf } from './actions.ts';
 import { dataLists, listOf } from './catalog.ts';
 import type { ShownRow } from './values.ts';
 
@@ -55,4 +55,12 @@ test('a payment of which a part was refunded has an action that refunds another 
   expect(partRefunds('COMPLETED')).toEqual([['Refund a part', 'refundedAmount']]);
   expect(partRefunds('PARTIALLY_REFUNDED')).toEqual([['Refund another part', 'refundedAmount']]);
   expect(partRefunds('REFUNDED')).toEqual([]);
+});
+
+test('a client has an input for each part of an electronic address', () => {
+  const paths = writingOf(listOf('Client'), { id: '' }, caller)?.inputs.map(({ path }) => path);
+  expect(paths?.filter((path) => path.startsWith('electronicAddress'))).toEqual([
+    'electronicAddress.scheme',
+    'electronicAddress.id',
+  ]);
 });

@@ -1,4 +1,5 @@
 /** What a rehearsal would change, and what others have changed, in figures. */
+import { isDeepStrictEqual } from 'node:util';
 import { hasRole, mayCall } from '@financial-automation/spec/roles';
 import { sql } from 'kysely';
 import { visibleTo } from '../../entity/field-access.ts';
@@ -8,7 +9,7 @@ import { formatDecimal, parseDecimal, sum } from '../../platform/decimal.ts';
 import type { Transaction } from '../../platform/store/store.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { type DataList, dataLists } from './catalog.ts';
-import { decimal, none } from './formats.ts';
+import { decimal, none, when } from './formats.ts';
 import { card, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { currencyOf, flatRow, isTechnical, nameOf, type ShownRow, shownValue, type View } from './values.ts';
@@ -60,7 +61,7 @@ export async function changeTable(visit: ConsoleVisit, shown: readonly VisibleCh
   const rows = isSummary ? sums(shown) : (await Promise.all(shown.map(fieldsOf))).flat();
   const heads = [isSummary ? 'Rows' : 'Row', isSummary ? 'What' : 'Field'];
   const sides = ['Before', 'After'].map((text) => ({ text, isNumber: true }));
-  return rows.length === 0 ? html`<p>Nothing that you may read.</p>` : table('Changes', [...heads, ...sides], rows);
+  return rows.length === 0 ? html`<p>Nothing that is shown here.</p>` : table('Changes', [...heads, ...sides], rows);
 }
 
 /** Both sides of a change, as far as the caller may read such rows. @param own the list of the row that was written, which can be of a custom type */
@@ -90,18 +91,45 @@ function sums(changes: readonly VisibleChange[]): HtmlContent[][] {
   });
 }
 
-/** The single values of a row that differ: of a new row, what people compare. */
+/** The fields of a row that differ: of a new row, what people compare. */
 function changedFields(view: View, { list, old, now, isNew }: VisibleChange): HtmlContent[][] {
-  const isSingle = (value: unknown) => typeof value !== 'object' || value === null;
   const names = isNew ? list.columns : [...list.properties.keys()];
   return names.flatMap((name) => {
     const [from, value, schema] = [old[name], now[name], list.properties.get(name)];
-    if (isTechnical(list.columns, name) || from === value || !isSingle(from) || !isSingle(value)) return [];
+    if (isTechnical(list.columns, name) || isDeepStrictEqual(from ?? null, value ?? null)) return [];
     // A row that does not exist yet has no name.
     const isNamed = schema?.['x-references'] === undefined || view.names.has(String(value));
     // The address of a new row is another one when it is written.
     if (isNew && (value === null || !isNamed || schema?.format === 'uri')) return [];
+    const isLong = [from, value].flat().some((one) => typeof one === 'object' && one !== null);
     const shown = (one: unknown) => (one === undefined ? none() : shownValue(view, one, schema, currencyOf(now)));
-    return [[`${isNew ? 'New ' : ''}${nameOf(list, now)}`, fieldInWords(name), shown(from), shown(value)]];
+    const sides = isLong ? ['', 'changed'] : [shown(from), shown(value)];
+    return [[`${isNew ? 'New ' : ''}${nameOf(list, now)}`, fieldInWords(name), ...sides]];
   });
+}
+
+/** Changes of a row that its page shows. */
+const maxHistory = 20;
+
+/** The latest changes of a row: when and who, and both sides of what people read. */
+export async function historyTable(visit: ConsoleVisit, list: DataList, id: string): Promise<HtmlContent> {
+  const { service, tenant } = visit;
+  const found = await service.store.read(tenant.id, (session) =>
+    session.all<Change & { readonly at: string; readonly actor: string }>(sql`
+      select entity_type as type, before, after, occurred_at as at, actor from audit_log
+      where tenant_id = ${tenant.id} and entity_type = ${list.type} and entity_id = ${id}
+      order by id desc limit ${maxHistory}`),
+  );
+  const changes = found.flatMap((change) => visibleChange(visit, change, list).map((one) => ({ ...change, ...one })));
+  const names = await namesIn(
+    visit,
+    changes.flatMap(({ old, now }) => [old, now]),
+    list.properties,
+  );
+  const rows = changes.flatMap((change) => {
+    const fields = changedFields({ visit, names }, change).map(([, ...field]) => field);
+    const made = fields.length > 0 ? fields : [[change.isNew ? 'New' : 'Other fields', '', '']];
+    return made.map((field) => [when(tenant, change.at), change.actor, ...field]);
+  });
+  return table('History', ['Time', 'By', 'Field', 'Before', 'After'], rows);
 }

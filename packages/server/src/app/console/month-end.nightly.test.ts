@@ -94,7 +94,7 @@ const codes = new Set(
 function textOf(html: string): string {
   const main = html.slice(html.indexOf('<main'));
   const own = main.replaceAll(
-    /<details><summary>(?:For integrators|Events)<\/summary>.*?<\/details>|<(pre|code)>.*?<\/\1>|data-label="Code">[^<]*|<dt>(?:Code|Note)<\/dt><dd>[^<]*/gs,
+    /<details><summary>(?:For integrators|History|Events)<\/summary>.*?<\/details>|<(pre|code)>.*?<\/\1>|data-label="Code">[^<]*|<dt>(?:Code|Note)<\/dt><dd>[^<]*/gs,
     ' ',
   );
   return own.replaceAll(/<[^>]+>/g, ' ');

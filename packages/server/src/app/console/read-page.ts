@@ -64,17 +64,19 @@ export async function readPage(visit: ConsoleVisit, type: string, id: string, na
     list && readsOf(list).find((one) => one.name === name && (one.parameter === undefined) === (part === undefined));
   if (read === undefined) return undefined;
   const { operation, parameter = '' } = read;
-  const parameters = schemasOf(operation).query.filter((one) => !/^page(Size)?$/.test(one.name));
+  const parameters = schemasOf(operation).query.filter((one) => !/^(page(Size)?|fields|with)$/.test(one.name));
   const entered = await Promise.all(parameters.map(async (one) => [one.name, await enteredIn(visit, one)] as const));
   const query = Object.fromEntries(entered);
-  const body: unknown = await callOperation(visit, operation, { path: { id, [parameter]: part ?? '' }, query });
+  const own = `${type.charAt(0).toLowerCase()}${type.slice(1)}Id`;
+  const path = { id, [own]: id, [parameter]: part ?? '' };
+  const body: unknown = await callOperation(visit, operation, { path, query });
   const file = `${part ?? name}-${id}`;
   if (body instanceof CsvFile) return savedFile(`${file}.csv`, body);
   if (body instanceof ResponseFile) return savedFile(`${file}.${body.type.split('/').at(-1)}`, body);
   const row: ShownRow = Object(body);
   const used = Object.fromEntries(entered.map(([key, value]) => [key, value ?? row[key]]));
-  const path = `/data/${type}/${id}/${name}`;
-  const url = (changed: object) => urlWith(`${visit.base}${path}`, { ...used, cursor: undefined, ...changed });
+  const at = `/data/${type}/${id}/${name}`;
+  const url = (changed: object) => urlWith(`${visit.base}${at}`, { ...used, cursor: undefined, ...changed });
   const next = nextPage(row);
   const formats = parameters.find((one) => one.name === 'format')?.schema.enum?.slice(1) ?? [];
   const inputs = parameters.flatMap(({ name: path, schema }) =>
@@ -86,7 +88,7 @@ export async function readPage(visit: ConsoleVisit, type: string, id: string, na
   return {
     title: actionInWords(operation.id),
     lead: html`<a href="${visit.base}/data/${type}/${id}">Back to the ${typeInWords(type).toLowerCase()}</a>`,
-    body: html`${await queryForm(visit, path, used, inputs)}${await responseDetails(visit, operation, row)}
+    body: html`${inputs.length > 0 && (await queryForm(visit, at, used, inputs))}${await responseDetails(visit, operation, row)}
 <div class="row">${links}</div>${pageLinks(query.cursor && url({}), next && url({ cursor: next }))}`,
   };
 }

@@ -6,7 +6,7 @@ import { type HtmlContent, html } from '../../wire/html.ts';
 import { actionForms } from './action-pages.ts';
 import { actionsOn, readsOf, writingOf } from './actions.ts';
 import { type DataList, dataLists, referencesTo } from './catalog.ts';
-import { changedMeanwhile, meanwhileCard } from './changes.ts';
+import { changedMeanwhile, historyTable, meanwhileCard } from './changes.ts';
 import { listNamed, listUrl, readRow, rowTable } from './data-pages.ts';
 import { deliveriesCard } from './delivery-pages.ts';
 import { readList } from './filter.ts';
@@ -28,7 +28,7 @@ const maxRelated = 5;
 const documentField = 'pdfFileId';
 const downloadRoles = rolesToSend(operationOf('getFile'), 'includeDownloadUrl', true);
 
-/** One row: its figures, what can be done with it, its fields and lists, what refers to it, and its events. */
+/** One row: its figures, what can be done with it, its fields and lists, what refers to it, and what happened to it. */
 export async function rowPage(visit: ConsoleVisit, type: string, id: string): Promise<ConsolePage> {
   const list = await listNamed(visit, type);
   const row = await readRow(visit, list, id);
@@ -44,7 +44,7 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
     lead: html`<a href="${base}/data/${type}">${list.title}</a>`,
     body: html`${await meanwhileCard(visit, await changedMeanwhile(visit, list, row))}${balances(row, properties)}${links(visit, list, row)}${forms.length > 0 && card('What you can do now', html`<div class="row">${forms}</div>`)}<div${hasDocument && html` class="beside"`}><div>${fieldCards(view, [one, row.active === false && [' ', badge('inactive')]], row, properties)}</div>${hasDocument && html`<iframe src="${base}/files/${pdf}" title="Document" loading="lazy"></iframe>`}</div>
 ${await documentsCard(visit, list, id)}${type === 'EventSubscription' && (await deliveriesCard(visit, id))}${await relatedLists(visit, type, String(row.id))}
-<section class="card"><details><summary>Events</summary>${await eventsTable(visit, type, String(row.id))}</details></section>`,
+<section class="card"><details><summary>History</summary>${await historyTable(visit, list, String(row.id))}</details><details><summary>Events</summary>${await eventsTable(visit, type, String(row.id))}</details></section>`,
     hasDocument,
   };
 }
@@ -61,7 +61,7 @@ function links({ base, caller }: ConsoleVisit, list: DataList, row: ShownRow): H
   );
   if (canDownload && type === 'File' && row.status === 'AVAILABLE') found.push([`/files/${id}`, 'Open the document']);
   for (const { operation, name, parameter } of readsOf(list))
-    if (parameter === undefined && /^get/.test(operation.id) && mayCall(operation, caller.roles))
+    if (parameter === undefined && /^get|By[A-Z]|Documents$/.test(operation.id) && mayCall(operation, caller.roles))
       found.push([`${urlOf(list, row)}/${name}`, actionInWords(operation.id)]);
   if (writingOf(list, row, caller) !== undefined) found.push([`${urlOf(list, row)}/edit`, 'Change fields']);
   for (const { list: other, field } of referencesTo(type)) {

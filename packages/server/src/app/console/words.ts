@@ -173,6 +173,8 @@ const actions: Readonly<Record<string, string>> = {
   rotateWebhookSecret: 'Rotate the secret',
   getWebhookSecret: 'Secret of deliveries',
   getSandboxClock: 'Clock',
+  listEngagementDocuments: 'Letters',
+  listContactsByClient: 'Contacts',
   getClientStatement: 'Statement of account',
 };
 
