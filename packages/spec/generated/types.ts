@@ -6543,7 +6543,7 @@ export interface components {
          *     | `DINVC_R`, `DINVC_W`, `DINVC_APRV` | read, write and approve draft invoices |
          *     | `BOOKS_CLOSE` | close periods of the books, in addition to `REF_W`; number documents; map accounts |
          *     | `JRNL_R` | read journal entries |
-         *     | `INVC_R`, `INVC_W` | read invoices and create payment links; void, write off and import invoices |
+         *     | `INVC_R`, `INVC_W` | read invoices and mails, and create payment links; void, write off, send and import invoices |
          *     | `PYMT_R`, `PYMT_W` | read and write payments |
          *     | `PAYLNK_C` | create payment links, and read unpaid invoices |
          *     | `ENGMT_R`, `ENGMT_C`, `ENGMT_W` | read, create and update engagements and their documents |
@@ -6551,7 +6551,7 @@ export interface components {
          *     | `IMPORT_W` | import the history of other systems, in addition to the roles of the records |
          *     | `CUSTOM_TYPE_R`, `CUSTOM_TYPE_W` | read and write the definitions of custom record types |
          *     | `FILE_R`, `FILE_DL`, `FILE_W` | read the metadata of files, download them, upload and archive them |
-         *     | `EVNT_SUB_R`, `EVNT_SUB_W` | read and write event subscriptions |
+         *     | `EVNT_SUB_R`, `EVNT_SUB_W` | read events and their subscriptions; write subscriptions |
          *     | `PYMT_EVNT_ALL` | subscribe to payments other than those through your own links |
          *     | `WHSEC_R`, `WHSEC_W` | read and rotate the secret that signs webhooks |
          *
