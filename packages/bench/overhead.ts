@@ -14,6 +14,7 @@ const { values } = readOptions({
     only: { type: 'string', default: '' },
     stacks: { type: 'string', default: 'service,pooler,fastify,express,documented' },
     record: { type: 'boolean', default: false },
+    validated: { type: 'string', default: '1' },
   },
 });
 
@@ -35,9 +36,9 @@ const environment = {
   ...process.env,
   ...settings,
   DATABASE_URL: database.url,
-  // Each stack validates every response, and has a limit that counts and is never reached.
+  // Each stack validates every response unless the service is to validate a share, and has a limit that counts and is never reached.
   RATE_LIMIT_FACTOR: '1000000',
-  VALIDATE_RESPONSES: '1',
+  VALIDATE_RESPONSES: values.validated,
   // All connections are of one user, whose requests must not wait for each other: the other stacks would not let them wait.
   POOL_SIZE: '24',
 };

@@ -106,7 +106,7 @@ export function pageFrom<Row>(
 }
 
 /**
- * Parses the rows of a page. Its JSON is sent as the database wrote it, unless the reader must not see all fields.
+ * Returns a page of rows. Its JSON is sent as the database wrote it, unless the reader must not see all fields.
  *
  * @typeParam Row what the entity's table returns: it matches the contract, and responses are validated against it
  */
@@ -119,10 +119,27 @@ export function parsedPage<Row extends object>(
   let json = '{"data":[';
   for (const [index, row] of written.entries()) json += index === 0 ? row.json : `,${row.json}`;
   json += `],${JSON.stringify(page).slice(1)}`;
-  const stored: Page<Row> = JSON.parse(json);
-  if (!entity.hasSnapshots && seesAll(holds, entity)) return withJson(stored, json);
-  const data = entity.hasSnapshots ? stored.data.map((row) => asOfToday(schemaOf(entity.schema), row)) : stored.data;
+  if (!entity.hasSnapshots && seesAll(holds, entity)) return withJson(unread<Row>(page, json), json);
+  const stored = rowsIn<Row>(json);
+  const data = entity.hasSnapshots ? stored.map((row) => asOfToday(schemaOf(entity.schema), row)) : stored;
   return { data: data.map((row) => visibleTo(holds, entity, row)), ...page };
+}
+
+function rowsIn<Row>(json: string): Row[] {
+  const { data }: Page<Row> = JSON.parse(json);
+  return data;
+}
+
+/** A page whose rows are parsed when they are first read: responses beyond `VALIDATE_RESPONSES` are sent unread. */
+function unread<Row>(page: Omit<Page<Row>, 'data'>, json: string): Page<Row> {
+  let rows: Row[] | undefined;
+  return {
+    get data() {
+      rows ??= rowsIn<Row>(json);
+      return rows;
+    },
+    ...page,
+  };
 }
 
 function queryOf({ name, tenantId }: PageScope, { where = {}, orderBy = [] }: PageRequest) {

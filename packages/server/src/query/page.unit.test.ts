@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { serialized } from '../contract/serialized.ts';
+import { client } from '../modules/clients/client.ts';
+import { parsedPage } from './page.ts';
+
+test('the rows of a page are parsed when they are read, and its JSON is sent as the database wrote it', () => {
+  const written = { data: [{ json: '{ "name": "A" }' }, { json: '{"name":' }], page: 0, pageSize: 2 };
+  const page = parsedPage({ holds: () => true }, client, { ...written, hasMore: false, nextCursor: null });
+  const json = '{"data":[{ "name": "A" },{"name":],"page":0,"pageSize":2,"hasMore":false,"nextCursor":null}';
+  expect(serialized(page)).toBe(json);
+  expect(() => page.data).toThrow(SyntaxError);
+});
