@@ -65,7 +65,22 @@ test('upsertEntries leaves an approved entry unchanged if a feed repeats it as s
     });
   expect(await imported('TimeEntry', 'feed-1', { ...attributes, hours: '1.50', status: 'SUBMITTED' })).toMatchObject({
     status: 'FAILED',
-    error: { code: 'INVALID_STATE' },
+    error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/hours' },
+  });
+});
+
+test('upsertRecords says how to correct a document that an import sends with other lines', async () => {
+  const { id: clientId } = await newClient();
+  const other = { lines: [{ ...line, unitAmount: '110.00' }] };
+  const dates = { billThroughDate: '2025-03-31', proposedInvoiceDate: '2025-03-31', dueDate: '2025-04-30' };
+  const draft = { clientId, ...dates, lines: [line], status: 'IN_REVIEW' };
+  await imported('DraftInvoice', 'wrong-draft', draft);
+  await bill('wrong', clientId);
+  expect(await imported('DraftInvoice', 'wrong-draft', { ...draft, ...other })).toMatchObject({
+    error: { pointer: '/records/0/attributes/lines', detail: expect.stringContaining('Reject it, then') },
+  });
+  expect(await bill('wrong', clientId, other)).toMatchObject({
+    error: { pointer: '/records/0/attributes/lines', detail: expect.stringContaining('void the invoice') },
   });
 });
 

@@ -184,9 +184,10 @@ function checkChange({ entity, values, previous, input }: DraftChange): boolean 
   if (previous.status === 'DRAFT' || values.status === 'DRAFT') return true;
   const fixed = changedFields(entity, previous, values).find((name) => name in input && !writableInReview.has(name));
   if (fixed === undefined) return true;
+  const remedy = previous.status === 'REJECTED' ? 'Return it' : 'Reject it, then return it';
   throw new Rejection(
     'INVALID_STATE',
-    `The draft is ${previous.status}. Return it to DRAFT to change it.`,
+    `The draft is ${previous.status}. ${remedy} to DRAFT to change it.`,
     `/${fixed}`,
   );
 }

@@ -271,7 +271,7 @@ function completeChange(change: InvoiceChange, plan: Plan): void {
   if (changed !== undefined)
     throw new Rejection(
       'INVALID_STATE',
-      `The ${changed} of an invoice cannot change. Only ${[...writableLater].join(', ')} can be written, with changeDate and changeReason.`,
+      `The ${changed} of an invoice cannot change. If it is wrong, void the invoice and create another. Only ${[...writableLater].join(', ')} can be written, with changeDate and changeReason.`,
       `/${changed}`,
     );
   checkSent(values, plan);
