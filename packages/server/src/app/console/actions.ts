@@ -23,7 +23,7 @@ export interface Action {
   /** The property of the request that has a list, of which one item is written, and the properties of the item. */
   readonly item?: { readonly list: string; readonly names: readonly string[] };
   /** Whether the row is active afterwards, if the request says so beside its attributes. */
-  readonly active?: boolean;
+  readonly active?: boolean | undefined;
   /** The property of the request that has the rows; undefined if it can have only one. */
   readonly items?: string | undefined;
 }
@@ -210,17 +210,9 @@ function activityOn(list: DataList, { active }: ShownRow, caller: Roles): Action
   const verb = active ? 'delete' : 'upsert';
   const isOf = ({ operation: { id, roles }, items, hasActive }: Writer) =>
     items && (hasActive || id.startsWith(verb)) && allows(caller, roles);
-  const label = active ? 'Deactivate' : 'Reactivate';
-  return writersOf(list)
-    .filter(isOf)
-    .map((writer) => ({
-      ...writer,
-      name: verb,
-      label,
-      inputs: [],
-      fixed: {},
-      ...(writer.hasActive && { active: !active }),
-    }));
+  const action = { name: verb, label: active ? 'Deactivate' : 'Reactivate', inputs: [], fixed: {} };
+  const found = writersOf(list).filter(isOf);
+  return found.map((writer) => ({ ...writer, ...action, active: writer.hasActive ? !active : undefined }));
 }
 
 /** All that the caller can do with a row as it is, but for changes of its fields. */
@@ -273,10 +265,8 @@ function takesKey(operation: Operation): boolean {
 
 function withItem({ item }: Action, values: Readonly<Record<string, unknown>>) {
   if (item === undefined) return values;
-  const { true: own = [], false: others = [] } = Object.groupBy(Object.entries(values), ([name]) =>
-    item.names.includes(name) ? 'true' : 'false',
-  );
-  return { ...Object.fromEntries(others), [item.list]: [Object.fromEntries(own)] };
+  const part = (isOwn: boolean) => Object.entries(values).filter(([name]) => item.names.includes(name) === isOwn);
+  return { ...Object.fromEntries(part(false)), [item.list]: [Object.fromEntries(part(true))] };
 }
 
 /** The request of an action on rows, in the versions that the page showed; a new row has none yet. */

@@ -32,16 +32,20 @@ export async function recordedSince(transaction: Transaction, visit: ConsoleVisi
   return changes.flatMap((change) => visibleChange(visit, change, list));
 }
 
+function auditOf({ tenant }: ConsoleVisit, { type }: DataList, id: unknown) {
+  return sql`audit_log where tenant_id = ${tenant.id} and entity_type = ${type} and entity_id = ${id}`;
+}
+
 /** What has changed a row since the version of the form that was sent about it, as one change; none if that is not known. */
 export async function changedMeanwhile(visit: ConsoleVisit, list: DataList, { id, version = 0 }: ShownRow) {
-  const { service, tenant, fields } = visit;
-  const shown = fields.get('version');
+  const { service, tenant } = visit;
+  const shown = visit.fields.get('version');
   if (shown === null || shown === String(version)) return [];
-  const ofRow = sql`tenant_id = ${tenant.id} and entity_type = ${list.type} and entity_id = ${id}`;
+  const audit = auditOf(visit, list, id);
   const changes = await service.store.read(tenant.id, (session) =>
     session.all<Change>(sql`
-      select entity_type as type, before, (select after from audit_log where ${ofRow} order by id desc limit 1)
-      from audit_log where ${ofRow} and before ->> 'version' = ${shown} limit 1`),
+      select entity_type as type, before, (select after from ${audit} order by id desc limit 1)
+      from ${audit} and before ->> 'version' = ${shown} limit 1`),
   );
   return changes.flatMap((change) => visibleChange(visit, change, list));
 }
@@ -116,16 +120,12 @@ export async function historyTable(visit: ConsoleVisit, list: DataList, id: stri
   const { service, tenant } = visit;
   const found = await service.store.read(tenant.id, (session) =>
     session.all<Change & { readonly at: string; readonly actor: string }>(sql`
-      select entity_type as type, before, after, occurred_at as at, actor from audit_log
-      where tenant_id = ${tenant.id} and entity_type = ${list.type} and entity_id = ${id}
-      order by id desc limit ${maxHistory}`),
+      select entity_type as type, before, after, occurred_at as at, actor
+      from ${auditOf(visit, list, id)} order by id desc limit ${maxHistory}`),
   );
   const changes = found.flatMap((change) => visibleChange(visit, change, list).map((one) => ({ ...change, ...one })));
-  const names = await namesIn(
-    visit,
-    changes.flatMap(({ old, now }) => [old, now]),
-    list.properties,
-  );
+  const sides = changes.flatMap(({ old, now }) => [old, now]);
+  const names = await namesIn(visit, sides, list.properties);
   const rows = changes.flatMap((change) => {
     const fields = changedFields({ visit, names }, change).map(([, ...field]) => field);
     const made = fields.length > 0 ? fields : [[change.isNew ? 'New' : 'Other fields', '', '']];

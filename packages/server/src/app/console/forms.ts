@@ -20,7 +20,7 @@ const maxChoices = 100;
 const newItems = 3;
 const skipped = new Set(['metadata', 'sysRefs', 'systemRef', 'active']);
 /** What only a change has. */
-const ofChanges = /^(change|rejection)[A-Z]|Reason$/;
+const ofChanges = /^(change|rejection)[A-Z]|(?<!Exempt)Reason$/;
 
 /** An input of a form: a field, a part of it (`address.city`), or one of an item (`lines.0.amount`). */
 export interface FormInput {

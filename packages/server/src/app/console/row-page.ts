@@ -1,6 +1,7 @@
 import { hasRole, mayCall } from '@financial-automation/spec/roles';
 import { operationOf } from '../../contract/contract.ts';
 import { rolesToSend } from '../../contract/roles.ts';
+import { entityOf } from '../../entity/registry.ts';
 import { eventsOfRow } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { actionForms } from './action-pages.ts';
@@ -63,6 +64,11 @@ function links({ base, caller }: ConsoleVisit, list: DataList, row: ShownRow): H
   for (const { operation, name, parameter } of readsOf(list))
     if (parameter === undefined && /^get|By[A-Z]|Documents$/.test(operation.id) && mayCall(operation, caller.roles))
       found.push([`${urlOf(list, row)}/${name}`, actionInWords(operation.id)]);
+  // Such as a job with its figures and assignments.
+  const { table } = entityOf(type) ?? {};
+  for (const other of table === undefined ? [] : dataLists.values())
+    if (other !== list && entityOf(other.type)?.table === table && mayCall(other.operation, caller.roles))
+      found.push([urlOf(other, row), typeInWords(other.type)]);
   if (writingOf(list, row, caller) !== undefined) found.push([`${urlOf(list, row)}/edit`, 'Change fields']);
   for (const { list: other, field } of referencesTo(type)) {
     const isCredit = field === 'creditedInvoiceId';
