@@ -3316,7 +3316,8 @@ export interface paths {
          *
          *     An invalid body returns 400, with the index of the entry in the pointer, and no engagement is created. Errors that are
          *     detected during processing, such as a client that does not exist or a `systemRef` of another engagement, fail only their own
-         *     entry and appear in `errors` of the batch.
+         *     entry and appear in `errors` of the batch. Engagements are created in the name of the API user that requested them, with the roles
+         *     that it has when they are: if it no longer has `ENGMT_C`, or is inactive, they fail with `FORBIDDEN`.
          *
          *     If the tenant already has the maximum number of batches that have not finished, the
          *     call returns 409 (`LIMIT_REACHED`): wait until one of them has.

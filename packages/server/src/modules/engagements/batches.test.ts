@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { runBackground } from '../../../test/background.ts';
-import { firmWithLetters } from '../../../test/modules/engagements.ts';
+import { callsOf, firmWithLetters } from '../../../test/modules/engagements.ts';
 import { testService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 import { createEngagements } from './create-engagements.ts';
@@ -59,6 +59,30 @@ test('createEngagementBatch › creates many engagements with each transaction, 
     session.all(sql`select from audit_log where tenant_id = ${service.tenant.id} and entity_id = ${batchId}`),
   );
   expect(audit).toHaveLength(6);
+});
+
+test('createEngagementBatch › creates engagements in the name of who requested them, with the roles that they have meanwhile', async () => {
+  await runBackground(service.store, { jobs: [createEngagements] });
+  const limited = callsOf(await service.signIn({ roles: ['ENGMT_C', 'ENGMT_R'] }));
+  const processed = async (fields: object = {}) => {
+    const { batchId } = (await limited.createBatch([entry(fields)])).body;
+    await expect.poll(async () => (await limited.batch(batchId)).body.finishedAt).not.toBeNull();
+    return (await limited.batch(batchId)).body;
+  };
+  const { engagementIds, createdByApiUserId } = await processed({ systemRef: 'named' });
+  const [{ apiUserId, actor } = {}] = await service.store.read(service.tenant.id, (session) =>
+    session.all<Record<string, string>>(sql`
+      select api_user_id as "apiUserId", actor from audit_log
+      where tenant_id = ${service.tenant.id} and entity_id = ${engagementIds[0]}`),
+  );
+  expect(apiUserId).toBe(createdByApiUserId);
+  const created = await limited.get(engagementIds[0] ?? '');
+  expect(created.body.sysRefs).toEqual([{ system: actor, ref: 'named' }]);
+  // The token still has the role.
+  await service.store.write(service.tenant.id, (transaction) =>
+    transaction.all(sql`update api_user set roles = '{ENGMT_R}' where id = ${createdByApiUserId}`),
+  );
+  expect(await processed()).toMatchObject({ status: 'FAILED', errors: [{ index: 0, code: 'FORBIDDEN' }] });
 });
 
 const unfinished = sql`select from engagement_batch where finished_at is null`;

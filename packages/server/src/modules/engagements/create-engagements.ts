@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
+import { creatorOf } from '../../background/creator.ts';
 import { defineJob, enqueue } from '../../background/job.ts';
-import { schemaOf } from '../../contract/contract.ts';
+import { operationOf, schemaOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { asOfToday } from '../../contract/stored-values.ts';
 import { command } from '../../entity/command.ts';
@@ -55,22 +56,24 @@ interface Item {
 }
 
 /**
- * Creates the engagements of a batch in their order, some of them in each transaction, with their results. A run that takes over
+ * Creates the engagements of a batch in their order, some of them in each transaction, with their results, in the name of who requested it. A run that takes over
  * from another one continues with the first entry without a result.
  */
 export const createEngagements = defineJob({
   name: 'create-engagements',
+  // The version before reads `requestedBy`.
   data: { batchId: 'string', requestedBy: 'string' },
-  async run({ data: { batchId, requestedBy }, signal, write, finish }) {
+  async run({ data: { batchId }, tenant, signal, read, write, finish }) {
     await write((unit) => unit.plan((plan) => startBatchWork(plan, batchId)));
     let count = chunkSize;
     while (count === chunkSize) {
       signal.throwIfAborted();
+      const caller = await read((session) => creatorOf(session, tenant, 'engagement_batch', batchId));
       count = await write(async (unit) => {
         const items = await nextItems(unit, batchId);
-        if (items.length > 0) await createSome(unit, batchId, items, requestedBy);
+        if (items.length > 0) await createSome(unit, batchId, items);
         return items.length;
-      });
+      }, caller);
     }
     await finish(async (unit) => {
       const { succeeded, failed } = await unit.storedRow(engagementBatch, batchId);
@@ -100,16 +103,11 @@ async function nextItems({ transaction, tenantId }: UnitOfWork, batchId: string)
 
 const entrySchema = schemaOf('EngagementCreateRequest');
 
-async function createSome(
-  unit: UnitOfWork,
-  batchId: string,
-  items: readonly Item[],
-  requestedBy: string,
-): Promise<void> {
+async function createSome(unit: UnitOfWork, batchId: string, items: readonly Item[]): Promise<void> {
   const { transaction, tenantId } = unit;
   // Before the rows of the engagements, in the lock order.
   await unit.plan((plan) => plan.getForUpdate(engagementBatch, batchId));
-  const outcomes = await unit.items(items, (plan, { entry }) => planItem(plan, entry, requestedBy));
+  const outcomes = await unit.items(items, (plan, { entry }) => planItem(plan, entry));
   const results = items.map(({ index }, position) => {
     const outcome = outcomes[position];
     if (outcome === undefined) throw new Error('An entry was not planned.');
@@ -127,9 +125,10 @@ async function createSome(
 }
 
 /** A conflict would fail a whole request, but only fails the entry of a batch. */
-function planItem(plan: Plan, entry: NewEngagement, requestedBy: string): string {
+function planItem(plan: Plan, entry: NewEngagement): string {
+  plan.requires(operationOf('createEngagementBatch').roles, 'Creating engagements');
   try {
-    return planEngagement(plan, entry, { requestedBy });
+    return planEngagement(plan, entry);
   } catch (error) {
     if (!(error instanceof Rejection) || error.code !== 'CONFLICT') throw error;
     throw new Rejection('INVALID_STATE', error.message, error.pointer);

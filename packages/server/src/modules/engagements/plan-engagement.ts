@@ -13,32 +13,22 @@ export interface NewEngagementOptions {
   /** The ID of the row if it is predefined, as in demo data. */
   readonly id?: string;
   readonly engagementRef?: string;
-  /** The API user that `systemRef` belongs to, if the service acts for one. */
-  readonly requestedBy?: string;
 }
 
 /** Plans an engagement and its letter. @returns its ID */
 export function planEngagement(
   plan: Plan,
   body: NewEngagement,
-  { id, engagementRef, requestedBy }: NewEngagementOptions = {},
+  { id, engagementRef }: NewEngagementOptions = {},
 ): string {
   const { systemRef, jobIds = [], signerContactIds = [], clientId: _, clientRef: __, ...fields } = withBothNames(body);
   const { id: clientId } = activeClient(plan, withBothNames(body));
   for (const [index, contactId] of signerContactIds.entries())
     checkSigner(plan, clientId, contactId, `/signerContactIds/${index}`);
-  const isForRequester = requestedBy !== undefined && systemRef !== undefined;
   const { row } = plan.create(
     engagement,
     { ...fields, clientId, engagementRef },
-    {
-      id,
-      systemRef,
-      system: {
-        signers: pending(signerContactIds),
-        ...(isForRequester ? { sysRefs: [{ system: requestedBy, ref: systemRef }] } : {}),
-      },
-    },
+    { id, systemRef, system: { signers: pending(signerContactIds) } },
   );
   linkJobs(plan, row.id, clientId, jobIds);
   return row.id;

@@ -1,11 +1,11 @@
 import type { components } from '@financial-automation/spec';
 import { hasRole } from '@financial-automation/spec/roles';
 import { sql } from 'kysely';
+import { creatorOf } from '../../background/creator.ts';
 import { defineJob, type JobRun } from '../../background/job.ts';
 import { numberOf, schemaOf } from '../../contract/contract.ts';
 import { asOfToday } from '../../contract/stored-values.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
-import type { Caller } from '../../platform/auth/caller.ts';
 import { type RecordItem, writeRecordsIn } from '../bulk/index.ts';
 import { addFile } from '../files/index.ts';
 import { recordTypesForWriting as findTypes } from './record-types.ts';
@@ -53,27 +53,20 @@ export const writeRecordBatch = defineJob({
 /** Writes the next records in the name of who requested the batch. @returns their number. */
 async function writeSome({ data: { batchId }, tenant, read, write }: JobRun<{ batchId: string }>): Promise<number> {
   const { caller, items } = await read(async (session) => ({
-    caller: await session.first<{ [Field in keyof Caller]: Field extends 'roles' ? string[] : Caller[Field] }>(sql`
-      select u.id as "apiUserId", u.name as "apiUserName", u.staff_id as "staffId", case when u.active then u.roles else '{}' end as roles
-      from record_batch b join api_user u on u.tenant_id = b.tenant_id and u.id = b.created_by_api_user_id
-      where b.tenant_id = ${tenant.id} and b.id = ${batchId}`),
+    caller: await creatorOf(session, tenant, 'record_batch', batchId),
     items: await session.all<{ index: number; entry: RecordItem }>(sql`
       select index, entry from record_batch_item where tenant_id = ${tenant.id} and record_batch_id = ${batchId} and result is null
       order by index limit ${chunkSize}`),
   }));
   const [first] = items;
-  if (caller === undefined || first === undefined) return 0;
-  const roles = new Set(caller.roles);
-  const context = { ifMatch: undefined, holds: (required: readonly string[]) => hasRole(roles, required) };
+  if (first === undefined) return 0;
+  const context = { ifMatch: undefined, holds: (required: readonly string[]) => hasRole(caller.roles, required) };
   const how = { schema: 'RecordUpsert', operation: 'UPSERT', findTypes, first: first.index } as const;
-  await write(
-    async (unit) => {
-      const entries = items.map(({ entry }) => entry);
-      const { records } = await writeRecordsIn(unit, context, how, entries);
-      await saveResults(unit, batchId, records);
-    },
-    { ...caller, roles },
-  );
+  await write(async (unit) => {
+    const entries = items.map(({ entry }) => entry);
+    const { records } = await writeRecordsIn(unit, context, how, entries);
+    await saveResults(unit, batchId, records);
+  }, caller);
   return items.length;
 }
 
