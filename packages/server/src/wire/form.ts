@@ -50,10 +50,15 @@ export async function readUpload(exchange: Exchange, maxFileBytes: number) {
   const head = await read(0, Math.min(maxFormBytes, size));
   const found = fileHead.exec(head.toString('latin1'));
   const [start, end] = [(found?.index ?? 0) + (found?.[0].length ?? 0), size - closing.length];
-  if (found === null || start > end || !(await read(end, closing.length)).equals(closing))
-    throw new Rejection('MALFORMED_REQUEST', 'The form is incomplete.');
+  const isWhole = found !== null && start <= end && (await read(end, closing.length)).equals(closing);
+  if (!isWhole) throw new Rejection('MALFORMED_REQUEST', 'The form is incomplete.');
+  if (end - start > maxFileBytes) throw new Rejection('PAYLOAD_TOO_LARGE', 'The file is too large.');
   const headers = { 'Content-Type': type };
-  const parts = [...(await new Response(Buffer.concat([head.subarray(0, start), closing]), { headers }).formData())];
+  const fieldsAndHead = new Response(Buffer.concat([head.subarray(0, start), closing]), { headers });
+  const parsed = await fieldsAndHead.formData().catch((cause: unknown) => {
+    throw new Rejection('MALFORMED_REQUEST', 'The form is malformed.', { cause });
+  });
+  const parts = [...parsed];
   const content = start === end ? [] : createReadStream(form, { start, end: end - 1 });
   await pipeline(content, createWriteStream(path, { mode: 0o600 }));
   const fields = parts.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []));

@@ -35,19 +35,23 @@ export class Visitor {
     });
   }
 
-  /** Sends a form with a file, which comes last. */
-  async upload(path: string, fields: Record<string, string>, file?: File, headers: OutgoingHttpHeaders = {}) {
+  /** Sends a form with a file, which comes last. @param edit changes its bytes, as a text in Latin-1 */
+  async upload(
+    path: string,
+    fields: Record<string, string>,
+    file: File,
+    { headers = {}, edit = (body) => body }: { headers?: OutgoingHttpHeaders; edit?: (body: string) => string } = {},
+  ) {
     const form = new FormData();
     for (const [name, value] of Object.entries(fields)) form.append(name, value);
-    form.append('file', file ?? new File([], 'none'));
+    form.append('file', file);
     const packed = new Response(form);
     const type = packed.headers.get('content-type') ?? '';
     return wire(this.#address, {
       method: 'POST',
       path: `/console${path}`,
       headers: { 'Content-Type': type, Cookie: this.cookie, ...headers },
-      // Browsers send an empty name if no file is chosen.
-      body: file ? Buffer.from(await packed.arrayBuffer()) : (await packed.text()).replace('"none"', '""'),
+      body: Buffer.from(edit(Buffer.from(await packed.arrayBuffer()).toString('latin1')), 'latin1'),
     });
   }
 

@@ -379,14 +379,24 @@ export function workTests({
     expect(rejected.text).toMatch(
       new RegExp(`name="taxYear"[^>]* value="2025".*type="file">[^]*<p class="fault">${reason}`, 's'),
     );
-    expect((await admin.upload(address, fields)).text).toContain('<p class="fault">Choose a file.');
-    const large = await admin.upload(address, fields, pdf('%PDF'), { 'Content-Length': 101 * 2 ** 20 });
+    // Browsers send an empty name if no file is chosen.
+    const none = await admin.upload(address, fields, new File([], 'none'), {
+      edit: (body) => body.replace('"none"', '""'),
+    });
+    expect(none.text).toContain('<p class="fault">Choose a file.');
+    const large = await admin.upload(address, fields, pdf('%PDF'), { headers: { 'Content-Length': 101 * 2 ** 20 } });
     expect([large.status, large.text]).toEqual([
       413,
       expect.stringContaining('<p class="fault">The file has more than 100 MiB.'),
     ]);
-    const type = 'multipart/form-data; boundary=x';
-    expect((await admin.upload(address, fields, pdf('%PDF'), { 'Content-Type': type })).status).toBe(400);
+    const wrong = [
+      { headers: { 'Content-Type': 'multipart/form-data; boundary=x' } },
+      { edit: (body: string) => body.slice(0, -4) },
+      { edit: (body: string) => body.replace('name="newRef"', 'newRef') },
+      { edit: (body: string) => body.replace(/filename="[^"]*"/, '') },
+    ];
+    for (const one of wrong)
+      expect([one, (await admin.upload(address, fields, pdf('%PDF'), one)).status]).toEqual([one, 400]);
     expect((await admin.upload(address, { ...fields, formKey: '' }, pdf('%PDF-1.7'))).status).toBe(403);
     const { key } = await newKey('reader of files', ['CLNT_R', 'FILE_R', 'FILE_DL']);
     const reader = await visitor(key);
