@@ -10,7 +10,7 @@ import type { ConsoleFirm } from './firm.ts';
 
 /** What pages show of the data of a firm. */
 export function readingTests(firm: ConsoleFirm): void {
-  const { store, tenant, call, invoiceOf, newClient, newKey, visitor, stranger } = firm;
+  const { store, tenant, call, invoiceOf, newClient, newKey, staffId, visitor, stranger } = firm;
   test('show lists with the newest first, sorted by a column, with names for references', async () => {
     const [one, other] = [await newClient({ name: 'Zinc & Sons' }), await newClient({ name: 'Amber Ltd' })];
     await invoiceOf(one.id, '1234567.50');
@@ -105,6 +105,23 @@ export function readingTests(firm: ConsoleFirm): void {
       (await admin.get(file.replaceAll('&amp;', '&').replace('csv', 'pdf'))).text.replace(/^.*<main/s, ''),
     ).toMatch(/^%PDF/);
     expect(await admin.get('/data/Client/x/statement')).toMatchObject({ status: 400 });
+  });
+
+  test('show the letters of an engagement, each with its file', async () => {
+    const { id: clientId } = await newClient({ name: 'Lettered & Co' });
+    const engagement = { clientId, fiscalYear: 2026, partnerId: staffId };
+    const { id } = (await call<{ id: string }>('POST', '/api/v1/engagements/create', engagement)).body;
+    const file = await filesOf(firm)({ fileName: 'Letter.pdf' });
+    await store.write(tenant.id, (transaction) =>
+      transaction.all(sql`
+        insert into engagement_document (tenant_id, id, system_ref, engagement_id, document_type_id, document_type_name, file_name, file_id, mime_type, size_bytes, status, version_number)
+        values (${tenant.id}, ${file.id}, 'letter', ${id}, ${file.id}, 'Engagement letter', 'Letter.pdf', ${file.id}, 'application/pdf', 9, 'DRAFT', 1)`),
+    );
+    const admin = await visitor();
+    expect((await admin.get(`/data/Engagement/${id}`)).text).toContain('/engagement_documents">Letters</a>');
+    const { text } = await admin.get(`/data/Engagement/${id}/engagement_documents`);
+    expect(text).toMatch(new RegExp(`>Letter.pdf<.*href="/console/data/File/${file.id}"`, 's'));
+    expect(text).not.toMatch(/<dt>Page size<.*<summary>/s);
   });
 
   test('show the document of an invoice beside it, and frame nothing else', async () => {

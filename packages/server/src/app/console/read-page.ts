@@ -73,7 +73,7 @@ export async function readPage(visit: ConsoleVisit, type: string, id: string, na
   const file = `${part ?? name}-${id}`;
   if (body instanceof CsvFile) return savedFile(`${file}.csv`, body);
   if (body instanceof ResponseFile) return savedFile(`${file}.${body.type.split('/').at(-1)}`, body);
-  const row: ShownRow = Object(body);
+  const { page: _page, pageSize: _pageSize, ...row }: ShownRow = Object(body);
   const used = Object.fromEntries(entered.map(([key, value]) => [key, value ?? row[key]]));
   const at = `/data/${type}/${id}/${name}`;
   const url = (changed: object) => urlWith(`${visit.base}${at}`, { ...used, cursor: undefined, ...changed });

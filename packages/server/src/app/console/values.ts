@@ -141,7 +141,9 @@ function embeddedTable(view: View, row: ShownRow, name: string, schema: Schema |
   const properties = propertiesOf(itemSchema(schema));
   const rows: readonly ShownRow[] = [row[name]].flat().map(Object);
   // What no row has is no column.
-  const columns = columnsOf(properties).filter((column) => rows.some((one) => (one[column] ?? '') !== ''));
+  const files = [...properties.keys()].filter((column) => properties.get(column)?.['x-references'] === 'File');
+  const all = [...new Set([...columnsOf(properties), ...files])];
+  const columns = all.filter((column) => rows.some((one) => (one[column] ?? '') !== ''));
   const title = fieldInWords(name);
   const heads = columns.map((column) => headOf(properties, column));
   const cellsOf = (one: ShownRow) =>
