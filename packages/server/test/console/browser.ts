@@ -107,6 +107,18 @@ export function browserTests(
       await page.getByRole('link', { name: 'Cancel' }).click();
       await page.locator(`a[href="/console/data/Client/${client.id}"]`).first().click();
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain(`Harbor & Pine on a ${name}`);
+      await page.getByRole('link', { name: 'Upload a document' }).click();
+      const upload = async (content: string) => {
+        const file = { name: 'Größe.pdf', mimeType: 'application/pdf', buffer: Buffer.from(content) };
+        await page.getByLabel('File').setInputFiles(file);
+        await page.getByRole('button', { name: 'Upload' }).click();
+      };
+      await upload('MZ');
+      await page.locator('.fault').waitFor();
+      await check(page, 'upload-rejected');
+      await upload('%PDF-1.7');
+      await page.getByText('Done.').waitFor();
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Größe.pdf');
       await page.goto(`${address}/console/data/Invoice?filter=total&op=least&value=much`);
       expect(await page.getByRole('alert').textContent()).toMatch(/\w{5}/);
       await check(page, 'list-rejected');
