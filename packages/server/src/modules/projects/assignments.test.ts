@@ -242,9 +242,33 @@ describe('assignStaff', () => {
     ]);
     expect((await getProject(jobId)).body.staffAssignments).toMatchObject([{ billingRateOverride: '99' }]);
     // An assignment without a rate has nothing to clear, so the request can be repeated.
-    const plain = toJob(person.id, jobId, { role: 'OTHER', billingRateOverride: null });
+    const plain = toJob((await firm.person()).id, jobId, { billingRateOverride: null });
     for (const { status } of [await assigner.assignStaff(plain), await assigner.assignStaff(plain)])
       expect(status).toBe(200);
+  });
+
+  test('keeps the rate of a person who returns to a job, or gets another role, for a caller without RATE_W', async () => {
+    const { id: staffId } = await firm.person();
+    const jobId = await newJob();
+    const rates = async () => {
+      const { staffAssignments } = (await getProject(jobId)).body;
+      return (staffAssignments as { billingRateOverride: unknown }[]).map((one) => one.billingRateOverride);
+    };
+    await assignStaff(toJob(staffId, jobId, { billingRateOverride: '99' }));
+    await assigner.removeStaff(toJob(staffId, jobId));
+    const cleared = assigner.assignStaff(toJob(staffId, jobId, { billingRateOverride: null }));
+    expect(await failureOf(cleared)).toEqual([403, 'FORBIDDEN', '/staffJobAssignments/0/billingRateOverride']);
+    const { body } = await assigner.assignStaff(toJob(staffId, jobId));
+    expect(body.assigned.staffJobAssignments).toMatchObject([{ billingRateOverride: null }]);
+    expect(await rates()).toEqual(['99']);
+    await assigner.assignStaff(toJob(staffId, jobId, { role: 'REVIEWER' }));
+    await assigner.removeStaff(toJob(staffId, jobId));
+    expect(await rates()).toEqual(['99']);
+    await removeStaff(toJob(staffId, jobId, { role: 'REVIEWER' }));
+    await assigner.assignStaff(toTask(staffId, await newTask(jobId)));
+    expect(await rates()).toEqual(['99']);
+    await assignStaff(toJob(staffId, jobId));
+    expect(await rates()).toEqual(['99', null]);
   });
 
   test('does not affect jobs of another tenant', async () => {

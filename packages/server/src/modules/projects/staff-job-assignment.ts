@@ -13,7 +13,10 @@ export const staffJobAssignment = defineEntity('StaffJobAssignment', {
   table: 'staff_job_assignment',
   rules: {
     complete(change, plan) {
-      if (change.previous === undefined) checkEmployed(plan, change.values.staffId, '/staffId');
+      if (change.previous === undefined) {
+        checkEmployed(plan, change.values.staffId, '/staffId');
+        keepRate(change, plan);
+      }
       checkDateOrder(change, 'startDate', 'endDate');
       if (isAdded(change)) checkRoom(change, plan);
     },
@@ -37,6 +40,20 @@ addRules(staff, {
     throw new Rejection('INVALID_STATE', 'The staff member is assigned to open jobs. Remove these assignments first.');
   },
 });
+
+const rate = fieldsOf('StaffJobAssignment').find(({ name }) => name === 'billingRateOverride');
+
+/** Whoever cannot write the rate of a person on the job cannot drop it either, by another assignment in place of the last one. */
+function keepRate({ values, input }: PendingChange<'StaffJobAssignment'>, plan: Plan): void {
+  const roles = rate?.writeRoles ?? [];
+  if (plan.holds(roles)) return;
+  const last = plan
+    .all(staffJobAssignment, 'jobId', values.jobId)
+    .findLast(({ id, staffId }) => id !== values.id && staffId === values.staffId);
+  if (last === undefined || last.billingRateOverride === null) return;
+  if (input.billingRateOverride === null) plan.requires(roles, 'Writing billingRateOverride', '/billingRateOverride');
+  values.billingRateOverride = last.billingRateOverride;
+}
 
 function isAdded({ values, previous }: PendingChange<'StaffJobAssignment'>): boolean {
   return values.active && (previous?.active !== true || values.jobId !== previous.jobId);
