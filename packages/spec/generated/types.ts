@@ -1130,6 +1130,8 @@ export interface paths {
          *     - A `billingRateOverride`, or null in place of a stored one, also requires the `RATE_W` role; without it, the call returns
          *       403.
          *
+         *     Without `RATE_W`, a new assignment has the `billingRateOverride` of the staff member's last assignment to the job, active or ended.
+         *
          *     **Access and limits**
          *
          *     - **Roles**: `JOB_ASGN` (see the schema `Role`)
@@ -1315,7 +1317,7 @@ export interface paths {
          * @description Updates the provided fields. Omitted fields keep their values; null clears a nullable field. An empty body returns 400.
          *
          *     `rateCardAssignment` adds a period of rates, in the same transaction, and requires the `RATE_W` role; without it, the call
-         *     returns 403:
+         *     returns 403, except for null where there are no rates to end:
          *
          *     - The rates apply from `effectiveFromDate`, or from today if it is omitted. The previous rates end on the day before.
          *     - Rates that start on the same day as others replace them. Older rates apply until the next ones start; if billable time of these days is approved, the call returns 409

@@ -43,8 +43,7 @@ export function checkWriteRoles(
 ): void {
   for (const field of fieldsWithWriteRoles(entity)) {
     const { name } = field;
-    const isEmpty = previous === undefined || (entity.isStored(field) && previous[name] === null);
-    if (provided[name] === null && isEmpty) continue;
+    if (provided[name] === null && (previous === undefined || previous[name] === null)) continue;
     checkWriteRole(field, provided[name], requires, `/${name}`);
   }
 }

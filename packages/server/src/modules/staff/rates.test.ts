@@ -135,6 +135,11 @@ describe('updateStaff › rates', () => {
     const future = await firm.person({ rateCardAssignment: from(5, '180') });
     const clears = writer.updateStaff(future.id, { rateCardAssignment: null });
     expect(await failureOf(clears)).toEqual([403, 'FORBIDDEN', '/rateCardAssignment']);
+    // Null where there are none, or none any more, is what a caller has read.
+    const former = await firm.person({ rateCardAssignment: from(-5, '180') });
+    await setRates(former.id, null);
+    for (const one of [await firm.person(), former])
+      expect((await writer.updateStaff(one.id, { title: 'X', rateCardAssignment: null })).status).toBe(200);
   });
 
   test('are written one after the other for two concurrent changes', async () => {

@@ -67,9 +67,12 @@ export function writeRates(change: PendingChange<'Staff'>, plan: Plan): void {
   const same = periods.find((period) => period.effective_from_date === from);
   if (same !== undefined && columns !== undefined && sameValue(same, { ...same, ...columns })) return;
   if (next !== undefined) checkUnused(plan, id, from, next);
-  for (const period of periods)
-    if (isOpenOn(period, from) && (next === undefined || period.effective_from_date <= from))
-      endPeriod(change, plan, period, from);
+  const ended = periods.filter(
+    (period) => isOpenOn(period, from) && (next === undefined || period.effective_from_date <= from),
+  );
+  // The row that null is compared with does not show future rates.
+  if (ended.length > 0) plan.requires(field?.writeRoles ?? [], 'Writing rateCardAssignment', '/rateCardAssignment');
+  for (const period of ended) endPeriod(change, plan, period, from);
   if (columns === undefined) return;
   plan.insertPlain({ entity, table, key: keyOf(id, from), columns });
   change.isTouched = true;
