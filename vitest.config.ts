@@ -27,12 +27,11 @@ const unitTests = '**/*.unit.test.ts';
 /** Tests of the server that need a database. All of them run on PostgreSQL, which takes half of the time of PGlite. */
 const databaseTests = '{packages/server/{src,test},packages/demo-data/src}/**/*.test.ts';
 /**
- * What depends on the engine also runs on PGlite: its own tests, types and errors, isolation, the schema, and the SQL of filters and
- * aggregates. `ENGINES=all` runs everything on both, as each night.
+ * What depends on the engine also runs on PGlite: its own tests, types and errors, isolation and the schema. `ENGINES=all` runs
+ * everything on both, as each night.
  */
 const engineTests = [
   'packages/server/src/platform/store/{errors,isolation,result-types,schema,store}.test.ts',
-  'packages/server/src/query/{where,aggregate}.test.ts',
   'packages/server/src/**/*.pglite.test.ts',
   'packages/server/src/**/*.pglite.nightly.test.ts',
 ];

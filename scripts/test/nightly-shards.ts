@@ -133,7 +133,7 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
     },
     {
       name: 'payments of a server that is killed 20 times, and 200 random courses of payments that are paid otherwise',
-      command: [...vitest, `${pay}/kill.test.ts`, `${pay}/refunds.property.test.ts`],
+      command: [...vitest, `${pay}/kill.nightly.test.ts`, `${pay}/refunds.property.test.ts`],
       environment: { ENGINES: 'all', KILL_ROUNDS: '20', REFUND_RUNS: '200', NIGHTLY: 'yes' },
     },
     {

@@ -327,7 +327,11 @@ test('this test aggregates every resource that has a search, but for lists of pe
   );
 });
 
-describe.each(aggregates.map(({ id, path }, index) => ({ id, path, index })))('$id', (operation) => {
+/** By day every third resource. */
+const tried = aggregates
+  .map(({ id, path }, index) => ({ id, path, index }))
+  .filter(({ index }) => !isSample || index % 3 === 0);
+describe.each(tried)('$id', (operation) => {
   const { schema } = (contract.paths[operation.path] as WithBody).post.requestBody.content['application/json'];
   const type = String(schema.$ref).split('/').at(-1)?.replace('AggregateRequest', '') ?? '';
   const columns = columnsOf(type);

@@ -12,8 +12,6 @@ import {
   payerDetails,
   TestPayer,
 } from '../../../../test/modules/pay.ts';
-import { isNightly } from '../../../../test/nightly.ts';
-import { nightlyTest } from '../../../../test/nightly-test.ts';
 import { createTenantWithKeys } from '../../../../test/operate.ts';
 import { patientLimits } from '../../../../test/patient-limits.ts';
 import { processEnvironment, runScript, startServer, type TestProcess } from '../../../../test/process.ts';
@@ -37,8 +35,8 @@ const config = readConfig(environment);
 const log = pino({ level: 'silent' });
 // KILL_ROUNDS=20 runs more rounds than the suite has time for.
 const rounds = Number(process.env.KILL_ROUNDS ?? 1);
-const linksPerRound = isNightly ? 16 : 10;
-const payersAtOnce = isNightly ? 8 : 5;
+const linksPerRound = 16;
+const payersAtOnce = 8;
 const tenantName = 'hartwell';
 const killedPayment = fileURLToPath(new URL('../../../../test/killed-payment.ts', import.meta.url));
 const [apiKey = ''] = await createTenantWithKeys(environment, tenantName, 'crm');
@@ -50,8 +48,8 @@ const slow = 1_800_000;
 /** Attempts that were interrupted by kills, by the step of the payment. */
 const interrupted = { beforeCapture: 0, afterCapture: 0 };
 
-// Where a kill hits is chance; the next test has each step in turn, and `billing/kill.test.ts` kills a server each day.
-nightlyTest?.(
+// Where a kill hits is chance; the next test has each step in turn. By day `billing/kill.test.ts` kills a server.
+test(
   'a server that is killed repeatedly while links are paid: the books are consistent, and no payment is lost or duplicated',
   async () => {
     const receipts: string[] = [];
@@ -121,14 +119,14 @@ test(
     /** One process that is killed amid all of these. */
     const killAmid = async (...kills: readonly Kill[]) =>
       expect(await runScript(environment, killedPayment, tenantName, ...kills.flat())).toMatchObject({ code: null });
-    if (isNightly) await killAmid([kept, 'capture', 'before']);
+    await killAmid([kept, 'capture', 'before']);
     await killAmid([kept, 'capture', 'after'], [late, 'capture', 'after']);
     await onStore(async (_store, _tenantId, write) => {
       for (const link of links.slice(1, 3)) await payDirectly(write, link);
     });
-    if (isNightly) await killAmid([late, 'refund', 'before']);
+    await killAmid([late, 'refund', 'before']);
     await killAmid([late, 'refund', 'after'], [lapsed, 'cancel', 'before']);
-    if (isNightly) await killAmid([lapsed, 'cancel', 'after']);
+    await killAmid([lapsed, 'cancel', 'after']);
     await race(raced);
     await onStore(async (store, tenantId, write) => {
       await followUpAll(store, tenantId, write);
@@ -152,22 +150,11 @@ test(
   slow,
 );
 
-/** Several follow up one attempt at the same time: processes at night, by day stores of this one. */
+/** Several processes follow up one attempt at the same time. The embedded database supports one. */
 async function race(id: string): Promise<void> {
-  // The embedded database supports one process at a time.
-  const racers = Array.from({ length: engineName === 'postgres' ? (isNightly ? 3 : 2) : 1 });
-  if (isNightly) {
-    const ended = racers.map(() => runScript(environment, killedPayment, tenantName, id, 'none'));
-    for (const { code, error } of await Promise.all(ended)) expect({ code, error }).toEqual({ code: 0, error: '' });
-    return;
-  }
-  const follow = () =>
-    onStore(async (store, tenantId, write) => {
-      const attempt = await store.read(tenantId, (session) => findAttempt(session, tenantId, id));
-      if (attempt === undefined) throw new Error('There is no attempt.');
-      await followUp({ processor: new SandboxProcessor(store), tenant: await tenantOf(store), write, log }, attempt);
-    });
-  await Promise.all(racers.map(follow));
+  const racers = Array.from({ length: engineName === 'postgres' ? 3 : 1 });
+  const ended = racers.map(() => runScript(environment, killedPayment, tenantName, id, 'none'));
+  for (const { code, error } of await Promise.all(ended)) expect({ code, error }).toEqual({ code: 0, error: '' });
 }
 
 /** Pays the invoice of a link with a check, while no server runs. */
