@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { entityOf } from '../../entity/registry.ts';
-import { transitionsOn, writingOf } from './actions.ts';
+import { actionsOn, transitionsOn, writingOf } from './actions.ts';
 import { dataLists, listOf } from './catalog.ts';
 import type { ShownRow } from './values.ts';
 
@@ -63,4 +63,19 @@ test('a client has an input for each part of an electronic address', () => {
     'electronicAddress.scheme',
     'electronicAddress.id',
   ]);
+});
+
+test('nobody has an action or an input without the roles that it requires', () => {
+  const [job, industry, staff] = (['Job', 'Industry', 'Staff'] as const).map(listOf);
+  const namesFor = (list: typeof job, ...roles: string[]) =>
+    list && actionsOn(list, { id: '', active: true }, { roles: new Set(roles) }).map(({ name }) => name);
+  expect(namesFor(job, 'JOB_R', 'RECORD_W')).toEqual([]);
+  expect(namesFor(job, 'JOB_ASGN')).toEqual(['assignStaff', 'removeStaff']);
+  expect(namesFor(industry, 'RECORD_W')).toEqual([]);
+  expect(namesFor(industry, 'RECORD_W', 'REF_W')).toEqual(['delete']);
+  const rates = (...roles: string[]) => {
+    const { inputs = [] } = (staff && writingOf(staff, { id: '' }, { roles: new Set(roles) })) ?? {};
+    return inputs.filter(({ path }) => path.endsWith('Rate')).length;
+  };
+  expect([rates('STAFF_W'), rates('STAFF_W', 'RATE_W')]).toEqual([0, 2]);
 });

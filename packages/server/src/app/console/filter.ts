@@ -71,12 +71,12 @@ function canFilter({ filters }: DataList, field: string | undefined, operator: s
   return filters.some(({ name, operators }) => name === field && operators.has(operator));
 }
 
-export function isSearchedByName(list: DataList): boolean {
+function isSearchedByName(list: DataList): boolean {
   return canFilter(list, list.label, '_ilike');
 }
 
 /** The list in which rows of a type are searched by name: their own, or another one of the same rows, such as that of jobs with figures. */
-export function searchOf(type: string): DataList {
+function searchOf(type: string): DataList {
   const isOfType = (list: DataList) => entityOf(list.type)?.table === entityOf(type)?.table;
   const own = listOf(type);
   return [own, ...dataLists.values()].find((list) => isOfType(list) && isSearchedByName(list)) ?? own;

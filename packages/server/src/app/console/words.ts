@@ -33,6 +33,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   unbilledWip: 'Unbilled work',
   wipType: 'Kind of work',
   pdfFileId: 'PDF document',
+  rateCardAssignment: 'Rates',
   ageDays: 'Age in days',
   orgId: 'Organization',
   sizeBytes: 'Size in bytes',
