@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { schemaOf } from '../contract/contract.ts';
 import { propertiesOf } from '../contract/fields.ts';
 import { Rejection } from '../contract/rejection.ts';
+import { checkAdministrators } from '../platform/auth/api-key-store.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import type { KeyRing } from '../platform/auth/key-ring.ts';
 import { databaseClock } from '../platform/database-clock.ts';
@@ -35,6 +36,7 @@ const millisecondsADay = 86_400_000;
  * Creates an API key. It is returned once and not stored.
  *
  * @throws Error with a sentence if the tenant, a role or the staff member does not exist.
+ * @throws LastAdministrator
  */
 export async function createKey(
   { store, tokens, keys }: { readonly store: Store; readonly tokens: Tokens; readonly keys: KeyRing },
@@ -65,6 +67,7 @@ export async function createKey(
       values (${tenant.id}, ${id}, ${user}, ${row.expiresAt}, ${row.description}, ${signingKey})
       returning created_at as "createdAt"`);
     if (stored === undefined) throw new Error('The API key was not created.');
+    await checkAdministrators(transaction, { tenantId: tenant.id, apiUserId: origin.apiUserId });
     await audit(transaction, tenant, origin, {
       entityType: 'ApiKey',
       entityId: id,

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Rejection } from '../contract/rejection.ts';
+import { LastAdministrator } from '../platform/auth/api-key-store.ts';
 import {
   DatabaseUnavailable,
   DatabaseUpgraded,
@@ -23,6 +24,7 @@ export function progressOf({ method }: Pick<Exchange, 'method'>): WriteProgress 
 /** Converts an error to the problem that the caller receives. Unexpected errors are logged and become `INTERNAL_ERROR`. */
 export function toRejection(error: unknown, log: Logger, progress: WriteProgress = 'changes begun'): Rejection {
   if (error instanceof Rejection) return error;
+  if (error instanceof LastAdministrator) return new Rejection('INVALID_STATE', error.message);
   const isUnavailable = error instanceof DatabaseUnavailable || error instanceof TransactionConflict;
   const hasWritten = progress === 'changes committed';
   // The service also commits for itself, such as when it looks up a key or a tenant.
