@@ -77,9 +77,10 @@ export interface JobRun<Data> {
   /**
    * Runs one transaction, audited as the system, or as the API user whom it is done for. It rolls back if the run has lost the job.
    *
+   * @param movesAs the operation whose transitions between states the API user can make
    * @throws JobLost
    */
-  write<T>(work: (unit: UnitOfWork) => Promise<T>, caller?: Caller): Promise<T>;
+  write<T>(work: (unit: UnitOfWork) => Promise<T>, caller?: Caller, movesAs?: string): Promise<T>;
   /** Runs the last transaction, which also completes the job. @throws JobLost */
   finish<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>;
 }

@@ -18,7 +18,14 @@ export async function runJob(service: BackgroundService, job: Job, claim: JobCla
     work: (unit: UnitOfWork) => Promise<T>,
     beforeCommit: (transaction: Transaction) => Promise<void>,
     caller?: Caller,
-  ) => transact(store, { tenant, caller, operation: `job ${job.name}`, requestId: id, vault }, work, beforeCommit);
+    movesAs?: string,
+  ) =>
+    transact(
+      store,
+      { tenant, caller, operation: `job ${job.name}`, movesAs, requestId: id, vault },
+      work,
+      beforeCommit,
+    );
   await job.run({
     id,
     tenant,
@@ -28,7 +35,7 @@ export async function runJob(service: BackgroundService, job: Job, claim: JobCla
     log: service.log.child({ job: job.name, jobId: id, tenant: tenant.name }),
     service,
     read: (work) => store.read(tenant.id, work),
-    write: (work, caller) => write(work, (transaction) => keepLease(transaction, claim), caller),
+    write: (work, caller, movesAs) => write(work, (transaction) => keepLease(transaction, claim), caller, movesAs),
     finish: async (work) => {
       const result = await write(work, (transaction) => endJob(transaction, claim));
       claim.completed = true;

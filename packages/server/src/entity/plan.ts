@@ -12,6 +12,8 @@ export interface Origin {
   /** Undefined for changes by the clock, a job or the operator. */
   readonly caller: Caller | undefined;
   readonly operation: string;
+  /** The operation whose transitions between states a job can make for a caller; undefined where it is `operation`. */
+  readonly movesAs?: string | undefined;
   readonly requestId: string;
   /** Of the call; undefined where it named no trace, or there is none. */
   readonly traceparent?: string | undefined;

@@ -18,7 +18,14 @@ import {
 } from './row-checks.ts';
 import { emptyRow, readInput, shownAmong } from './row-input.ts';
 import { type AnyPendingChange, rulesOf } from './rules.ts';
-import { checkImported, checkInitialState, findTransition, isImported, type Mover } from './state-machine.ts';
+import {
+  callerMover,
+  checkImported,
+  checkInitialState,
+  findTransition,
+  isImported,
+  type Mover,
+} from './state-machine.ts';
 
 type By = AnyPendingChange['by'];
 
@@ -230,8 +237,7 @@ export class RowWriter {
   }
 
   #moverOf(change: AnyPendingChange): Mover {
-    const { origin } = this.#plan;
-    if (change.by === 'caller') return { operation: origin.operation, holds: (roles) => this.#plan.holds(roles) };
+    if (change.by === 'caller') return callerMover(this.#plan);
     const event = this.#plan.event ?? this.#commandOf(change)?.event;
     if (event === undefined)
       throw new Error(`Only a command changes the state of the ${change.entity.type} ${change.id}.`);

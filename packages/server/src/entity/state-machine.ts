@@ -14,6 +14,15 @@ export type Mover =
   | { readonly operation: string; readonly holds: (roles: readonly string[]) => boolean }
   | { readonly event: string };
 
+/** Returns the mover of what a caller writes. */
+export function callerMover(plan: {
+  readonly origin: { readonly operation: string; readonly movesAs?: string | undefined };
+  holds(roles: readonly string[]): boolean;
+}): Mover {
+  const { operation, movesAs = operation } = plan.origin;
+  return { operation: movesAs, holds: (roles) => plan.holds(roles) };
+}
+
 /**
  * Returns the state machine of the status of an entity, or undefined. Other fields only record states, such as a history.
  */

@@ -4,7 +4,7 @@ import { rolesOfValue } from '../../contract/roles.ts';
 import { readAttributes } from '../../entity/attributes.ts';
 import type { AnyWritten, Plan } from '../../entity/plan.ts';
 import type { AnyInput } from '../../entity/row.ts';
-import { isImported, type Machine, statesTo } from '../../entity/state-machine.ts';
+import { callerMover, isImported, type Machine, statesTo } from '../../entity/state-machine.ts';
 import type { RecordItem } from './own-keys.ts';
 import type { RecordType } from './record-type.ts';
 
@@ -70,13 +70,11 @@ function writeBySteps<Item extends RecordItem>(
   write: (item: Item) => AnyWritten,
   now?: string,
 ): AnyWritten {
-  const { origin } = plan;
   const { attributes = {} } = item;
   const isNew = now === undefined;
   const state = attributes[machine.field];
-  const mover = { operation: origin.operation, holds: (roles: readonly string[]) => plan.holds(roles) };
   const starts = isNew ? machine.initial : [now];
-  const path = typeof state === 'string' ? statesTo(machine, starts, state, mover) : undefined;
+  const path = typeof state === 'string' ? statesTo(machine, starts, state, callerMover(plan)) : undefined;
   const order = (one: string) => (entity.fields.get(machine.field)?.schema.enum ?? []).indexOf(one);
   // No step is taken to be undone: an invoice becomes PARTIALLY_PAID by a payment, and not by a write-off that is taken back.
   const isDirect = path?.every((one, index) => order(one) >= order(path[index - 1] ?? one)) === true;

@@ -91,6 +91,23 @@ describe('createRecordBatch', () => {
     expect(left).toEqual([]);
   });
 
+  test('changes the status of rows, and imports them in each state, as upsertRecords does', async () => {
+    const client = { type: 'Client', systemRef: 'states', attributes: { name: 'States' } };
+    const job = (systemRef: string, status: string, more: object = {}) => ({
+      type: 'Job',
+      systemRef,
+      attributes: { name: 'Return', clientId: { systemRef: 'states' }, billingType: 'TIME_AND_MATERIALS', status },
+      ...more,
+    });
+    const imported = job('imported', 'CLOSED', { source: 'IMPORT' });
+    const records = [client, job('moved', 'PLANNED'), job('moved', 'READY'), imported];
+    const importer = await main.signIn({ roles: ['API_ADMIN', 'IMPORT_W'] });
+    const { headers } = await importer.call<Batch>('POST', path, { records });
+    await work();
+    const batch = await finished(headers.get('Location') ?? '', importer);
+    expect(batch).toMatchObject({ created: 3, updated: 1, failures: [] });
+  });
+
   test('checks the roles of each type, as the API user has them when the record is written, and is for who requested it', async () => {
     const limited = await main.signIn({ roles: ['RECORD_W', 'CLNT_W'] });
     const office = { type: 'Office', systemRef: 'batch-office', attributes: { name: 'Portland' } };

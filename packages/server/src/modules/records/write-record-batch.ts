@@ -62,11 +62,15 @@ async function writeSome({ data: { batchId }, tenant, read, write }: JobRun<{ ba
   if (first === undefined) return 0;
   const context = { ifMatch: undefined, holds: (required: readonly string[]) => hasRole(caller.roles, required) };
   const how = { schema: 'RecordUpsert', operation: 'UPSERT', findTypes, first: first.index } as const;
-  await write(async (unit) => {
-    const entries = items.map(({ entry }) => entry);
-    const { records } = await writeRecordsIn(unit, context, how, entries);
-    await saveResults(unit, batchId, records);
-  }, caller);
+  await write(
+    async (unit) => {
+      const entries = items.map(({ entry }) => entry);
+      const { records } = await writeRecordsIn(unit, context, how, entries);
+      await saveResults(unit, batchId, records);
+    },
+    caller,
+    'upsertRecords',
+  );
   return items.length;
 }
 
