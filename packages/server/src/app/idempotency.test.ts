@@ -53,7 +53,7 @@ const storedResult = {
 async function running(key: string, name: string) {
   const operation = allOperations.find((one) => one.id === 'onboardClient') as Operation;
   const input = { path: {}, query: {}, body: { name, address: {} } };
-  const request = new KeyedRequest(store, { tenant, caller: { apiUserId } }, operation, key, input);
+  const request = new KeyedRequest(store, { tenant, caller: { apiUserId }, holds: () => true }, operation, key, input);
   const begun = Promise.withResolvers<number>();
   const { promise, resolve } = Promise.withResolvers<void>();
   const ended = store.write(tenant.id, (transaction) =>
@@ -124,6 +124,29 @@ describe('a repeated request with the same Idempotency-Key', () => {
     first.end();
     const { body } = await first.ended;
     expect(await onboard(key, 'Running')).toMatchObject({ status: 201, body });
+  });
+
+  test('returns the values that its caller may see by now', async () => {
+    const rates = { defaultBillingRate: '180', defaultAverageRate: '120' };
+    const item = { name: 'Principal', code: 'PRI', rank: 2, isBillable: true, ...rates };
+    const code = {
+      type: 'WorkCode',
+      systemRef: 'seen',
+      attributes: { code: 'SEEN', name: 'Seen', isBillable: true, defaultRate: '180' },
+    };
+    const headers = { 'Idempotency-Key': newKey() };
+    const write = async ({ call }: TestCaller) => [
+      (await call('POST', '/api/v1/staff/type/batch/create', { items: [item] }, headers)).body,
+      (await call('POST', '/api/v1/codes', { records: [code] }, { 'Idempotency-Key': `${counter}-codes` })).body,
+    ];
+    const shown = await write(await signIn({ roles: ['STAFF_W', 'CODE_W', 'RATE_W'] }));
+    expect(shown).toMatchObject([{ items: [rates] }, { records: [{ attributes: { defaultRate: '180' } }] }]);
+    // The same API user signs in with other roles.
+    await change(sql`update api_user set name = 'user-staff_w-code_w' where name = 'user-staff_w-code_w-rate_w'`);
+    expect(await write(await signIn({ roles: ['STAFF_W', 'CODE_W'] }))).toMatchObject([
+      { items: [{ name: 'Principal', defaultBillingRate: null, defaultAverageRate: null }] },
+      { records: [{ attributes: { code: 'SEEN', defaultRate: null } }] },
+    ]);
   });
 
   test('is processed as a new request after a day', async () => {

@@ -5,6 +5,7 @@ import { millisecondsOf } from '../contract/durations.ts';
 import { inProgress } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { storedBody } from '../contract/stored-values.ts';
+import type { Context } from '../entity/context.ts';
 import type { Store, Transaction } from '../platform/store/store.ts';
 
 /** A response as it is stored for replays. */
@@ -25,13 +26,18 @@ export class KeyedRequest {
   readonly #store: Store;
   readonly #tenantId: number;
   readonly #apiUserId: string;
+  readonly #holds: Context['holds'];
   readonly #operation: Operation;
   readonly #key: string;
   readonly #hash: string;
 
   constructor(
     store: Store,
-    owner: { readonly tenant: { readonly id: number }; readonly caller: { readonly apiUserId: string } },
+    owner: {
+      readonly tenant: { readonly id: number };
+      readonly caller: { readonly apiUserId: string };
+      readonly holds: Context['holds'];
+    },
     operation: Operation,
     key: string,
     input: { readonly path: unknown; readonly query: unknown; readonly body: unknown },
@@ -39,6 +45,7 @@ export class KeyedRequest {
     this.#store = store;
     this.#tenantId = owner.tenant.id;
     this.#apiUserId = owner.caller.apiUserId;
+    this.#holds = owner.holds;
     this.#operation = operation;
     this.#key = key;
     this.#hash = createHash('sha256')
@@ -51,7 +58,7 @@ export class KeyedRequest {
   }
 
   /**
-   * Returns the response to the first request with the key, if it has one.
+   * Returns the response to the first request with the key, if it has one, with the values that the caller may see by now.
    *
    * @throws Rejection `IDEMPOTENCY_KEY_REUSED` if the first request was for another operation or had another input
    */
@@ -70,7 +77,7 @@ export class KeyedRequest {
       );
     }
     const { response } = first;
-    return { ...response, body: storedBody(this.#operation, response.status, response.body) };
+    return { ...response, body: storedBody(this.#operation, response.status, response.body, this.#holds) };
   }
 
   /**

@@ -3,13 +3,15 @@
  * contract of today: a field that was added is filled in, and what a removed field held is left out.
  */
 import { contract, type Operation, type Schema, schemaOf } from './contract.ts';
-import { isOf, resolved } from './fields.ts';
+import { fieldOf, isOf, resolved } from './fields.ts';
 import { declarationsOf, referred } from './parameters.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+type Holds = (roles: readonly string[]) => boolean;
 
 /** What is read of a schema, which is calculated once. */
 interface Form {
@@ -20,6 +22,8 @@ interface Form {
   readonly isUnion: boolean;
   readonly isClosed: boolean;
   readonly properties: ReadonlyMap<string, Schema>;
+  /** The roles of which one is required to see a property: those that read it, and those that write it. */
+  readonly roles: ReadonlyMap<string, readonly string[]>;
   /** The schema of the values of a map, if they have parts. */
   readonly values: Schema | undefined;
   /** What a value gets that lacks the property. */
@@ -42,6 +46,12 @@ function formOf(schema: Schema): Form {
     isUnion,
     isClosed: additionalProperties === false,
     properties: new Map(Object.entries(properties)),
+    roles: new Map(
+      Object.entries(properties).flatMap(([name, property]): [string, readonly string[]][] => {
+        const { readRoles, writeRoles } = fieldOf(name, property, undefined);
+        return readRoles.length === 0 ? [] : [[name, [...readRoles, ...writeRoles]]];
+      }),
+    ),
     values,
     initial: Object.entries(properties).flatMap(([name, property]): [string, unknown][] => {
       const initial = required.includes(name) ? initialOf(resolved(property)) : property.default;
@@ -52,20 +62,24 @@ function formOf(schema: Schema): Form {
   return form;
 }
 
-/** The value as the schema describes it; the same value if that is so already. A field without a default that cannot be null stays missing. */
-export function asOfToday<Value>(schema: Schema, value: Value): Value;
-export function asOfToday(schema: Schema, value: unknown): unknown {
+/**
+ * The value as the schema describes it; the same value if that is so already. A field without a default that cannot be null stays missing.
+ *
+ * @param holds says which roles a caller has who wrote the value: what they do not show is null. By default, all is shown.
+ */
+export function asOfToday<Value>(schema: Schema, value: Value, holds?: Holds): Value;
+export function asOfToday(schema: Schema, value: unknown, holds?: Holds): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const form = formOf(schema);
   if (form.isLeaf) return value;
   if (Array.isArray(value)) {
     const { items } = form.whole;
-    return items === undefined ? value : sameOr(value, (item) => asOfToday(items, item));
+    return items === undefined ? value : sameOr(value, (item) => asOfToday(items, item, holds));
   }
   if (!isObject(value)) return value;
   if (form.isUnion) {
     const member = memberOf(form.whole, value);
-    return member === undefined ? value : asOfToday(member, value);
+    return member === undefined ? value : asOfToday(member, value, holds);
   }
   const row: Record<string, unknown> = {};
   let isSame = true;
@@ -73,7 +87,9 @@ export function asOfToday(schema: Schema, value: unknown): unknown {
     const property = form.properties.get(name) ?? form.values;
     if (property === undefined && form.isClosed) isSame = false;
     else {
-      row[name] = property === undefined ? held : asOfToday(property, held);
+      const roles = form.roles.get(name);
+      const isHidden = roles !== undefined && holds?.(roles) === false;
+      row[name] = isHidden ? null : property === undefined ? held : asOfToday(property, held, holds);
       if (row[name] !== held) isSame = false;
     }
   }
@@ -138,9 +154,9 @@ export function storedFields(entityType: string, operation: string, names: reado
   return properties === undefined ? names : names.filter((name) => Object.hasOwn(properties, name));
 }
 
-/** The body of a stored response. */
-export function storedBody(operation: Operation, status: number, body: unknown): unknown {
+/** The body of a stored response, as its caller may see it by now. */
+export function storedBody(operation: Operation, status: number, body: unknown, holds: Holds): unknown {
   const declared = declarationsOf(operation)[1]?.responses?.[status];
   const schema = declared === undefined ? undefined : referred(declared).content?.['application/json']?.schema;
-  return schema === undefined ? body : asOfToday(schema, body);
+  return schema === undefined ? body : asOfToday(schema, body, holds);
 }
