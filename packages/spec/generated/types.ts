@@ -3597,7 +3597,7 @@ export interface paths {
          *     seconds until the status is `COMPLETED`. A batch survives a restart of the service; no record is processed twice.
          *
          *     The result is a file with a line for each record, in the order of the request (`application/x-ndjson`). Each line has the properties of
-         *     an item of `failures`. The file is also listed by `listFiles`.
+         *     an item of `failures`. The file is also listed by `listFiles`, and open to everyone with `FILE_R` and `FILE_DL`.
          *
          *     Only the API user that requested the batch, and those with the `API_ADMIN` role, can read it; for others it does not exist.
          *
@@ -4347,6 +4347,9 @@ export interface paths {
          * @description Returns the metadata of one file, active or inactive. With `includeDownloadUrl=true`, the response has a URL to download the
          *     content during the next 15 minutes. Anyone who has this URL can download the file without a token, so do not store or share
          *     it. This also requires the `FILE_DL` role; without it, the call returns 403. The URL is null if the file is not `AVAILABLE`.
+         *
+         *     `FILE_R` and `FILE_DL` together open every file of the tenant: also PDF documents of invoices and engagement letters, without `INVC_R` or
+         *     `ENGMT_R`, and the results of other API users' batches of records. Grant both only to API users that may read all of these.
          *
          *     The content is sent as an attachment with a strong `ETag`. To download a part of it, send `Range`.
          *
