@@ -90,6 +90,9 @@ export function safetyTests({ call, subscribe, newClient, newKey, visitor, addTe
     expect((await one.get('/data/File?filter=fileName&value=%00a')).text).toContain('role="alert"');
     expect(await one.submit('', '/data/Client/new', { name: 'x'.repeat(100_000) })).toMatchObject({ status: 409 });
     expect(await one.submit('', '/data/Client/new', { name: 'x'.repeat(600_000) })).toMatchObject({ status: 413 });
+    for (const onboardedAt of ['2026-13-99T99:99', 'T1'])
+      expect(await one.submit('', '/data/Client/new', { name: 'Late', onboardedAt })).toMatchObject({ status: 409 });
+    expect(await one.submit('', '/data/Invoice/selected/VOIDED', { row: '% 1 % %' })).toMatchObject({ status: 409 });
     expect(await one.submit('', '/data/EventSubscription/x/deliveries/y/retry')).toMatchObject({ status: 400 });
     expect(await one.submit('/clock', '/clock/advanceSandboxClock', { advanceBy: '\u0000' })).toMatchObject({
       status: 400,

@@ -184,9 +184,8 @@ async function acceptedFile({ file }: ConsoleVisit): Promise<SentFile> {
 export async function actOnRows(visit: ConsoleVisit, type: string, name: string) {
   const list = await listNamed(visit, type);
   const rows = visit.fields.getAll('row').flatMap((text): ShownRow[] => {
-    const [status = '', version = '', systemRef = '', ...label] = text.split(' ');
-    const row = { status, version, systemRef: decodeURIComponent(systemRef) };
-    return /^\d+$/.test(version) ? [{ ...row, [list.label ?? 'name']: label.join(' ') }] : [];
+    const { label, ...row } = Object.fromEntries(new URLSearchParams(text));
+    return /^\d+$/.test(row.version ?? '') ? [{ ...row, [list.label ?? 'name']: label }] : [];
   });
   const action = bulkActions(list, rows, visit.caller).find((one) => one.name === name);
   if (action === undefined) throw new Rejection('INVALID_STATE', 'Select rows for which this is possible.');

@@ -135,7 +135,8 @@ ${pageLinks(page && url({}), next && url({ page: next }))}</section>`,
 
 /** What a row of a list sends if it is selected. */
 function selection(list: DataList, { status, version, systemRef, ...row }: ShownRow): string {
-  return [status, version, encodeURIComponent(String(systemRef)), row[list.label ?? ''] ?? ''].map(String).join(' ');
+  const sent = { status, version, systemRef, label: row[list.label ?? ''] ?? '' };
+  return new URLSearchParams(Object.entries(sent).map(([name, value]) => [name, String(value)])).toString();
 }
 
 /** The table of a list; with a form for what can be done with several rows at once. */

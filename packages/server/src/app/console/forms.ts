@@ -289,13 +289,22 @@ function assembledFrom(
 }
 
 async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promise<unknown> {
-  if (schema.format === 'date-time' && /^[\d-]+T[\d:]+$/.test(text))
-    return Temporal.PlainDateTime.from(text).toZonedDateTime(visit.tenant.timeZone).toInstant().toString();
+  if (schema.format === 'date-time') return instantOf(visit, text);
   const target = schema['x-references'];
   if (target !== undefined && isOf(schema, 'array'))
     return Promise.all(text.split(',').map((one) => parsed(visit, { 'x-references': target }, one.trim())));
   const list = dataLists.get(target ?? '');
   // A record of a custom type has a key.
+/** The instant of a time at the firm; a text that is none stays one. */
+function instantOf({ tenant }: ConsoleVisit, text: string): string {
+  try {
+    if (!/^[\d-]+T[\d:]+$/.test(text)) return text;
+    return Temporal.PlainDateTime.from(text).toZonedDateTime(tenant.timeZone).toInstant().toString();
+  } catch {
+    return text;
+  }
+}
+
   if (target !== undefined && list === undefined && !isId(text)) return { systemRef: text };
   if (list === undefined || isId(text)) return typedValue(schema, text);
   const named = await idsNamed(visit, list, text);
