@@ -89,7 +89,7 @@ export function administrationTests({
     expect(text).toContain('A &lt;teapot&gt;');
     const end = `${page}/deactivateEventSubscription`;
     expect((await admin.submit(page, end)).text).toContain('Nothing has changed yet');
-    expect(await admin.submit(page, end, { confirmed: 'yes' })).toMatchObject({ status: 303 });
+    expect(await admin.submit(page, end, { _confirmed: 'yes' })).toMatchObject({ status: 303 });
     const lists = ['', '?inactive=on'].map((query) => admin.get(`/data/EventSubscription${query}`));
     expect((await Promise.all(lists)).map(({ text: list }) => list.includes(subscription.id))).toEqual([false, true]);
     const secretIn = (page: WireResponse) => /whsec_[\w+/=]+/.exec(page.text)?.[0];
@@ -110,7 +110,7 @@ export function administrationTests({
     expect(await create({ deliveryUrl: 'nowhere' })).toMatchObject({ status: 400 });
     const rehearsal = await create();
     expect(rehearsal.text).toContain('Nothing has changed yet');
-    const { headers } = await create({ confirmed: 'yes' });
+    const { headers } = await create({ _confirmed: 'yes' });
     const [, created = ''] = /\/console(.*)\?done/.exec(headers.location ?? '') ?? [];
     const { text } = await admin.get(created);
     expect(text).toContain('Create, Update');

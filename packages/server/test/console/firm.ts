@@ -58,7 +58,7 @@ export class Visitor {
   /** Submits a form of a page, with its hidden fields. */
   async submit(page: string, path: string, fields: Record<string, string> = {}): Promise<WireResponse> {
     const { text } = await this.get(page);
-    return this.post(path, { formKey: hiddenIn(text, 'formKey'), version: hiddenIn(text, 'version'), ...fields });
+    return this.post(path, { formKey: hiddenIn(text, 'formKey'), _version: hiddenIn(text, '_version'), ...fields });
   }
 
   /** The fields of the form of a page, as a browser would send them. */

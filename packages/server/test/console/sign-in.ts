@@ -46,7 +46,7 @@ export function signInTests({ call, invoiceOf, newClient, newKey, visitor, stran
       [`${invoice}/edit`, `${invoice}/edit`, { memo: 'Typed' }, /name="memo"[\s\S]{0,200}Typed/],
     ] as const) {
       const someone = stranger();
-      const sent = await someone.post(form, { ...fields, confirmed: 'yes', formKey: 'of the former session' });
+      const sent = await someone.post(form, { ...fields, _confirmed: 'yes', formKey: 'of the former session' });
       expect(sent).toMatchObject({ status: 303, headers: { location: `/console${page}` } });
       const [cookie = ''] = sent.headers['set-cookie'] ?? [];
       expect(cookie).toMatch(/^console_entered=[\w-]+; Path=\/console; Max-Age=600; HttpOnly; SameSite=Strict$/);
@@ -123,7 +123,7 @@ export function signInTests({ call, invoiceOf, newClient, newKey, visitor, stran
       [`/keys/${(await newKey('victim')).id}/revoke`, {}],
       ['/settings/selfApproval', { selfApproval: 'on' }],
       ['/secret/rotateWebhookSecret', { overlapMinutes: '1' }],
-      ['/data/Client/new', { name: 'Unwritten Ltd', confirmed: 'yes' }],
+      ['/data/Client/new', { name: 'Unwritten Ltd', _confirmed: 'yes' }],
     ] as const;
     for (const [path, fields] of forms)
       expect([path, (await former.submit('', path, fields)).status]).toEqual([path, 403]);

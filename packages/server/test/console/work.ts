@@ -25,7 +25,7 @@ export function workTests({
     const { text } = await admin.get(`${page}/edit`);
     const [, shown = ''] = /name="onboardedAt"[^>]* value="([^"]+)"[^>]* type="datetime-local"/.exec(text) ?? [];
     expect(shown).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d$/);
-    const change = (fields: object) => admin.submit(`${page}/edit`, `${page}/edit`, { confirmed: 'yes', ...fields });
+    const change = (fields: object) => admin.submit(`${page}/edit`, `${page}/edit`, { _confirmed: 'yes', ...fields });
     expect(await change({ name: 'Kept & Co', onboardedAt: shown })).toMatchObject({ status: 303 });
     expect(await time()).toBe(before);
     expect(await change({ onboardedAt: '2026-01-15T09:30' })).toMatchObject({ status: 303 });
@@ -49,17 +49,17 @@ export function workTests({
       'Events',
     ]);
     expect(text).toMatch(/<dt>Billing address<\/dt><dd><span class="soft">none</);
-    const fields = { version: '1', voidReason: 'Wrong client' };
+    const fields = { _version: '1', voidReason: 'Wrong client' };
     const rehearsal = await admin.submit(path, `${path}/VOIDED`, fields);
     expect(rehearsal).toMatchObject({ status: 200 });
     expect(rehearsal.text).toContain('Nothing has changed yet');
     expect(rehearsal.text).toMatch(/Amount due<\/td>.*80\.00.*0\.00/);
     expect(await status()).toMatchObject({ status: 'POSTED', version: 1 });
-    const done = { ...fields, confirmed: 'yes' };
+    const done = { ...fields, _confirmed: 'yes' };
     expect(await admin.submit(path, `${path}/VOIDED`, { ...done, voidReason: '' })).toMatchObject({ status: 409 });
     // The form is still where it was opened, and has what was entered.
-    const writeOff = { version: '1', writeOffReason: 'Bankrupt', changeDate: '1999-12-31' };
-    const rejected = await admin.submit(path, `${path}/WRITTEN_OFF`, { ...writeOff, version: '7' });
+    const writeOff = { _version: '1', writeOffReason: 'Bankrupt', changeDate: '1999-12-31' };
+    const rejected = await admin.submit(path, `${path}/WRITTEN_OFF`, { ...writeOff, _version: '7' });
     expect(rejected).toMatchObject({ status: 412 });
     expect(rejected.text).toMatch(/role="alert"[\s\S]*This is how it is now[\s\S]*<details open><summary>Write off/);
     expect(rejected.text).toMatch(/id="WRITTEN_OFF-writeOffReason"[\s\S]{0,200}Bankrupt/);
@@ -90,7 +90,7 @@ export function workTests({
       source: 'MANUAL',
       'allocations.0.invoiceId': invoiceNumber,
       'allocations.0.amount': '40.00',
-      newRef: 'console-test-1',
+      _newRef: 'console-test-1',
     };
     // What was entered is in the form again, also what the address preset.
     const address = `/data/Payment/new?clientId=${id}`;
@@ -105,23 +105,23 @@ export function workTests({
     ])
       expect(rejected.text).toContain(part);
     expect(rejected.text).toMatch(/<details open><summary>More fields[\s\S]*By post/);
-    const again = await admin.submit('', address, { ...entered, confirmed: 'yes', again: 'yes' });
+    const again = await admin.submit('', address, { ...entered, _confirmed: 'yes', _again: 'yes' });
     expect(again).toMatchObject({ status: 200 });
     expect(again.text).toMatch(/value="50\.00"[\s\S]*Show what would change/);
     const rehearsal = await admin.submit('', '/data/Payment/new', { ...entered, amount: '50' });
     expect(rehearsal.text).toContain('Change what you entered</button>');
     expect(rehearsal.text).toContain('Nothing has changed yet');
     expect(rehearsal.text).toMatch(/Amount due<\/td>.*90\.00.*50\.00/);
-    const done = await admin.submit('', '/data/Payment/new', { ...entered, confirmed: 'yes' });
+    const done = await admin.submit('', '/data/Payment/new', { ...entered, _confirmed: 'yes' });
     expect(done).toMatchObject({
       status: 303,
       headers: { location: expect.stringContaining('/console/data/Payment/') },
     });
     const [, path = ''] = /\/console(.*)\?/.exec(done.headers.location ?? '') ?? [];
     expect((await admin.get(path)).text).toContain('10.00');
-    const change = { version: '1', note: 'Seen by 7781', confirmed: 'yes' };
-    expect(await admin.submit(path, `${path}/edit`, { ...change, version: '7' })).toMatchObject({ status: 412 });
-    expect(await admin.submit(path, `${path}/edit`, { version: '1' })).toMatchObject({ status: 409 });
+    const change = { _version: '1', note: 'Seen by 7781', _confirmed: 'yes' };
+    expect(await admin.submit(path, `${path}/edit`, { ...change, _version: '7' })).toMatchObject({ status: 412 });
+    expect(await admin.submit(path, `${path}/edit`, { _version: '1' })).toMatchObject({ status: 409 });
     expect(await admin.submit(path, `${path}/edit`, change)).toMatchObject({ status: 303 });
     expect((await admin.get(path)).text).toContain('7781');
     expect((await admin.get(`/data/Invoice/${invoiceId}`)).text).toContain(`creditedInvoiceId=${invoiceId}`);
@@ -134,7 +134,7 @@ export function workTests({
     const path = `/data/Client/${id}`;
     const row = async () => (await call<Record<string, unknown>>('GET', `/gql/v1/client/${id}`)).body;
     const { version, systemRef } = await row();
-    const stale = { version: String(version), name: 'Shared & Co', paymentTermsDays: '45', confirmed: 'yes' };
+    const stale = { _version: String(version), name: 'Shared & Co', paymentTermsDays: '45', _confirmed: 'yes' };
     const attributes = { name: 'Shared by all', paymentTermsDays: 60 };
     const records = [{ type: 'Client', systemRef, attributes }];
     expect((await call('POST', '/api/v1/records', { records })).body).toMatchObject({ summary: { failed: 0 } });
@@ -149,7 +149,7 @@ export function workTests({
     // Only what was changed in the form is entered again.
     expect(text).toMatch(/name="name"[^>]* value="Shared by all"/);
     expect(text).toMatch(/name="paymentTermsDays"[^>]* value="45"/);
-    const again = { ...stale, name: 'Shared by all', version: hiddenIn(text, 'version') };
+    const again = { ...stale, name: 'Shared by all', _version: hiddenIn(text, '_version') };
     expect(await admin.submit(path, `${path}/edit`, again)).toMatchObject({ status: 303 });
     expect(await row()).toMatchObject({ ...attributes, paymentTermsDays: 45 });
     const [, history = ''] = /<summary>History<(.*)<summary>Events</s.exec((await admin.get(path)).text) ?? [];
@@ -181,7 +181,7 @@ export function workTests({
     const emptied = { 'allocations.0.invoiceId': '', 'allocations.0.amount': '' };
     const fields = { ...(await admin.formOf(`${path}/edit`)), ...emptied };
     expect((await admin.post(`${path}/edit`, fields)).text).toMatch(/Amount due<\/td>.*0\.00.*60\.00/s);
-    expect(await admin.post(`${path}/edit`, { ...fields, confirmed: 'yes' })).toMatchObject({ status: 303 });
+    expect(await admin.post(`${path}/edit`, { ...fields, _confirmed: 'yes' })).toMatchObject({ status: 303 });
     expect(await found()).toMatchObject({ unappliedAmount: '60.00' });
   });
 
@@ -268,8 +268,8 @@ export function workTests({
     const create = async (type: string, fields: Record<string, string>) => {
       const { headers } = await admin.submit('', `/data/${type}/new`, {
         ...fields,
-        newRef: 'created once',
-        confirmed: 'yes',
+        _newRef: 'created once',
+        _confirmed: 'yes',
       });
       return (await admin.get(headers.location?.replace('/console', '') ?? '')).text;
     };
@@ -278,7 +278,7 @@ export function workTests({
     expect(form).toMatch(/<input id="jobIds".*Several are separated by commas\..*<summary>More fields/s);
     expect((await admin.get('/data/DraftInvoice/new')).text).toMatch(/<summary>More fields.*<input id="jobIds"/s);
     expect(await create('Engagement', engagement)).toMatch(/Engaged &amp; Co<\/a>.*Draft<\/span>/s);
-    expect((await admin.submit('', '/data/Engagement/new', { ...engagement, newRef: 'created once' })).status).toBe(
+    expect((await admin.submit('', '/data/Engagement/new', { ...engagement, _newRef: 'created once' })).status).toBe(
       409,
     );
     const rehearsal = await admin.submit('', '/data/QuickPaymentLink/new', { clientRef: ref, amount: '23' });
@@ -323,17 +323,17 @@ export function workTests({
     expect(form).not.toContain('name="retired"');
     const entered = {
       ...{ title: 'A <new> audit', fee: '1200', seats: '3', stage: 'WON', services: 'taxes, audit', isUrgent: 'yes' },
-      ...{ decidesOn: '2026-04-01', lossReason: 'Price', client: 'proposed & co', newRef: 'console-pitch' },
+      ...{ decidesOn: '2026-04-01', lossReason: 'Price', client: 'proposed & co', _newRef: 'console-pitch' },
     };
     const submit = (path: string, more = {}) => admin.submit(path, path, { ...entered, ...more });
     const { text } = await submit('/data/Pitch/new');
     expect(text).toMatch(/Nothing has changed yet.*>New Pitch A &lt;new&gt; audit<.*>Fee<.*1,200\.00/s);
-    const { headers } = await submit('/data/Pitch/new', { confirmed: 'yes' });
+    const { headers } = await submit('/data/Pitch/new', { _confirmed: 'yes' });
     const path = headers.location?.replace(/^\/console|\?.*/g, '') ?? '';
     expect((await admin.get(path)).text).toMatch(/<h1>Pitches: A &lt;new&gt; audit<.*>Change fields</s);
     const records = async () =>
       (await call<{ data: { attributes: object }[] }>('POST', '/api/v1/records/batch/Pitch', {})).body.data;
-    const { client: _client, newRef: _newRef, ...same } = entered;
+    const { client: _client, _newRef, ...same } = entered;
     const stored = {
       ...same,
       fee: '1200.00',
@@ -346,9 +346,9 @@ export function workTests({
     const edited = (await admin.get(`${path}/edit`)).text;
     expect(edited).toMatch(/name="services"[^>]* value="Taxes, Audit"/);
     expect(edited).toMatch(/name="client"[^>]* value="Proposed &amp; Co"/);
-    const change = { seats: '5', services: 'Audit, Payroll', version: hiddenIn(edited, 'version') };
+    const change = { seats: '5', services: 'Audit, Payroll', _version: hiddenIn(edited, '_version') };
     expect((await submit(`${path}/edit`, change)).text).toMatch(/>Seats<\/td>.*>3<.*>5</s);
-    expect(await submit(`${path}/edit`, { ...change, confirmed: 'yes' })).toMatchObject({ status: 303 });
+    expect(await submit(`${path}/edit`, { ...change, _confirmed: 'yes' })).toMatchObject({ status: 303 });
     expect(await records()).toMatchObject([{ attributes: { ...stored, seats: 5, services: ['AUDIT', 'PAYROLL'] } }]);
     const stale = await submit(`${path}/edit`, { ...change, seats: '7' });
     expect([stale.status, stale.text]).toEqual([
@@ -360,6 +360,22 @@ export function workTests({
     expect((await reader.get('/data/Pitch/new')).status).toBe(403);
   });
 
+  test('keep texts as they are entered, in fields of any name', async () => {
+    const fields = ['version', 'confirmed', 'constructor', 'title'].map((name) => ({ name, type: 'STRING' }));
+    const type = { name: 'Tool', displayName: 'Tools', fields: [...fields, { name: 'body', type: 'TEXT' }] };
+    await call('POST', '/api/v1/records/custom', type);
+    const admin = await visitor();
+    const texts = { version: '7', confirmed: 'yes', constructor: 'Ada', title: '1,234', body: 'One\r\nTwo' };
+    const submit = async (path: string, more: Record<string, string>) =>
+      admin.post(path, { ...(await admin.formOf(path)), ...more });
+    expect((await submit('/data/Tool/new', texts)).text).toContain('Nothing has changed yet');
+    const { headers } = await submit('/data/Tool/new', { ...texts, _confirmed: 'yes' });
+    const path = headers.location?.replace(/^\/console|\?.*/g, '') ?? '';
+    const { data } = (await call<{ data: object[] }>('POST', '/api/v1/records/batch/Tool', {})).body;
+    expect(data).toMatchObject([{ version: 1, attributes: { ...texts, body: 'One\nTwo' } }]);
+    expect((await submit(`${path}/edit`, { body: texts.body })).text).toContain('Nothing was changed.');
+  });
+
   test('upload a document to a row, once, and download it', async () => {
     const { id } = await newClient({ name: 'Documented & Co' });
     const admin = await visitor();
@@ -369,7 +385,7 @@ export function workTests({
     expect(text).toMatch(/<form class="card" enctype="multipart\/form-data".*>Documented &amp; Co<\/strong>/s);
     expect(text).toMatch(/<input id="file" name="file"[^>]* required value="" type="file">.*At most 100 MiB/s);
     expect(text).not.toContain('name="fileName"');
-    const fields = { formKey: hiddenIn(text, 'formKey'), newRef: 'console-document', clientId: id, taxYear: '2025' };
+    const fields = { formKey: hiddenIn(text, 'formKey'), _newRef: 'console-document', clientId: id, taxYear: '2025' };
     const files = async () => (await call<{ data: object[] }>('GET', `/api/v1/files?clientId=${id}`)).body.data;
     const pdf = (content: string) => new File([content], 'Größe “A4”.pdf');
     // Nothing remains of what is rejected, and what was entered is in the form again.
@@ -392,7 +408,7 @@ export function workTests({
     const wrong = [
       { headers: { 'Content-Type': 'multipart/form-data; boundary=x' } },
       { edit: (body: string) => body.slice(0, -4) },
-      { edit: (body: string) => body.replace('name="newRef"', 'newRef') },
+      { edit: (body: string) => body.replace('name="_newRef"', '_newRef') },
       { edit: (body: string) => body.replace(/filename="[^"]*"/, '') },
     ];
     for (const one of wrong)
@@ -431,7 +447,7 @@ export function workTests({
     const change = async (path: string, fields: Record<string, string>) => {
       const sent = { ...(await admin.formOf(`${path}/edit`)), ...fields };
       expect((await admin.submit(path, `${path}/edit`, sent)).text).toContain('Nothing has changed yet');
-      expect(await admin.submit(path, `${path}/edit`, { ...sent, confirmed: 'yes' })).toMatchObject({ status: 303 });
+      expect(await admin.submit(path, `${path}/edit`, { ...sent, _confirmed: 'yes' })).toMatchObject({ status: 303 });
     };
     const { id } = await subscribe({ url: 'http://127.0.0.1:9/first' });
     await change(`/data/EventSubscription/${id}`, { deliveryUrl: 'http://127.0.0.1:9/second' });
@@ -459,7 +475,7 @@ export function workTests({
     const named = { displayName: 'Deals', fields: [{ enumValues: ['OPEN', 'WON', 'LOST'] }, { name: 'reason' }] };
     expect(await type()).toMatchObject({ ...named, active: true });
     const path = '/data/CustomRecordType/Deal';
-    const action = { confirmed: 'yes' };
+    const action = { _confirmed: 'yes' };
     expect(await admin.submit(path, `${path}/deactivateCustomRecordType`, action)).toMatchObject({ status: 303 });
     expect(await type()).toMatchObject({ active: false });
   });
@@ -479,7 +495,7 @@ export function workTests({
     expect((await change({})).text).toContain('Nothing was changed.');
     const third = { lineType: 'OTHER', description: 'Third', quantity: '2', unitAmount: '5.50' };
     const added = Object.fromEntries(Object.entries(third).map(([name, value]) => [`lines.2.${name}`, value]));
-    const done = await change({ 'lines.0.unitAmount': '110', ...added, confirmed: 'yes' });
+    const done = await change({ 'lines.0.unitAmount': '110', ...added, _confirmed: 'yes' });
     expect(done.status).toBe(303);
     const after = await draft();
     expect(after.lines).toMatchObject([
@@ -503,7 +519,7 @@ export function workTests({
     const admin = await visitor();
     const act = async (page: string, name: string, fields = {}) => {
       expect((await admin.submit(page, `${page}/${name}`, fields)).text).toContain('Nothing has changed yet');
-      expect(await admin.submit(page, `${page}/${name}`, { ...fields, confirmed: 'yes' })).toMatchObject({
+      expect(await admin.submit(page, `${page}/${name}`, { ...fields, _confirmed: 'yes' })).toMatchObject({
         status: 303,
       });
       return (await admin.get(page)).text;
@@ -559,7 +575,7 @@ export function workTests({
     const submit = (selected: readonly string[], to: string, confirmed = '') =>
       admin.post(`/data/DraftInvoice/selected/${to}`, [
         ['formKey', formKey],
-        ['confirmed', confirmed],
+        ['_confirmed', confirmed],
         ...selected.map((row) => ['row', row]),
       ]);
     expect(await submit([], 'IN_REVIEW')).toMatchObject({ status: 409 });
@@ -582,14 +598,14 @@ export function workTests({
       /Draft invoices that are not posted: <strong>\d+/,
     );
     expect((await admin.get('/close?through=2020-01-31')).text).toContain('Nothing. The period is complete.');
-    const fields = { version: String(org?.version), booksClosedThrough: '2020-01-31' };
+    const fields = { _version: String(org?.version), booksClosedThrough: '2020-01-31' };
     const closed = async () =>
       (await admin.get('/close')).text.includes('Closed through <time class="when" datetime="2020-01-31">');
     expect((await admin.submit('/close', path, fields)).text).toMatch(/Books closed through<\/td>.*none.*2020/s);
     expect(await closed()).toBe(false);
-    expect(await admin.submit('/close', path, { ...fields, confirmed: 'yes' })).toMatchObject({ status: 303 });
+    expect(await admin.submit('/close', path, { ...fields, _confirmed: 'yes' })).toMatchObject({ status: 303 });
     expect(await closed()).toBe(true);
-    const open = { version: String(Number(org?.version) + 1), booksClosedThrough: '', confirmed: 'yes' };
+    const open = { _version: String(Number(org?.version) + 1), booksClosedThrough: '', _confirmed: 'yes' };
     expect(await admin.submit('/close', path, { ...open, changeReason: '' })).toMatchObject({ status: 409 });
     expect(await admin.submit('/close', path, { ...open, changeReason: 'A late statement' })).toMatchObject({
       status: 303,
@@ -611,7 +627,7 @@ export function workTests({
     expect((await send(fields)).text).toMatch(/<th scope="row">New Mail<\/th>/);
     expect(await mails()).toEqual([]);
     expect(await send({ ...fields, to: 'nobody' })).toMatchObject({ status: 400 });
-    expect(await send({ ...fields, confirmed: 'yes' })).toMatchObject({ status: 303 });
+    expect(await send({ ...fields, _confirmed: 'yes' })).toMatchObject({ status: 303 });
     expect(await mails()).toHaveLength(1);
     expect(await admin.submit(path, `${path}/deleteRecords`, {})).toMatchObject({ status: 412 });
   });
@@ -628,7 +644,7 @@ export function workTests({
     expect(await admin.submit(page, `${page}/mergeClients`, { ...fields, into: 'Nobody' })).toMatchObject({
       status: 400,
     });
-    const confirmed = await admin.submit(page, `${page}/mergeClients`, { ...fields, confirmed: 'yes' });
+    const confirmed = await admin.submit(page, `${page}/mergeClients`, { ...fields, _confirmed: 'yes' });
     expect(confirmed).toMatchObject({ status: 303, headers: { location: `/console${page}?done=yes` } });
     const { text } = await admin.get(page);
     expect(text).toContain(`href="/console/data/Client/${into.id}"`);

@@ -41,14 +41,14 @@ function buttonOf(action: Action): string {
   return canRehearse(action) ? 'Show what would change' : action.label;
 }
 
-/** The start of a form about a row in the version that the page shows. */
+/** The start of a form about a row in the version that the page shows. Its own inputs are named as no field can be. */
 export function formStart(
   visit: ConsoleVisit,
   url: string,
   { version = 0 }: ShownRow,
   more?: HtmlContent,
 ): HtmlContent {
-  return html`<form${more} method="post" action="${visit.base}${url}">${keyField(visit)}<input type="hidden" name="version" value="${String(version)}">`;
+  return html`<form${more} method="post" action="${visit.base}${url}">${keyField(visit)}<input type="hidden" name="_version" value="${String(version)}">`;
 }
 
 /**
@@ -69,13 +69,13 @@ export async function formPage(
   const changes = row === undefined ? [] : await changedMeanwhile(own, list, row);
   const before = changes[0]?.old;
   const sends = html` class="card"${action.file && html` enctype="multipart/form-data"`}`;
-  const presets: Record<string, string> = row === undefined ? Object.fromEntries(own.query) : {};
-  const names = await namesIn(own, [row ?? presets, before], list.properties);
+  const presets = row === undefined ? own.query : new URLSearchParams();
+  const names = await namesIn(own, [row ?? Object.fromEntries(presets), before], list.properties);
   // Of a row that somebody else has changed, only what was changed in the form is kept.
   const changed = changedInputs(own, action.inputs, before, names).flatMap(([, inputs]) => inputs);
   const kept = changed.map(({ path }) => [path, own.fields.get(path) ?? '']);
   const visit = before === undefined ? own : { ...own, fields: new URLSearchParams(kept) };
-  const isPreset = ({ path }: FormInput) => presets[path] !== undefined;
+  const isPreset = ({ path }: FormInput) => presets.has(path);
   // What people compare comes first, too.
   const isFirst = ({ path, isRequired, schema }: FormInput) =>
     row !== undefined ||
@@ -86,19 +86,19 @@ export async function formPage(
   const entered = action.inputs.filter((input) => !isPreset(input));
   const more = entered.filter((input) => !isFirst(input));
   const fixed = action.inputs.filter(isPreset).map(({ path }) => {
-    const value = presets[path] ?? '';
+    const value = presets.get(path) ?? '';
     return html`<p>${fieldInWords(path)}: <strong>${names.get(value) ?? value}</strong><input type="hidden" name="${path}" value="${value}"></p>`;
   });
   const from = urlOf(list, row);
   const isOpen = more.some(({ path }) => (visit.fields.get(path) ?? '') !== '') && html` open`;
-  const newRef = visit.fields.get('newRef') ?? `console-${newId()}`;
+  const newRef = visit.fields.get('_newRef') ?? `console-${newId()}`;
   const inputsOf = (inputs: readonly FormInput[]) => inputsFor(visit, inputs, row, { names, problem });
   const first = await inputsOf(entered.filter(isFirst));
   return {
     title: titleOf(list, action, row),
     lead: backTo(visit, from),
     ...(problem && { notice: rejected(problem), status: problem.status }),
-    body: html`${await meanwhileCard(visit, changes)}${formStart(visit, `${from}/${action.name}${searchOf(visit)}`, row ?? {}, sends)}<input type="hidden" name="newRef" value="${newRef}">${fixed}${first}${more.length > 0 && html`<details${isOpen}><summary>More fields</summary>${await inputsOf(more)}</details>`}${action.file && (await inputsOf([action.file]))}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.base}${from}">Cancel</a></div></form>`,
+    body: html`${await meanwhileCard(visit, changes)}${formStart(visit, `${from}/${action.name}${searchOf(visit)}`, row ?? {}, sends)}<input type="hidden" name="_newRef" value="${newRef}">${fixed}${first}${more.length > 0 && html`<details${isOpen}><summary>More fields</summary>${await inputsOf(more)}</details>`}${action.file && (await inputsOf([action.file]))}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.base}${from}">Cancel</a></div></form>`,
   };
 }
 
@@ -130,14 +130,14 @@ export async function actOnRow(visit: ConsoleVisit, type: string, id: string | u
   );
   if (action === undefined && row === undefined) throw cannotWrite(list);
   const isWriting = action !== undefined && action === writing;
-  if (action === undefined || (row !== undefined && entered.get('version') !== String(row.version ?? 0))) {
+  if (action === undefined || (row !== undefined && entered.get('_version') !== String(row.version ?? 0))) {
     const advice = isWriting ? 'Check what you entered.' : 'This is how it is now.';
     const detail = `Somebody else has changed it since you opened the page. ${advice}`;
     const problem = new Rejection('PRECONDITION_FAILED', detail);
     if (isWriting) return formPage(visit, type, id, problem);
     throw problem;
   }
-  if (isWriting && entered.has('again')) return formPage(visit, type, id);
+  if (isWriting && entered.has('_again')) return formPage(visit, type, id);
   const changed = isWriting ? row : undefined;
   try {
     const names = await namesIn(visit, [changed], list.properties);
@@ -146,7 +146,7 @@ export async function actOnRow(visit: ConsoleVisit, type: string, id: string | u
     if (file !== undefined) values.fileName = file.fileName;
     if (isWriting && Object.keys(values).length === 0) throw new Rejection('INVALID_STATE', 'Nothing was changed.');
     const version = Number(row?.version);
-    const written = row ?? { systemRef: entered.get('newRef') ?? '' };
+    const written = row ?? { systemRef: entered.get('_newRef') ?? '' };
     return await perform(visit, action, {
       input: requestOf(type, [written], action, values),
       // Records have their version beside them.
@@ -225,7 +225,7 @@ export async function perform(
 ): Promise<ConsolePage | string> {
   const { operation, label } = action;
   const { input, ifMatch, names, from } = request;
-  const isRehearsal = canRehearse(action) && visit.fields.get('confirmed') !== 'yes';
+  const isRehearsal = canRehearse(action) && visit.fields.get('_confirmed') !== 'yes';
   const context = contextIn(visit, operation, { isRehearsal, ifMatch });
   const start = newId();
   const changes: VisibleChange[] = [];
@@ -256,7 +256,7 @@ async function rehearsalPage(
 ): Promise<ConsolePage> {
   const { base, fields: entered, exchange } = visit;
   const url = `${base}${from}`;
-  const kept = [...[...entered].filter(([name]) => name !== 'formKey'), ['confirmed', 'yes'] as const];
+  const kept = [...[...entered].filter(([name]) => name !== 'formKey'), ['_confirmed', 'yes'] as const];
   const hidden = kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
   const failed = [...failures].map(([index, detail]) => [names[index] ?? '', sentenceInWords(detail)]);
   const target = `${base}${(exchange.path ?? '').replace(/^.*?\/console/, '')}${searchOf(visit)}`;
@@ -268,7 +268,7 @@ async function rehearsalPage(
     body: html`${failed.length > 0 && card('What would not change', table('Failures', ['Row', 'Why'], failed))}${card(
       'What would change',
       html`${await changeTable(visit, changes)}
-<form method="post" action="${target}">${keyField(visit)}${hidden}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button>${isWriting && html`<button class="plain" name="again" value="yes">Change what you entered</button>`}<a class="button plain" href="${url}">Cancel</a></div></form>`,
+<form method="post" action="${target}">${keyField(visit)}${hidden}<div class="row"><button${operation.method === 'DELETE' && html` class="danger"`}>${label} now</button>${isWriting && html`<button class="plain" name="_again" value="yes">Change what you entered</button>`}<a class="button plain" href="${url}">Cancel</a></div></form>`,
     )}`,
   };
 }

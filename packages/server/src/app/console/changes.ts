@@ -39,7 +39,7 @@ function auditOf({ tenant }: ConsoleVisit, { type }: DataList, id: unknown) {
 /** What has changed a row since the version of the form that was sent about it, as one change; none if that is not known. */
 export async function changedMeanwhile(visit: ConsoleVisit, list: DataList, { id, version = 0 }: ShownRow) {
   const { service, tenant } = visit;
-  const shown = visit.fields.get('version');
+  const shown = visit.fields.get('_version');
   if (shown === null || shown === String(version)) return [];
   const audit = auditOf(visit, list, id);
   const changes = await service.store.read(tenant.id, (session) =>

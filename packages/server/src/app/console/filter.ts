@@ -4,7 +4,7 @@ import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { entityOf } from '../../entity/registry.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type DataList, dataLists, type FilterField, isEventType, listOf, merged } from './catalog.ts';
+import { type DataList, dataLists, type FilterField, isEventType, isNumber, listOf, merged } from './catalog.ts';
 import { namesIn } from './names.ts';
 import { flatRow, type ShownRow, shownValue } from './values.ts';
 import { type ConsoleVisit, callOperation, nextPage, rowsIn } from './visit.ts';
@@ -176,7 +176,8 @@ export function typedValue(schema: Schema, text: string): unknown {
   if (isOf(schema, 'array')) return text.split(',').map((part) => typedValue(merged(schema.items ?? {}), part.trim()));
   if (isOf(schema, 'boolean') && /^(true|false|yes|no)$/i.test(text)) return /^(true|yes)$/i.test(text);
   if (isOf(schema, 'integer', 'number') && /^-?\d+$/.test(text)) return Number(text);
-  if (/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return typedValue(schema, text.replaceAll(',', ''));
+  if (isNumber(schema) && /^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text))
+    return typedValue(schema, text.replaceAll(',', ''));
   // People write 100 for 100.00.
   const hasPlaces = schema['x-scale'] === 2 && (schema.minLength ?? 0) >= 4;
   const [, whole, places = ''] = (hasPlaces && /^(-?\d+)(?:\.(\d))?$/.exec(text)) || [];

@@ -102,7 +102,9 @@ function currentText({ tenant }: ConsoleVisit, { path, schema }: FormInput, row:
 }
 
 function valueAt(row: ShownRow | undefined, path: string): unknown {
-  return path.split('.').reduce<unknown>((part, name) => Object(part)[name], row);
+  return path
+    .split('.')
+    .reduce<unknown>((part, name) => (Object.hasOwn(Object(part), name) ? Object(part)[name] : undefined), row);
 }
 
 interface FormState {
@@ -165,7 +167,8 @@ async function inputFor(
     const kept = isOffered ? [] : [[chosen, names.get(chosen) ?? chosen] as const];
     return html`${label}<select${attributes}>${options([...first, ...kept, ...choices], chosen)}</select>${hint}`;
   }
-  if ((schema.maxLength ?? 0) >= 1000 && schema.format !== 'uri')
+  // An input on one line would lose the others.
+  if (((schema.maxLength ?? 0) >= 1000 && schema.format !== 'uri') || text.includes('\n'))
     return html`${label}<textarea${attributes}>${text}</textarea>${hint}`;
   const type = inputTypes[schema.format ?? ''];
   const kind = type ? html` type="${type}"` : isNumber(schema) && html` inputmode="decimal"`;
@@ -224,13 +227,18 @@ async function choicesFor(visit: ConsoleVisit, schema: Schema): Promise<readonly
 }
 
 function enteredText({ fields }: ConsoleVisit, { path }: FormInput): string {
-  return fields.get(path)?.trim() ?? '';
+  return trimmed(fields.get(path) ?? '');
+}
+
+/** Browsers end lines with CR LF, whatever ended them in the page. */
+function trimmed(text: string): string {
+  return text.replaceAll('\r\n', '\n').trim();
 }
 
 /** Whether what was entered is what a row has. A choice of rows has their IDs. */
 function isKept(visit: ConsoleVisit, input: FormInput, row: ShownRow = {}, names: Names): boolean {
-  const texts = [String(valueAt(row, input.path) ?? ''), currentText(visit, input, row, names).trim()];
-  return texts.includes(enteredText(visit, input));
+  const texts = [String(valueAt(row, input.path) ?? ''), currentText(visit, input, row, names)];
+  return texts.map(trimmed).includes(enteredText(visit, input));
 }
 
 /** The inputs that were sent of each field that was changed. */
@@ -288,13 +296,6 @@ function assembledFrom(
   });
 }
 
-async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promise<unknown> {
-  if (schema.format === 'date-time') return instantOf(visit, text);
-  const target = schema['x-references'];
-  if (target !== undefined && isOf(schema, 'array'))
-    return Promise.all(text.split(',').map((one) => parsed(visit, { 'x-references': target }, one.trim())));
-  const list = dataLists.get(target ?? '');
-  // A record of a custom type has a key.
 /** The instant of a time at the firm; a text that is none stays one. */
 function instantOf({ tenant }: ConsoleVisit, text: string): string {
   try {
@@ -305,6 +306,13 @@ function instantOf({ tenant }: ConsoleVisit, text: string): string {
   }
 }
 
+async function parsed(visit: ConsoleVisit, schema: Schema, text: string): Promise<unknown> {
+  if (schema.format === 'date-time') return instantOf(visit, text);
+  const target = schema['x-references'];
+  if (target !== undefined && isOf(schema, 'array'))
+    return Promise.all(text.split(',').map((one) => parsed(visit, { 'x-references': target }, one.trim())));
+  const list = dataLists.get(target ?? '');
+  // A record of a custom type has a key.
   if (target !== undefined && list === undefined && !isId(text)) return { systemRef: text };
   if (list === undefined || isId(text)) return typedValue(schema, text);
   const named = await idsNamed(visit, list, text);

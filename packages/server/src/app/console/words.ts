@@ -142,7 +142,8 @@ export function typesInWords(type: string): string {
 }
 
 export function fieldInWords(name: string): string {
-  const known = fieldNames[name];
+  // A firm can name a field `constructor`.
+  const known = Object.hasOwn(fieldNames, name) ? fieldNames[name] : undefined;
   if (known !== undefined) return known;
   const short = name
     .replace(/^is(?=[A-Z])/, '')

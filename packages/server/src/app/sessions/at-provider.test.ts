@@ -95,9 +95,9 @@ test('a person is one API user under any name, with the roles of the claims, who
   const fieldValue = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
   const fields = {
     formKey: fieldValue('formKey'),
-    version: fieldValue('version'),
+    _version: fieldValue('_version'),
     name: 'Smith & Co',
-    confirmed: 'yes',
+    _confirmed: 'yes',
   };
   const form = { method: 'POST', body: new URLSearchParams(fields) };
   expect((await anna.send(`${address}/console/data/Org/${id}/edit`, form)).status).toBe(303);
