@@ -486,7 +486,12 @@ export function workTests({
     const made = await draftOf([{ ...taxed, description: 'First' }, { description: 'Second' }]);
     const path = `/data/DraftInvoice/${made.id}`;
     const draft = async () =>
-      (await call<{ lines: Record<string, unknown>[] }>('GET', `/gql/v1/draft_invoice/${path.split('/').at(-1)}`)).body;
+      (
+        await call<{ systemRef: string; lines: Record<string, unknown>[] }>(
+          'GET',
+          `/gql/v1/draft_invoice/${path.split('/').at(-1)}`,
+        )
+      ).body;
     const before = await draft();
     const admin = await visitor();
     const shown = await admin.formOf(`${path}/edit`);
@@ -509,6 +514,18 @@ export function workTests({
       before.lines[1],
       { description: 'Third', amount: '11.00' },
     ]);
+    // A line of the form would be another one when a line before it is gone.
+    const { systemRef, lines } = after;
+    const rest = lines.slice(1).map(({ id, description, lineType, quantity, unitAmount }) => ({
+      ...{ id, description, lineType, quantity, unitAmount },
+    }));
+    const records = [{ type: 'DraftInvoice', systemRef, attributes: { lines: rest } }];
+    const open = await admin.formOf(`${path}/edit`);
+    expect((await call('POST', '/api/v1/records', { records })).body).toMatchObject({ summary: { updated: 1 } });
+    const { text } = await admin.post(`${path}/edit`, { ...open, dueDate: '2026-12-31', 'lines.0.unitAmount': '500' });
+    expect(text).toContain('Enter again what you changed in: lines.');
+    expect(text).toMatch(/name="dueDate"[^>]* value="2026-12-31"/);
+    expect(text).toMatch(/name="lines.0.description"[^>]*(?: value="|>)Second/);
   });
 
   test('deactivate and activate a row without states, and assign staff to a job', async () => {

@@ -1,4 +1,5 @@
 /** Forms of what can be done, and what happens when they are sent: what would change is shown first, then it is done. */
+import { isDeepStrictEqual } from 'node:util';
 import { takes } from '../../contract/contract.ts';
 import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
@@ -11,7 +12,7 @@ import { type Action, actionsOn, bulkActions, failuresIn, requestOf, writingOf }
 import { type DataList, propertiesOf, schemasOf } from './catalog.ts';
 import { changedMeanwhile, changeTable, meanwhileCard, recordedSince, type VisibleChange } from './changes.ts';
 import { listNamed, readRow } from './data-pages.ts';
-import { changedInputs, enteredValues, type FormInput, inputsFor } from './forms.ts';
+import { type Changed, changedInputs, enteredValues, type FormInput, inputsFor } from './forms.ts';
 import { alert, type ConsolePage, card, keyField, rejected, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
@@ -72,8 +73,14 @@ export async function formPage(
   const presets = row === undefined ? own.query : new URLSearchParams();
   const names = await namesIn(own, [row ?? Object.fromEntries(presets), before], list.properties);
   // Of a row that somebody else has changed, only what was changed in the form is kept.
-  const changed = changedInputs(own, action.inputs, before, names).flatMap(([, inputs]) => inputs);
-  const kept = changed.map(({ path }) => [path, own.fields.get(path) ?? '']);
+  // Items are sent by their positions, which can be those of other items now.
+  const isMoved = ([name, [first]]: Changed) =>
+    /\.\d+\./.test(first?.path ?? '') && !isDeepStrictEqual(before?.[name], changes[0]?.now[name]);
+  const changed = before === undefined ? [] : changedInputs(own, action.inputs, before, names);
+  const kept = changed
+    .filter((field) => !isMoved(field))
+    .flatMap(([, inputs]) => inputs.map(({ path }) => [path, own.fields.get(path) ?? '']));
+  const moved = changed.filter(isMoved).map(([name]) => fieldInWords(name).toLowerCase());
   const visit = before === undefined ? own : { ...own, fields: new URLSearchParams(kept) };
   const isPreset = ({ path }: FormInput) => presets.has(path);
   // What people compare comes first, too.
@@ -98,7 +105,7 @@ export async function formPage(
     title: titleOf(list, action, row),
     lead: backTo(visit, from),
     ...(problem && { notice: rejected(problem), status: problem.status }),
-    body: html`${await meanwhileCard(visit, changes)}${formStart(visit, `${from}/${action.name}${searchOf(visit)}`, row ?? {}, sends)}<input type="hidden" name="_newRef" value="${newRef}">${fixed}${first}${more.length > 0 && html`<details${isOpen}><summary>More fields</summary>${await inputsOf(more)}</details>`}${action.file && (await inputsOf([action.file]))}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.base}${from}">Cancel</a></div></form>`,
+    body: html`${await meanwhileCard(visit, changes)}${moved.length > 0 && html`<p>Enter again what you changed in: ${moved.join(', ')}.</p>`}${formStart(visit, `${from}/${action.name}${searchOf(visit)}`, row ?? {}, sends)}<input type="hidden" name="_newRef" value="${newRef}">${fixed}${first}${more.length > 0 && html`<details${isOpen}><summary>More fields</summary>${await inputsOf(more)}</details>`}${action.file && (await inputsOf([action.file]))}<div class="row"><button>${buttonOf(action)}</button><a class="button plain" href="${visit.base}${from}">Cancel</a></div></form>`,
   };
 }
 

@@ -241,13 +241,15 @@ function isKept(visit: ConsoleVisit, input: FormInput, row: ShownRow = {}, names
   return texts.map(trimmed).includes(enteredText(visit, input));
 }
 
-/** The inputs that were sent of each field that was changed. */
+/** A field that was changed, with the inputs of it that were sent. */
+export type Changed = readonly [field: string, inputs: readonly FormInput[]];
+
 export function changedInputs(
   visit: ConsoleVisit,
   inputs: readonly FormInput[],
   row: ShownRow | undefined,
   names: Names,
-): (readonly [field: string, inputs: readonly FormInput[]])[] {
+): Changed[] {
   const sent = inputs.filter(({ path }) => visit.fields.has(path));
   const fields = [...Map.groupBy(sent, ({ path }) => path.split('.')[0] ?? path)];
   return fields.filter(([, own]) => !own.every((input) => isKept(visit, input, row, names)));
