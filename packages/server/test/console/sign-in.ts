@@ -70,6 +70,11 @@ export function signInTests({ call, invoiceOf, newClient, newKey, visitor, stran
     // What is too long for a cookie, and signing out, lead to signing in.
     const lost = await stranger().post('/data/Client/new', { name: randomBytes(3_000).toString('hex') });
     expect([lost.status, lost.headers['set-cookie']]).toEqual([303, undefined]);
+    // So does a form with a file, which no cookie can have.
+    const file = await stranger().upload('/data/File/new', {}, new File(['%PDF'], 'a.pdf'));
+    expect([file.headers.location, file.headers['set-cookie']]).toEqual(['/console/data/File/new', undefined]);
+    const coded = '/data/%0D%0A%E2%82%AC';
+    expect((await stranger().post(`${coded}/new`, {})).headers.location).toBe(`/console${coded}/new`);
     const out = await stranger().post('/sign-out', { a: 'b' });
     expect([out.headers.location, out.headers['set-cookie']]).toEqual(['/console', undefined]);
   });

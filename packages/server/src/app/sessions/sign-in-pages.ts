@@ -85,7 +85,7 @@ export class SignInPages {
     if (isForm && !(file instanceof Rejection)) cookies.checkForm(session, fields);
     const user = { tenant, caller, formKey: cookies.formKey(session), file };
     // A sign-in at the identity provider leads there.
-    if (kept !== undefined && path === '') return redirect(`${this.#base}${kept.page}`);
+    if (kept !== undefined && path === '') return redirect(`${this.#base}${encodeURI(kept.page)}`);
     if (kept?.page === path)
       return {
         ...user,
@@ -117,15 +117,13 @@ export class SignInPages {
   /** Leads to the page of a form that somebody sent whose session had ended: there it is shown again, and nothing is sent by itself. */
   async #keep(formPath: string, exchange: Exchange): Promise<PageResult> {
     this.#service.admission.failureLimit.checkBody(exchange.address);
-    const [page, fields] = [this.#pageOfForm(formPath), await readFields(exchange)];
-    if (page === undefined || fields === undefined) return redirect(this.#base);
+    const [page = '', fields] = [this.#pageOfForm(formPath), await readFields(exchange)];
+    const url = `${this.#base}${encodeURI(page)}`;
+    if (page === '' || fields === undefined) return redirect(url);
     fields.delete('formKey');
     const packedFields = deflateRawSync(fields.toString()).toString('base64url');
     const cookie = this.#sessions.cookies.header('entered', { formPath, page, packedFields });
-    return redirect(
-      `${this.#base}${page}`,
-      packedFields.length > maxPackedLength ? undefined : { 'Set-Cookie': cookie },
-    );
+    return redirect(url, packedFields.length > maxPackedLength ? undefined : { 'Set-Cookie': cookie });
   }
 
   /** Signs someone in, by a form or at the identity provider; undefined at other paths. What is rejected can be tried again. */
