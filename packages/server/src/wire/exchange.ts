@@ -1,4 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parse as parseQuery } from 'node:querystring';
 import type { Logger } from 'pino';
 import { dataHeaders } from './pages.ts';
@@ -114,6 +117,16 @@ export class Exchange {
    */
   saveBody(path: string, maxBytes: number): Promise<void> {
     return saveBody(this.#request, path, maxBytes);
+  }
+
+  /** Creates a folder on this machine, which remains until the result of the request is known. */
+  async temporaryFolder(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'request-'));
+    const remove = () => rm(folder, { recursive: true, force: true });
+    this.hold({
+      end: () => void remove().catch((error) => this.log.error({ err: error }, 'A temporary folder remains.')),
+    });
+    return folder;
   }
 
   /** Whether its caller has closed the connection. */

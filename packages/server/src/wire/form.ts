@@ -1,6 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Rejection } from '../contract/rejection.ts';
@@ -38,8 +37,7 @@ export async function readUpload(exchange: Exchange, maxFileBytes: number) {
   const type = exchange.header('content-type') ?? '';
   const [, boundary] = uploadType.exec(type) ?? [];
   if (boundary === undefined) return undefined;
-  const folder = await mkdtemp(join(tmpdir(), 'form-'));
-  exchange.hold({ end: () => void rm(folder, { recursive: true, force: true }) });
+  const folder = await exchange.temporaryFolder();
   const [form, path] = ['form', 'content'].map((name) => join(folder, name)) as [string, string];
   await exchange.saveBody(form, maxFileBytes + maxFormBytes);
   const closing = Buffer.from(`\r\n--${boundary}--\r\n`);

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Service } from '../../entity/service.ts';
@@ -68,15 +66,10 @@ async function received(service: Service, exchange: Exchange, { tenantName, file
       return { fileName: row?.fileName ?? '' };
     }),
   );
-  const folder = await mkdtemp(join(tmpdir(), 'upload-'));
-  try {
-    const path = join(folder, 'content');
-    await exchange.saveBody(path, maxUploadBytes);
-    await admission.admit(exchange, tenantName, exchange.address);
-    return await storeUpload(service, origin, fileId, { path, fileName });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const path = join(await exchange.temporaryFolder(), 'content');
+  await exchange.saveBody(path, maxUploadBytes);
+  await admission.admit(exchange, tenantName, exchange.address);
+  return storeUpload(service, origin, fileId, { path, fileName });
 }
 
 /** @param now in milliseconds since 1970. */
