@@ -194,7 +194,9 @@ export async function actOnRows(visit: ConsoleVisit, type: string, name: string)
     const { label, ...row } = Object.fromEntries(new URLSearchParams(text));
     return /^\d+$/.test(row.version ?? '') ? [{ ...row, [list.label ?? 'name']: label }] : [];
   });
-  const action = bulkActions(list, rows, visit.caller).find((one) => one.name === name);
+  // The state is all that is known of a row, and a form can have thousands of rows.
+  const states = new Map(rows.map((row) => [row.status, row]));
+  const action = bulkActions(list, [...states.values()], visit.caller).find((one) => one.name === name);
   if (action === undefined) throw new Rejection('INVALID_STATE', 'Select rows for which this is possible.');
   return perform(visit, action, {
     input: requestOf(type, rows, action, {}),
