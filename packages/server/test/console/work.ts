@@ -559,6 +559,7 @@ export function workTests({
     // The page of its figures has the assignments.
     const figures = job.replace('Job', 'Project');
     expect((await admin.get(job)).text).toContain(`href="/console${figures}">Job with figures</a>`);
+    expect((await admin.get(figures)).text).toMatch(/<summary>History<.*>Return 2026<.*<summary>Events<.*>Create</s);
     const assigned = async () => (await admin.get(figures)).text.includes('<h2>Staff assignments</h2>');
     await act(job, 'assignStaff', { staffId, role: 'PREPARER', allocatedHours: '12' });
     expect(await assigned()).toBe(true);

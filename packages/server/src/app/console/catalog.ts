@@ -10,6 +10,7 @@ import {
 } from '../../contract/contract.ts';
 import { isOf } from '../../contract/fields.ts';
 import { declarationsOf, referred } from '../../contract/parameters.ts';
+import { entityOf } from '../../entity/registry.ts';
 import { typesInWords } from './words.ts';
 
 /** A field by which a list can be filtered. */
@@ -185,6 +186,13 @@ function describeList(type: string, schema: Schema, operation: Operation, path: 
 
 /** Lists of standard types, by type. */
 export const dataLists: ReadonlyMap<string, DataList> = findLists();
+
+/** The other lists of the same rows, such as of jobs those with their figures. */
+export function otherListsOf({ type }: DataList): DataList[] {
+  const { table } = entityOf(type) ?? {};
+  if (table === undefined) return [];
+  return [...dataLists.values()].filter((other) => other.type !== type && entityOf(other.type)?.table === table);
+}
 
 function findLists(): Map<string, DataList> {
   const found = new Map<string, DataList>();

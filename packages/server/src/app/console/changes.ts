@@ -8,7 +8,7 @@ import type { AnyStoredRow } from '../../entity/row.ts';
 import { formatDecimal, parseDecimal, sum } from '../../platform/decimal.ts';
 import type { Transaction } from '../../platform/store/store.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type DataList, dataLists } from './catalog.ts';
+import { type DataList, dataLists, otherListsOf } from './catalog.ts';
 import { decimal, none, when } from './formats.ts';
 import { card, table } from './layout.ts';
 import { namesIn } from './names.ts';
@@ -32,8 +32,9 @@ export async function recordedSince(transaction: Transaction, visit: ConsoleVisi
   return changes.flatMap((change) => visibleChange(visit, change, list));
 }
 
-function auditOf({ tenant }: ConsoleVisit, { type }: DataList, id: unknown) {
-  return sql`audit_log where tenant_id = ${tenant.id} and entity_type = ${type} and entity_id = ${id}`;
+function auditOf({ tenant }: ConsoleVisit, list: DataList, id: unknown) {
+  const types = [list, ...otherListsOf(list)].map(({ type }) => type);
+  return sql`audit_log where tenant_id = ${tenant.id} and entity_type = any(${types}) and entity_id = ${id}`;
 }
 
 /** What has changed a row since the version of the form that was sent about it, as one change; none if that is not known. */
@@ -115,12 +116,19 @@ function changedFields(view: View, { list, old, now, isNew }: VisibleChange): Ht
 /** Changes of a row that its page shows. */
 const maxHistory = 20;
 
+/** What differs from the other side of a change, with the currency of its amounts: an invoice can have hundreds of lines that no payment changes. */
+function differing(side: 'before' | 'after', other: 'before' | 'after') {
+  const values = sql`select jsonb_object_agg(key, value) from jsonb_each(${sql.ref(side)})
+    where key = 'currency' or value is distinct from ${sql.ref(other)} -> key`;
+  return sql`case when ${sql.ref(side)} is not null then coalesce((${values}), '{}') end as ${sql.ref(side)}`;
+}
+
 /** The latest changes of a row: when and who, and both sides of what people read. */
 export async function historyTable(visit: ConsoleVisit, list: DataList, id: string): Promise<HtmlContent> {
   const { service, tenant } = visit;
   const found = await service.store.read(tenant.id, (session) =>
     session.all<Change & { readonly at: string; readonly actor: string }>(sql`
-      select entity_type as type, before, after, occurred_at as at, actor
+      select entity_type as type, ${differing('before', 'after')}, ${differing('after', 'before')}, occurred_at as at, actor
       from ${auditOf(visit, list, id)} order by id desc limit ${maxHistory}`),
   );
   const changes = found.flatMap((change) => visibleChange(visit, change, list).map((one) => ({ ...change, ...one })));

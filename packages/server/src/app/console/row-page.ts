@@ -1,12 +1,11 @@
 import { hasRole, mayCall } from '@financial-automation/spec/roles';
 import { operationOf } from '../../contract/contract.ts';
 import { rolesToSend } from '../../contract/roles.ts';
-import { entityOf } from '../../entity/registry.ts';
 import { eventsOfRow } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { actionForms } from './action-pages.ts';
 import { actionsOn, readsOf, writingOf } from './actions.ts';
-import { type DataList, dataLists, referencesTo } from './catalog.ts';
+import { type DataList, dataLists, otherListsOf, referencesTo } from './catalog.ts';
 import { changedMeanwhile, historyTable, meanwhileCard } from './changes.ts';
 import { listNamed, listUrl, readRow, rowTable } from './data-pages.ts';
 import { deliveriesCard } from './delivery-pages.ts';
@@ -45,7 +44,7 @@ export async function rowPage(visit: ConsoleVisit, type: string, id: string): Pr
     lead: html`<a href="${base}/data/${type}">${list.title}</a>`,
     body: html`${await meanwhileCard(visit, await changedMeanwhile(visit, list, row))}${balances(row, properties)}${links(visit, list, row)}${forms.length > 0 && card('What you can do now', html`<div class="row">${forms}</div>`)}<div${hasDocument && html` class="beside"`}><div>${fieldCards(view, [one, row.active === false && [' ', badge('inactive')]], row, properties)}</div>${hasDocument && html`<iframe src="${base}/files/${pdf}" title="Document" loading="lazy"></iframe>`}</div>
 ${await documentsCard(visit, list, id)}${type === 'EventSubscription' && (await deliveriesCard(visit, id))}${await relatedLists(visit, type, String(row.id))}
-<section class="card"><details><summary>History</summary>${await historyTable(visit, list, String(row.id))}</details><details><summary>Events</summary>${await eventsTable(visit, type, String(row.id))}</details></section>`,
+<section class="card"><details><summary>History</summary>${await historyTable(visit, list, String(row.id))}</details><details><summary>Events</summary>${await eventsTable(visit, list, String(row.id))}</details></section>`,
     hasDocument,
   };
 }
@@ -65,10 +64,8 @@ function links({ base, caller }: ConsoleVisit, list: DataList, row: ShownRow): H
     if (parameter === undefined && /^get|By[A-Z]|Documents$/.test(operation.id) && mayCall(operation, caller.roles))
       found.push([`${urlOf(list, row)}/${name}`, actionInWords(operation.id)]);
   // Such as a job with its figures and assignments.
-  const { table } = entityOf(type) ?? {};
-  for (const other of table === undefined ? [] : dataLists.values())
-    if (other !== list && entityOf(other.type)?.table === table && mayCall(other.operation, caller.roles))
-      found.push([urlOf(other, row), typeInWords(other.type)]);
+  for (const other of otherListsOf(list))
+    if (mayCall(other.operation, caller.roles)) found.push([urlOf(other, row), typeInWords(other.type)]);
   if (writingOf(list, row, caller) !== undefined) found.push([`${urlOf(list, row)}/edit`, 'Change fields']);
   for (const { list: other, field } of referencesTo(type)) {
     const isCredit = field === 'creditedInvoiceId';
@@ -111,8 +108,12 @@ async function relatedLists(visit: ConsoleVisit, type: string, id: string): Prom
   return [related, others.length > 0 && card('Other lists', linkList(others))];
 }
 
-async function eventsTable(visit: ConsoleVisit, type: string, id: string): Promise<HtmlContent> {
-  const events = await eventsOfRow(contextIn(visit, operationOf('listEvents')), type, id, maxEvents);
+async function eventsTable(visit: ConsoleVisit, list: DataList, id: string): Promise<HtmlContent> {
+  const context = contextIn(visit, operationOf('listEvents'));
+  const found = await Promise.all(
+    [list, ...otherListsOf(list)].map(({ type }) => eventsOfRow(context, type, id, maxEvents)),
+  );
+  const events = found.includes(undefined) ? undefined : found.flatMap((some) => some ?? []);
   if (events === undefined) return html`<p>Your API user does not have the roles to read all events of this type.</p>`;
   if (events.length === 0) return html`<p>No events are kept for this row.</p>`;
   const rows = events.map((event) => [
