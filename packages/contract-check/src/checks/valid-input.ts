@@ -59,7 +59,8 @@ export async function checkValidInput(
       // So must a made-up text: the known one can be a name of something that exists.
       const isText = typeof at(bound.value, pointer) === 'string' && /^type$|Length$/.test(keyword);
       const isMadeUp = isInvented || (isText && bound.detail !== 'astral');
-      const ordinary = isMadeUp ? withAnotherId(session, place, bound, beside) : beside;
+      const madeUp = (which: string) => withAnotherId(session, place, bound, beside, which);
+      const ordinary = isMadeUp ? madeUp('') : beside;
       const neighbour = bound.detail === isSent ? known.exchange : await send(ordinary, `neighbour ${turn}`);
       // A made-up ID must be accepted in its original form before another form can be blamed.
       const isProcessed = isAccepted(neighbour) || (hasItemErrors(neighbour) && !rejectsForm(neighbour, rejection));
@@ -68,6 +69,9 @@ export async function checkValidInput(
       const others = isAction ? [404, 412] : [404, 409, 412];
       const isRejectedOtherwise = !isInvented && others.includes(neighbour.response.status);
       if (!isProcessed && !isRejectedOtherwise) return;
+      // A word that is made up can be the name of something that exists, which another request created with it.
+      const isName = isMadeUp && !isProcessed;
+      if (isName && rejectsForm(await send(madeUp(' other'), `other neighbour ${turn}`), rejection)) return;
       if (turn === 'one' && (await isAcceptedElsewhere(context, place, bound, rejection, `${index}`))) return;
       yield differ(`accept-${keyword}`, operation, where, {
         title: `${where}: ${note}, but the request is rejected`,
@@ -167,8 +171,14 @@ function isInventedId({ parameter }: CallPlace, { pointer, value }: Variant): bo
 }
 
 /** Replaces the ID at the bound with another one that does not exist either. */
-function withAnotherId(session: Session, place: CallPlace, { pointer }: Variant, value: unknown): unknown {
-  const seed = session.seedFor(`${place.call.operation.id} ${place.name}`);
+function withAnotherId(
+  session: Session,
+  place: CallPlace,
+  { pointer }: Variant,
+  value: unknown,
+  which: string,
+): unknown {
+  const seed = session.seedFor(`${place.call.operation.id} ${place.name}${which}`);
   if (typeof at(value, pointer) !== 'number')
     return session.values.fresh(place.schema, value, seed, (one) => one === pointer);
   return (
