@@ -145,7 +145,7 @@ test('an imported invoice keeps its number, which is unique in its org', async (
   const dates = { paymentDate: '2026-02-01', currency: 'USD', method: 'CHECK', source: 'MANUAL' };
   const tooMuch = { clientId, ...dates, amount: '11.00', allocations: [{ invoiceId: kept.id, amount: '11.00' }] };
   expect(only(await records.upsert([{ type: 'Payment', systemRef: 'too-much', attributes: tooMuch }]))).toMatchObject({
-    error: { detail: expect.stringContaining('QB 1042/b') },
+    error: { detail: expect.stringContaining('At most 10.00 can be allocated') },
   });
   expect(await breaches()).toEqual([]);
 });
