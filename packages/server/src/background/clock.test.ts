@@ -172,6 +172,28 @@ test('a closed tenant is skipped', async () => {
   expect(ran).not.toContain('delta');
 });
 
+test('what is due for a tenant that arrives from another database stays as it was copied', async () => {
+  const arriving = `insert into tenant_move (tenant, phase, cell, move_id, mover, mover_until)
+    values ($1, 'ARRIVING', 1, gen_random_uuid(), gen_random_uuid(), now())`;
+  await store.ownerStatements(arriving, [otherTenantId]);
+  await store.ownerStatements('update tenant set active = false where id = $1', [otherTenantId]);
+  const ran: string[] = [];
+  const dueRows = () =>
+    store.ownerStatements('select task, due_at::text, run_id from clock_due where tenant_id = $1', [otherTenantId]);
+  await makeDue(['note']);
+  const before = (await dueRows()).rows;
+  expect(before).not.toEqual([]);
+  const clock = clockOf(
+    defineClockTask({ name: 'note', every: 'due', run: async ({ tenant }) => void ran.push(tenant.name) }),
+  );
+  await clock.tickAt(Temporal.Now.instant());
+  expect(ran).toContain('alpha');
+  expect(ran).not.toContain('beta');
+  expect((await dueRows()).rows).toEqual(before);
+  await store.ownerStatements('delete from tenant_move where tenant = $1', [otherTenantId]);
+  await store.ownerStatements('update tenant set active = true where id = $1', [otherTenantId]);
+});
+
 test('the clock does what is due in its order, continues where the last tick ended, and visits no tenant without a reason', async () => {
   const ran: string[] = [];
   const now = Temporal.Now.instant();

@@ -28,7 +28,7 @@ export class DueTable {
   }
 
   /**
-   * Claims what is due longest. What is not finished afterwards is due again in the next minute, behind what waited meanwhile.
+   * Claims what is due longest, but for tenants whose copy is not complete. What is not finished afterwards is due again in the next minute, behind what waited meanwhile.
    *
    * @param runId the tick.
    */
@@ -44,7 +44,7 @@ export class DueTable {
          chosen as materialized (
            select due.tenant_id, due.task, tenant.name, tenant.active, tenant.clock_offset * interval '1 millisecond' as lead,
              min(due.since) as since
-           from due join tenant on tenant.id = due.tenant_id
+           from due join tenant on tenant.id = due.tenant_id and tenant_move_phase(tenant.id) is distinct from 'ARRIVING'
            group by due.tenant_id, due.task, tenant.name, tenant.active, tenant.clock_offset
            order by min(due.since), due.tenant_id, due.task limit $3),
          claimed as (
