@@ -28,7 +28,8 @@ export class DueTable {
   }
 
   /**
-   * Claims what is due longest, but for tenants whose copy is not complete. What is not finished afterwards is due again in the next minute, behind what waited meanwhile.
+   * Claims what is due longest. What is not finished afterwards is due again in the next minute, behind what waited meanwhile. Tenants
+   * whose copy is not complete are left out: a move compares their due times.
    *
    * @param runId the tick.
    */

@@ -56,8 +56,8 @@ interface Item {
 }
 
 /**
- * Creates the engagements of a batch in their order, some of them in each transaction, with their results, in the name of who requested it. A run that takes over
- * from another one continues with the first entry without a result.
+ * Creates the engagements of a batch in their order, some of them in each transaction, with their results, in the name of whoever
+ * requested it. A run that takes over from another one continues with the first entry without a result.
  */
 export const createEngagements = defineJob({
   name: 'create-engagements',
