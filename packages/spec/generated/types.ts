@@ -7206,7 +7206,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             * @description Legal entity of the firm that bills the client. Like `currency`, it cannot change once there are documents, whose books it has. Default on creation: the tenant's only org. Required if the tenant has several orgs.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string;
@@ -8224,7 +8224,7 @@ export interface components {
              */
             serviceLineId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             * @description Legal entity of the firm that bills the client. Like `currency`, it cannot change once there are documents, whose books it has. Default on creation: the tenant's only org. Required if the tenant has several orgs.
              * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
              */
             orgId?: string | components["schemas"]["RowReference"];
@@ -8675,7 +8675,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             * @description Legal entity of the firm that bills the client. Like `currency`, it cannot change once there are documents, whose books it has. Default on creation: the tenant's only org. Required if the tenant has several orgs.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId?: string;
@@ -14554,7 +14554,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Invoice. It must be open, of the same client or client group, and in the same currency.
+             * @description Invoice. It must be open, of the same client or a client of its group and org, and in the same currency.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string;
@@ -14731,7 +14731,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Invoice. It must be open, of the same client or client group, and in the same currency.
+             * @description Invoice. It must be open, of the same client or a client of its group and org, and in the same currency.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string;
@@ -27531,7 +27531,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             * @description Legal entity of the firm that bills the client. Like `currency`, it cannot change once there are documents, whose books it has. Default on creation: the tenant's only org. Required if the tenant has several orgs.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string;

@@ -73,7 +73,10 @@ const unfinishedOfClient = unfinishedRows(
   ].map((kind) => ({ ...kind, refers: 'client_id' })),
 );
 
-/** Returns whether a client has documents, which are in its currency. */
+/** What the documents of a client are in. The books of orgs are separate: what is closed would change in both. */
+const ofDocuments = ['currency', 'orgId'] as const;
+
+/** Returns whether a client has documents, which are in its currency and the books of its org. */
 export function hasDocuments(plan: Plan, id: string): boolean {
   return plan.lookup(clientsWithDocuments, id) === true;
 }
@@ -107,11 +110,12 @@ function complete(change: PendingChange<'Client'>, plan: Plan): void {
   const { values, previous } = change;
   checkVatId(values.vatId, previous?.vatId);
   if (previous !== undefined) {
-    if (values.currency !== previous.currency && hasDocuments(plan, previous.id))
+    const fixed = ofDocuments.find((name) => values[name] !== previous[name]);
+    if (fixed !== undefined && hasDocuments(plan, previous.id))
       throw new Rejection(
         'INVALID_STATE',
-        'The currency cannot change, because the client has documents in it: engagement letters, drafts, invoices, payments, payment links or work in progress.',
-        '/currency',
+        `The ${fixed} cannot change, because the client has documents in it: engagement letters, drafts, invoices, payments, payment links or work in progress.${fixed === 'orgId' ? ' Onboard the client in the other org.' : ''}`,
+        `/${fixed}`,
       );
     return;
   }

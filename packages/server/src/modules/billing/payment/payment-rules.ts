@@ -340,11 +340,17 @@ function checkAllocation(plan: Plan, paid: PaymentRow, target: Row<'Invoice'>, a
     );
   if (target.clientId !== paid.clientId) {
     const [payer, billed] = [plan.get(client, paid.clientId), plan.get(client, target.clientId)];
-    if (payer?.clientGroupId === null || payer?.clientGroupId !== billed?.clientGroupId)
+    if (payer === undefined || payer.clientGroupId === null || payer.clientGroupId !== billed?.clientGroupId)
       throw invalidAllocation(
         index,
         'invoiceId',
         'The invoice belongs to another client that is not in the same client group.',
+      );
+    if (payer.orgId !== billed.orgId)
+      throw invalidAllocation(
+        index,
+        'invoiceId',
+        'The invoice is of another org, whose books are separate. Record what was paid to that org as a payment of its own.',
       );
   }
   if (!isOpen(target))
