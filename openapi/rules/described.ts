@@ -195,7 +195,10 @@ export function describeMachine(machine: StateMachine): string {
     To: ({ to }) => coded([to]).join(),
     By: (transition) => moversOf(transition, operations),
     Role: ({ roles = [] }) => coded(roles).join(' or '),
-    Condition: (transition) => (transition.conditions ?? []).map((name) => conditions[name]).join(' '),
+    Condition: ({ requires = [], conditions: names = [] }) => {
+      const required = requires.length === 0 ? [] : [`Requires ${all(requires)}.`];
+      return [...required, ...names.map((name) => conditions[name])].join(' ');
+    },
   };
   const shown = Object.entries(columns).filter(([, cell]) => transitions.some((transition) => cell(transition) !== ''));
   const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
@@ -226,6 +229,10 @@ export function inWords(camelCase: string): string {
 
 function either(names: readonly string[]): string {
   return new Intl.ListFormat('en', { type: 'disjunction' }).format(coded(names));
+}
+
+function all(names: readonly string[]): string {
+  return new Intl.ListFormat('en').format(coded(names));
 }
 
 function coded(names: readonly string[]): string[] {

@@ -71,6 +71,7 @@ const transition = {
     operations: names(camelCase),
     events: names(camelCase),
     roles,
+    requires: names(camelCase),
     conditions: names(camelCase),
   },
 };

@@ -16,7 +16,7 @@ const machine: StateMachine = {
   initial: ['ASHORE'],
   operations: ['updateBoat'],
   transitions: [
-    { from: ['ASHORE'], to: 'AFLOAT', roles: ['BOAT_W'], conditions: ['isTight', 'isPaid'] },
+    { from: ['ASHORE'], to: 'AFLOAT', roles: ['BOAT_W'], requires: ['tug'], conditions: ['isTight', 'isPaid'] },
     { from: ['AFLOAT', 'ASHORE'], to: 'SUNK', events: ['hullBroken', 'stormReported'] },
     { from: ['AFLOAT'], to: 'ASHORE', operations: ['updateBoat', 'deleteBoat'], events: ['tideFallen'] },
   ],
@@ -24,13 +24,13 @@ const machine: StateMachine = {
 };
 
 describe('describeMachine', () => {
-  it('lists the initial states and each transition with its movers, roles and conditions', () => {
+  it('lists the initial states and each transition with its movers, roles, required fields and conditions', () => {
     expect(describeMachine(machine).split('\n')).toEqual([
       'A new row is `ASHORE`. Possible transitions:',
       '',
       '| From | To | By | Role | Condition |',
       '|---|---|---|---|---|',
-      '| `ASHORE` | `AFLOAT` | `updateBoat` | `BOAT_W` | The hull has no leak. The fee is paid \\| waived. |',
+      '| `ASHORE` | `AFLOAT` | `updateBoat` | `BOAT_W` | Requires `tug`. The hull has no leak. The fee is paid \\| waived. |',
       '| `AFLOAT`, `ASHORE` | `SUNK` | service: hull broken, storm reported |  |  |',
       '| `AFLOAT` | `ASHORE` | `updateBoat`, `deleteBoat`, service: tide fallen |  |  |',
     ]);

@@ -14518,12 +14518,12 @@ export interface components {
          *     |---|---|---|---|
          *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
          *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
-         *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `changeReason` is set. |
+         *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. |
          *     | `PENDING` | `FAILED` | service: payment failed |  |
          *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
-         *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | The `method` is neither `CASH` nor `CREDIT`. The `changeReason` is set. |
-         *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+         *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is neither `CASH` nor `CREDIT`. |
+         *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
@@ -14643,12 +14643,12 @@ export interface components {
              *     |---|---|---|---|
              *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
              *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
-             *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `changeReason` is set. |
+             *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. |
              *     | `PENDING` | `FAILED` | service: payment failed |  |
              *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
-             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | The `method` is neither `CASH` nor `CREDIT`. The `changeReason` is set. |
-             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is neither `CASH` nor `CREDIT`. |
+             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
@@ -14871,12 +14871,12 @@ export interface components {
              *     |---|---|---|---|
              *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
              *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
-             *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `changeReason` is set. |
+             *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. |
              *     | `PENDING` | `FAILED` | service: payment failed |  |
              *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
-             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | The `method` is neither `CASH` nor `CREDIT`. The `changeReason` is set. |
-             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is neither `CASH` nor `CREDIT`. |
+             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
@@ -15450,7 +15450,7 @@ export interface components {
          *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver wrote none of the lines since another person reviewed the draft, as any API user of the same staff member, unless the tenant allows self-approval. The client is not `ARCHIVED`. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The `proposedInvoiceDate` is after the day through which the books of the client's org are closed. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. Its credit notes and its write-off together are at most its total. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
          *     | `APPROVED` | `POSTED` | service: draft approved |  |  |
          *     | `APPROVED` | `POSTED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The client is not `ARCHIVED`. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The `proposedInvoiceDate` is after the day through which the books of the client's org are closed. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. Its credit notes and its write-off together are at most its total. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
-         *     | `IN_REVIEW`, `APPROVED` | `REJECTED` | `upsertRecords`, `updateRecords` |  | The `rejectionReason` is set. |
+         *     | `IN_REVIEW`, `APPROVED` | `REJECTED` | `upsertRecords`, `updateRecords` |  | Requires `rejectionReason`. |
          *     | `REJECTED` | `DRAFT` | `upsertRecords`, `updateRecords` |  |  |
          *     | `DRAFT`, `REJECTED` | `DELETED` | `deleteRecords` |  |  |
          * @enum {string}
@@ -16859,15 +16859,15 @@ export interface components {
          *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
          *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
          *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-         *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+         *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. |
          *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
          *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
          *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-         *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
-         *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
-         *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-         *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. The `changeReason` is set. |
-         *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. The `changeReason` is set. |
+         *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
+         *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. |
+         *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The amount due is at most `settleWithin` of the org. |
+         *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. |
+         *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. |
          * @enum {string}
          */
         InvoiceStatus: "PENDING" | "POSTED" | "PARTIALLY_PAID" | "PAID" | "VOIDED" | "WRITTEN_OFF";
@@ -16928,15 +16928,15 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. The `changeReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. The `changeReason` is set. |
+             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The amount due is at most `settleWithin` of the org. |
+             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. |
              *
              *     Default on creation: `POSTED`.
              */
@@ -17234,15 +17234,15 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. The `changeReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. The `changeReason` is set. |
+             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The amount due is at most `settleWithin` of the org. |
+             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. |
              *
              *     Default on creation: `POSTED`.
              */
@@ -20641,9 +20641,9 @@ export interface components {
          *     | `OPEN` | `PARTIALLY_BILLED` | service: invoice imported |  |
          *     | `BILLED`, `PARTIALLY_BILLED` | `OPEN` | service: invoice voided |  |
          *     | `BILLED` | `PARTIALLY_BILLED` | service: invoice voided |  |
-         *     | `OPEN`, `PARTIALLY_BILLED` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `writeOffAmount` covers everything that was outstanding. The `writeOffReason` is set. |
-         *     | `WRITTEN_OFF`, `PARTIALLY_BILLED` | `OPEN` | `upsertRecords`, `updateRecords` | The `writeOffAmount` is lowered to zero, and nothing of the row is billed. |
-         *     | `WRITTEN_OFF` | `PARTIALLY_BILLED` | `upsertRecords`, `updateRecords` | The `writeOffAmount` is lowered, at most to what invoices wrote down. |
+         *     | `OPEN`, `PARTIALLY_BILLED` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffAmount` and `writeOffReason`. The `writeOffAmount` covers everything that was outstanding. |
+         *     | `WRITTEN_OFF`, `PARTIALLY_BILLED` | `OPEN` | `upsertRecords`, `updateRecords` | Requires `writeOffAmount`. The `writeOffAmount` is lowered to zero, and nothing of the row is billed. |
+         *     | `WRITTEN_OFF` | `PARTIALLY_BILLED` | `upsertRecords`, `updateRecords` | Requires `writeOffAmount`. The `writeOffAmount` is lowered, at most to what invoices wrote down. |
          *     | `OPEN` | `REVERSED` | service: entry unapproved |  |
          * @enum {string}
          */
@@ -21088,7 +21088,7 @@ export interface components {
          *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
          *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
          *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
-         *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+         *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | Requires `rejectionReason`. |
          *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
          *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
          * @enum {string}
@@ -21179,7 +21179,7 @@ export interface components {
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
              *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | Requires `rejectionReason`. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
              *
@@ -21321,7 +21321,7 @@ export interface components {
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
              *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | Requires `rejectionReason`. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
              *
@@ -21691,7 +21691,7 @@ export interface components {
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
              *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | Requires `rejectionReason`. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
              *
@@ -21813,7 +21813,7 @@ export interface components {
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
              *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | Requires `rejectionReason`. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
              *
@@ -26860,7 +26860,7 @@ export interface components {
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
              *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | Requires `rejectionReason`. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
              *
@@ -28614,12 +28614,12 @@ export interface components {
              *     |---|---|---|---|
              *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
              *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
-             *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `changeReason` is set. |
+             *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. |
              *     | `PENDING` | `FAILED` | service: payment failed |  |
              *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
-             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | The `method` is neither `CASH` nor `CREDIT`. The `changeReason` is set. |
-             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is neither `CASH` nor `CREDIT`. |
+             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
@@ -29074,15 +29074,15 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
+             *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. The `voidReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `writeOffReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The `settleRest` is set, and the amount due is at most `settleWithin` of the org. The `writeOffReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. The `changeReason` is set. |
-             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. The `changeReason` is set. |
+             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The amount due is at most `settleWithin` of the org. |
+             *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. |
              *
              *     Default on creation: `POSTED`.
              */
@@ -29749,7 +29749,7 @@ export interface components {
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
              *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | Requires `rejectionReason`. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
              *
@@ -29885,7 +29885,7 @@ export interface components {
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
              *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | Requires `rejectionReason`. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
              *

@@ -19,6 +19,8 @@ export interface StateTransition {
   readonly events?: readonly string[];
   /** Roles of which a caller requires one, in addition to those of the operation. */
   readonly roles?: readonly string[];
+  /** Fields that must have a value after the request, which usually sets them together with the status. */
+  readonly requires?: readonly string[];
   /** Names of the conditions that must be met. */
   readonly conditions?: readonly string[];
 }

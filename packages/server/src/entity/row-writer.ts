@@ -1,5 +1,6 @@
 import { Rejection } from '../contract/rejection.ts';
 import { rowsThatEmbed } from './embedders.ts';
+import { invalidField } from './invalid-field.ts';
 import type { AnyEntity } from './model.ts';
 import type { NewKeys } from './new-keys.ts';
 import type { AnyWritten, Plan } from './plan.ts';
@@ -228,12 +229,15 @@ export class RowWriter {
       checkImported(machine, from, to);
       return;
     }
-    const { conditions = [] } = findTransition(machine, from, to, this.#moverOf(change));
+    const { conditions = [], requires = [] } = findTransition(machine, from, to, this.#moverOf(change));
     for (const name of conditions) {
       const check = rulesOf(change.entity).conditions?.[name];
       if (check === undefined) throw new Error(`${machine.type} has no rule for the condition ${name}.`);
       check(change, this.#plan);
     }
+    for (const name of requires)
+      if ((change.input[name] ?? change.values[name] ?? null) === null)
+        throw invalidField(name, `${name} is required to change the ${machine.field} to ${to}.`);
   }
 
   #moverOf(change: AnyPendingChange): Mover {

@@ -156,8 +156,8 @@ function namedOf(transitions: readonly StateTransition[], statesOf: (one: StateT
   );
 }
 
-function isConditional({ conditions = [] }: StateTransition): boolean {
-  return conditions.length > 0;
+function isConditional({ conditions = [], requires = [] }: StateTransition): boolean {
+  return conditions.length + requires.length > 0;
 }
 
 function listed(values: readonly string[]): string {

@@ -52,10 +52,14 @@ const movers: readonly { readonly name: string; readonly held: readonly string[]
 
 /** The transitions that a machine declares, one by one. */
 function stepsOf({ operations: usual, transitions: declared }: Machine): readonly Step[] {
-  return declared.flatMap(({ from: sources, to, operations: named, events: caused, roles = [], conditions = [] }) => {
-    const causes = named === undefined && caused === undefined ? usual : [...(named ?? []), ...(caused ?? [])];
-    return sources.flatMap((from) => causes.map((mover) => ({ from, to, mover, roles, conditions })));
-  });
+  return declared.flatMap(
+    ({ from: sources, to, operations: named, events: caused, roles = [], requires = [], conditions = [] }) => {
+      const causes = named === undefined && caused === undefined ? usual : [...(named ?? []), ...(caused ?? [])];
+      return sources.flatMap((from) =>
+        causes.map((mover) => ({ from, to, mover, roles, conditions: [...requires, ...conditions] })),
+      );
+    },
+  );
 }
 
 function rejectionOf(work: () => unknown): Rejection | undefined {
@@ -126,8 +130,8 @@ describe.each(machines)('findTransition › $name', ({ states, machine }) => {
       /** What the service does. */
       function outcomeOf(from: string, to: string, mover: Mover, declared: readonly Step[]) {
         try {
-          const { to: reached, conditions = [] } = findTransition(machine, from, to, mover);
-          return { to: reached, conditions };
+          const { to: reached, requires = [], conditions = [] } = findTransition(machine, from, to, mover);
+          return { to: reached, conditions: [...requires, ...conditions] };
         } catch (error) {
           if (!(error instanceof Rejection)) throw error;
           const { code, pointer, message } = error;
@@ -181,5 +185,12 @@ describe('the rules of entities', () => {
   it.each(withMachine)('$type checks exactly the conditions that its state machine defines', (entity) => {
     const { machine } = entity;
     expect(Object.keys(rulesOf(entity).conditions ?? {}).sort()).toEqual(Object.keys(machine?.conditions ?? {}).sort());
+  });
+
+  it.each(withMachine)('$type can be written with the fields that its transitions require', ({ type, machine }) => {
+    const written = fieldsOf(type).flatMap(({ name, written }) => (written === undefined ? [] : [name]));
+    expect(written).toEqual(
+      expect.arrayContaining(machine?.transitions.flatMap(({ requires = [] }) => requires) ?? []),
+    );
   });
 });

@@ -95,7 +95,7 @@ export function transitionsOn(list: DataList, row: ShownRow, caller: Roles): Act
   const machine = list.properties.get('status')?.['x-state-machine'];
   if (machine === undefined || typeof status !== 'string' || !allows(caller, list.writeRoles)) return [];
   const found = new Map<string, Action>();
-  for (const { from, to, roles, operations, events, conditions = [] } of machine.transitions) {
+  for (const { from, to, roles, operations, events, requires = [], conditions = [] } of machine.transitions) {
     const named = operations ?? (events === undefined ? machine.operations : []);
     const isAllowed = ({ operation }: Writer) => named.includes(operation.id) && allows(caller, operation.roles);
     const texts = conditions.map((condition) => machine.conditions?.[condition] ?? '');
@@ -103,11 +103,9 @@ export function transitionsOn(list: DataList, row: ShownRow, caller: Roles): Act
     const isOpen = from.includes(status) || (to === status && texts.some((text) => text.includes('less than')));
     const writer = isOpen && allows(caller, roles) ? writersOf(list).find(isAllowed) : undefined;
     if (writer === undefined || found.has(to) || !texts.every((text) => canMeet(text, row))) continue;
-    // What the conditions of the transition require to be set.
-    const required = texts.flatMap((text) => {
-      const [, path = ''] = /^The `(\w+)` (?:is set|is true|is more|is lowered|equals|covers)/.exec(text) ?? [];
-      const schema = writer.attributes.properties?.[path];
-      return schema === undefined ? [] : [{ path, schema: merged(schema), isRequired: true }];
+    const required = requires.map((path) => {
+      const schema = merged(writer.attributes.properties?.[path] ?? {});
+      return { path, schema, isRequired: true };
     });
     const { flags = [], inputs = [] } = Object.groupBy(required, ({ schema }) =>
       isOf(schema, 'boolean') ? 'flags' : 'inputs',

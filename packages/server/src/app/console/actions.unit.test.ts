@@ -10,20 +10,18 @@ const everything = [...dataLists.values()].flatMap(({ properties, writeRoles }) 
 ]);
 const caller = { apiUserId: '', apiUserName: 'ops', staffId: null, roles: new Set(['API_ADMIN', ...everything]) };
 
-test('every transition that a caller can cause is an action, with the fields that its conditions require', () => {
+test('every transition that a caller can cause is an action, with the fields that it requires', () => {
   const found = [...dataLists.values()].flatMap((list) => {
     const machine = list.properties.get('status')?.['x-state-machine'];
     // A project is another view of a job.
     if (machine === undefined || entityOf(list.type)?.writable !== true) return [];
     const isCaused = ({ operations, events }: (typeof machine.transitions)[number]) =>
       (operations ?? (events === undefined ? machine.operations : [])).length > 0;
-    return machine.transitions.filter(isCaused).flatMap(({ from, to, conditions = [] }) =>
+    return machine.transitions.filter(isCaused).flatMap(({ from, to, requires = [] }) =>
       from.map((status) => {
         const action = transitionsOn(list, { status }, caller).find(({ name }) => name === to);
-        const texts = conditions.map((condition) => machine.conditions?.[condition] ?? '');
-        const required = texts.flatMap((text) => /`(\w+)` is set/.exec(text)?.[1] ?? []);
         const entered = [...(action?.inputs.map(({ path }) => path) ?? []), ...Object.keys(action?.fixed ?? {})];
-        const missing = required.filter((name) => !entered.includes(name));
+        const missing = requires.filter((name) => !entered.includes(name));
         return [`${list.type} ${status} ${to}`, action === undefined ? 'none' : missing.join()] as const;
       }),
     );

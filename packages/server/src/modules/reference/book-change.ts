@@ -38,12 +38,6 @@ export function checkNotAfterToday(plan: Plan, field: string, day: string): void
   if (day > plan.today) throw invalidField(field, `${field} must not be after today, ${plan.today}.`);
 }
 
-/** Condition of transitions that undo what was decided or reported before. */
-export function changeReasonGiven({ input }: { readonly input: ChangeInput }): void {
-  if (typeof input.changeReason !== 'string')
-    throw invalidField('changeReason', 'changeReason is required for this change of the status.');
-}
-
 /** Stores why a row of the books is changed, and for which day, where the caller says so. The row itself does not have it. */
 export function storeBookChange(
   plan: Plan,

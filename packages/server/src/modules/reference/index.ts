@@ -23,7 +23,7 @@ export const referenceData = {
   listServiceLines: pageOf(serviceLine),
 };
 export { completeAddress } from './address.ts';
-export { changeReasonGiven, checkNotAfterToday, recordBookChange, storeBookChange } from './book-change.ts';
+export { checkNotAfterToday, recordBookChange, storeBookChange } from './book-change.ts';
 export { expenseCode, nonWorkCode, workCode } from './codes.ts';
 export { hasOpenStatus, openStatuses } from './open-invoices.ts';
 export {

@@ -215,10 +215,6 @@ export function entryConditions({ entityType, table, key, fields }: EntryRules) 
     timeApprovalIsOff(_change: unknown, plan: Plan): void {
       if (plan.tenant.settings.timeApproval) throw new Error('The tenant approves its time.');
     },
-    rejectionReasonGiven({ values }: { readonly values: Pick<Entry, 'rejectionReason'> }): void {
-      if (values.rejectionReason === null)
-        throw invalidField('rejectionReason', 'rejectionReason is required to reject an entry.');
-    },
     wipIsOpen({ id }: { readonly id: string }, plan: Plan): void {
       if (hasLockedWip(plan, key, id)) throw locked(key);
     },

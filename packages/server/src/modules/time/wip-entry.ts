@@ -63,10 +63,6 @@ export const wipEntry = defineEntity('WipEntry', {
       outstandingWrittenOff() {
         // The amount that is written off determines the status, so it is checked first.
       },
-      writeOffReasonGiven({ values }) {
-        if (values.writeOffReason === null)
-          throw invalidField('writeOffReason', 'writeOffReason is required to write off work in progress.');
-      },
     },
   },
 });

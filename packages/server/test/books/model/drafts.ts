@@ -61,7 +61,6 @@ export function draftConditions(books: ModelBooks, { clientId, invoiceDate, line
     feeNotExceeded: keepsFees(books, lines),
     approverIsNotAuthor: true,
     invoiceDateReached: true,
-    rejectionReasonGiven: true,
     periodIsOpen: invoiceDate >= firstOpenDay(books),
     clientIsNotArchived: books.rows.clients.get(clientId)?.status !== 'ARCHIVED',
   };

@@ -120,9 +120,6 @@ export function invoiceConditions({ firm, rows }: ModelBooks, ref: string): Cond
     partWrittenOff: row.writtenOff > 0n,
     nothingCovered: covered === 0n,
     partCovered: covered > 0n,
-    voidReasonGiven: true,
-    writeOffReasonGiven: true,
-    changeReasonGiven: true,
   };
 }
 

@@ -120,7 +120,6 @@ export function paymentConditions({ method, isOfNote }: PaymentRow): Conditions 
   return {
     enteredAsRecord: true,
     enteredByFirm: !isOfNote,
-    changeReasonGiven: true,
     canBeReturned: method !== 'CASH' && method !== 'CREDIT',
     canBeRefunded: method !== 'CREDIT',
   };

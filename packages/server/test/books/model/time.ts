@@ -61,7 +61,7 @@ export function moveEntry(books: ModelBooks, { ref, to }: Request<'moveEntry'>, 
 }
 
 /** Conditions that the requests of walks meet. */
-const decided = { approverIsNotAuthor: true, dayReached: true, rateExists: true, rejectionReasonGiven: true };
+const decided = { approverIsNotAuthor: true, dayReached: true, rateExists: true };
 
 export function removeEntry({ rows }: ModelBooks, { ref }: Request<'removeEntry'>): void {
   const { status } = found(rows.entries, ref);

@@ -60,7 +60,6 @@ export function workConditions(row: WipRow, off: Cents): Conditions {
   const isUndone = isLowered && isUntouched({ ...row, off });
   return {
     outstandingWrittenOff: outstandingOf(row) !== 0n && off === row.off + outstandingOf(row),
-    writeOffReasonGiven: true,
     writeOffUndone: isUndone,
     writeOffLowered: isLowered && !isUndone,
   };

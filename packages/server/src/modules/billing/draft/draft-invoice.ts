@@ -111,10 +111,6 @@ export const draftInvoice = defineEntity('DraftInvoice', {
           '/status',
         );
       },
-      rejectionReasonGiven({ values }) {
-        if (values.rejectionReason === null)
-          throw invalidField('rejectionReason', 'rejectionReason is required to reject a draft.');
-      },
     },
     constraints: {
       draft_invoice_service_period_order: {

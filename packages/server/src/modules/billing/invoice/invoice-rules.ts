@@ -9,7 +9,7 @@ import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { checkClientCurrency, client, reopenClient } from '../../clients/index.ts';
 import { contactInfo } from '../../contacts/index.ts';
 import { job } from '../../projects/index.ts';
-import { changeReasonGiven, checkNotAfterToday, completeAddress, recordBookChange } from '../../reference/index.ts';
+import { checkNotAfterToday, completeAddress, recordBookChange } from '../../reference/index.ts';
 import { planDocument } from '../document/write-invoice.ts';
 import { checkBillable, lockBalances } from '../ledger/balances.ts';
 import { enterRecovery } from '../ledger/invoice-entries.ts';
@@ -117,14 +117,6 @@ addRules(invoice, {
     },
     nothingCovered: ({ values }) => checkCover(values, false),
     partCovered: ({ values }) => checkCover(values, true),
-    changeReasonGiven,
-    voidReasonGiven({ values }) {
-      if (values.voidReason === null) throw invalidField('voidReason', 'voidReason is required to void an invoice.');
-    },
-    writeOffReasonGiven({ values }) {
-      if (values.writeOffReason === null)
-        throw invalidField('writeOffReason', 'writeOffReason is required to write off an invoice.');
-    },
   },
   constraints: {
     invoice_invoice_number_org_unique: {

@@ -9,7 +9,7 @@ import { addRules, type PendingChange } from '../../../entity/rules.ts';
 import { decimals } from '../../../platform/arithmetic.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
 import { checkClientCurrency, client, reopenClient } from '../../clients/index.ts';
-import { changeReasonGiven, checkNotAfterToday, openStatuses, recordBookChange } from '../../reference/index.ts';
+import { checkNotAfterToday, openStatuses, recordBookChange } from '../../reference/index.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
 import { enterIdentified } from '../ledger/payment-entries.ts';
@@ -75,7 +75,6 @@ addRules(payment, {
       if (values.source === 'QUICK_PAYMENT_LINK')
         throw new Rejection('INVALID_STATE', 'The result of this payment comes from its processor.', '/status');
     },
-    changeReasonGiven,
     canBeReturned({ values }) {
       if (!withoutBank.includes(values.method)) return;
       const undo =
