@@ -63,7 +63,7 @@ const kinds: readonly Approvable[] = [
       ...lines(100),
     },
     waiting: 'IN_REVIEW',
-    written: [lines],
+    written: [lines, (number) => ({ earlyPayment: { percent: `${number % 100}.50`, withinDays: 14 } })],
     indifferent: { note: 'Checked' },
   },
   {

@@ -32,11 +32,12 @@ const writableInReview: ReadonlySet<string> = new Set([
   'approvedById',
 ]);
 
-const linesWrittenByApprover = writtenByApprover({
+const isWrittenByApprover = writtenByApprover({
   type: 'DraftInvoice',
   table: 'draft_invoice',
   waiting: 'IN_REVIEW',
-  fields: ['lines'],
+  // What the client owes, and what it may deduct.
+  fields: ['lines', 'earlyPayment'],
 });
 
 /** An invoice in preparation. It reserves the work in progress of its lines until it is posted or deleted. */
@@ -104,10 +105,10 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       },
       approverIsNotAuthor(change, plan) {
         // It was approved in the other system.
-        if (plan.isImport || !linesWrittenByApprover(change, plan)) return;
+        if (plan.isImport || !isWrittenByApprover(change, plan)) return;
         throw new Rejection(
           'FORBIDDEN',
-          'You cannot approve a draft whose lines you wrote since its last review. Approve it as the API user of another person, or have the operator set selfApproval of the tenant to on.',
+          'You cannot approve a draft whose lines or earlyPayment you wrote since its last review. Approve it as the API user of another person, or have the operator set selfApproval of the tenant to on.',
           '/status',
         );
       },
