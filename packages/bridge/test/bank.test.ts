@@ -247,6 +247,34 @@ test('export writes the documents of invoices once, and says what the others lac
   );
 });
 
+test('bank, import and export journal are for one org of a firm with several', async () => {
+  const place = { country: 'US', currency: 'USD', timeZone: 'UTC', fiscalYearStartMonth: 1 } as const;
+  const names = { name: 'Second', legalName: 'Second', code: '2' };
+  const org = { type: 'Org' as const, systemRef: 'second', attributes: { ...names, ...place } };
+  expect(await orThrow(api.upsertRecords({ body: { records: [org] } }))).toMatchObject({ summary: { created: 1 } });
+  await file('customers.csv', 'Customer,Phone\nTern Ltd,\n');
+  const customers = ['import', 'quickbooks-customers', 'customers.csv', '--apply'];
+  expect(await run(...customers)).toMatchObject({ code: 2, errors: expect.stringContaining('second (Second)') });
+  expect(await run(...customers, '--org', 'second')).toMatchObject({ code: 0 });
+  const row = 'INV-2026-005,Tern Ltd,01/02/2026,01/03/2026,Advice,1,700.00,700.00';
+  await file('invoices.csv', `Invoice no.,Customer,Invoice date,Due date,Product/Service,Qty,Rate,Amount\n${row}\n`);
+  const invoices = ['import', 'quickbooks-invoices', 'invoices.csv', '--apply', '--dates', 'dmy', '--org', 'second'];
+  expect(await run(...invoices)).toMatchObject({ code: 0, output: expect.stringMatching(/created +1\n/) });
+  await file('second.xml', camt(statement('DE10', entry('700.00', 'Tern Ltd', 'INV-2026-005'))));
+  const words = ['bank', 'second.xml', '--apply', '--min-score', '90'];
+  expect(await run(...words)).toMatchObject({ code: 2, errors: expect.stringContaining('--org') });
+  expect(await run(...words, '--org', 'second')).toMatchObject({ code: 0 });
+  const { data } = await orThrow(
+    api.searchInvoices({ body: { where: { invoiceNumber: { _eq: 'INV-2026-005' } }, with: ['org', 'client'] } }),
+  );
+  expect(data.map(({ amountDue, ...row }) => [row.with?.org?.name, row.with?.client?.name, amountDue])).toEqual([
+    ['Firm', 'Tern Ltd', '82.00'],
+    ['Second', 'Tern Ltd', '0.00'],
+  ]);
+  const journal = ['export', 'journal', '--from', '2026-01-01', '--to', '2026-12-31', '--file', 'second.csv'];
+  expect((await run(...journal, '--org', 'second')).output).toContain('USD: debit 2100.00, credit 2100.00');
+});
+
 /** Payments without a client. */
 async function unidentified(): Promise<string[]> {
   const found: string[] = [];

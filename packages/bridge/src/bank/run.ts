@@ -36,7 +36,8 @@ export interface BankOptions {
   readonly apply: boolean;
   /** Whether what matches no open invoice is recorded, too, as payments without a client. */
   readonly suspense: boolean;
-  readonly org: string | undefined;
+  /** The org whose account it is; undefined if the firm has only one. */
+  readonly orgId: string | undefined;
   readonly signal: AbortSignal;
   readonly failedPath: string;
 }
@@ -48,13 +49,13 @@ const partSize = 200;
 export async function recordPayments(
   api: Client,
   statement: Statement,
-  { minScore, apply, suspense, org, signal, failedPath }: BankOptions,
+  { minScore, apply, suspense, orgId, signal, failedPath }: BankOptions,
   onReceipts: (receipts: readonly Receipt[], movements: number) => void,
 ): Promise<BankCounts> {
   const { account, currency } = statement;
   const counts = { recorded: 0, unknown: 0, before: 0, failed: 0, unsure: 0, unmatched: 0, outgoing: 0 };
   // Before the payments: one that another run records in between is then known, and its invoice not matched again.
-  const matcher = new Matcher(await openInvoices(api, currency, signal));
+  const matcher = new Matcher(await openInvoices(api, currency, orgId, signal));
   const writer = new Writer(api, apply, signal);
   const failed = new CsvWriter(failedPath);
   const keys = new Keys(account);
@@ -72,7 +73,7 @@ export async function recordPayments(
     counts.before += part.length - receipts.length;
     part = [];
     const sure = receipts.filter((one) => one.proposal.score >= minScore || (suspense && isUnknown(one)));
-    const written = await writer.write(sure.map((one) => ({ record: paymentOf(one, currency, org) })));
+    const written = await writer.write(sure.map((one) => ({ record: paymentOf(one, currency, orgId) })));
     for (const [index, { reason }] of written.entries()) {
       const receipt = sure[index];
       if (receipt !== undefined) receipt.failure = reason;
@@ -155,10 +156,20 @@ const form = { system: 'bank' };
 const kind = 'payment';
 const invoiceFields = ['id', 'invoiceNumber', 'clientId', 'clientName', 'clientRef', 'dueDate', 'amountDue'] as const;
 
-async function openInvoices(api: Client, currency: string, signal: AbortSignal): Promise<OpenInvoice[]> {
+/** The open invoices of the org whose account it is: others are paid to another account, and can have the same numbers. */
+async function openInvoices(
+  api: Client,
+  currency: string,
+  orgId: string | undefined,
+  signal: AbortSignal,
+): Promise<OpenInvoice[]> {
   const open = { documentType: { _eq: 'INVOICE' }, currency: { _eq: currency }, amountDue: { _gt: '0.00' } } as const;
   const body = {
-    where: { ...open, status: { _in: ['POSTED' as const, 'PARTIALLY_PAID' as const] } },
+    where: {
+      ...open,
+      status: { _in: ['POSTED' as const, 'PARTIALLY_PAID' as const] },
+      ...(orgId !== undefined && { orgId: { _eq: orgId } }),
+    },
     pageSize: 500,
   };
   const found: OpenInvoice[] = [];
@@ -185,11 +196,11 @@ async function recordedAmong(api: Client, systemRefs: readonly string[], signal:
   return found;
 }
 
-function paymentOf(receipt: Receipt, currency: string, org: string | undefined): Schema<'PaymentUpsert'> {
+function paymentOf(receipt: Receipt, currency: string, orgId: string | undefined): Schema<'PaymentUpsert'> {
   const { line, systemRef, proposal } = receipt;
   const attributes = given({
     clientId: proposal.invoices[0]?.invoice.clientId ?? null,
-    orgId: org === undefined || !isUnknown(receipt) ? undefined : { systemRef: org },
+    orgId: isUnknown(receipt) ? orgId : undefined,
     paymentDate: line.date,
     amount: line.amount.toFixed(2),
     currency,

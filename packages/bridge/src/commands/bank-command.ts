@@ -6,6 +6,7 @@ import { type BankCounts, isUnknown, proposedText, type Receipt, recordPayments 
 import { connect } from '../connect.ts';
 import { BridgeError } from '../errors.ts';
 import { readMapping } from '../import/form.ts';
+import { orgOf } from '../org.ts';
 import { addFileOptions, type FileOptions, failedPathOf, figures, progress } from './options.ts';
 
 interface Options extends FileOptions {
@@ -31,7 +32,7 @@ export function addBank(program: Command, signal: AbortSignal): void {
     .option('--suspense', 'also record what matches no open invoice: as payments of unknown payers, in suspense')
     .option('--account <number>', 'account, if the file has several, or does not name it')
     .option('--currency <code>', 'currency of the account, if the file does not say it, or the account has several')
-    .option('--org <systemRef>', 'org that the account belongs to, if the firm has several')
+    .option('--org <systemRef>', 'org that the account belongs to; required if the firm has several')
     .option('--ignore-balance', 'read a file whose balances do not add up')
     .option('--mapping <file>', 'description of the columns of a CSV file: records “bank”')
     .action((path: string, options: Options) => run(path, options, signal));
@@ -50,8 +51,10 @@ async function run(path: string, options: Options, signal: AbortSignal): Promise
   const of = `${basename(path)}, account ${statement.account}, ${statement.currency}.`;
   console.log(apply ? `${of}\n` : `Dry run of ${of} Nothing is stored.\n`);
   const matching = progress(apply ? 'Recorded' : 'Matched', 'movements');
-  const settings = { minScore, apply, suspense, org, signal, failedPath };
-  const counts = await recordPayments(connect(process.env), statement, settings, (receipts, movements) => {
+  const api = connect(process.env);
+  const orgId = (await orgOf(api, org, signal))?.id;
+  const settings = { minScore, apply, suspense, orgId, signal, failedPath };
+  const counts = await recordPayments(api, statement, settings, (receipts, movements) => {
     matching.clear();
     for (const receipt of receipts) console.log(lineOf(receipt, suspense));
     matching.show(movements, statement.movements);

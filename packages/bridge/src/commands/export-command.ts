@@ -6,6 +6,7 @@ import { exportInvoices, type InvoiceFormat, invoiceFormats } from '../export/in
 import { exportJournal } from '../export/journal.ts';
 import { exportStatements } from '../export/statements.ts';
 import { isDay } from '../files/values.ts';
+import { orgOf } from '../org.ts';
 import { counted, progress } from './options.ts';
 
 interface Period {
@@ -20,10 +21,15 @@ export function addExport(program: Command, signal: AbortSignal): void {
       'Writes the double entries of a period as a CSV file for the accountant, and says whether they balance.',
     )
     .requiredOption('--file <file>', 'CSV file to write')
-    .action(async ({ file, ...period }: Period & { file: string }) => {
+    .option('--org <systemRef>', 'org whose journal it is; required if the firm has several')
+    .action(async ({ file, org, ...period }: Period & { file: string; org?: string }) => {
+      const days = checked(period);
+      const api = connect(process.env);
+      const orgId = (await orgOf(api, org, signal))?.id;
       const { show, clear } = progress('Written', 'entries');
-      const journal = { ...checked(period), path: file, signal, onRows: show };
-      const { rows, sums } = await exportJournal(connect(process.env), journal).finally(clear);
+      const { rows, sums } = await exportJournal(api, { ...days, orgId, path: file, signal, onRows: show }).finally(
+        clear,
+      );
       if (rows === 0)
         return console.log(`There are no entries from ${period.from} to ${period.to}. No file is written.`);
       console.log(`${counted(rows, 'entry', 'entries')} from ${period.from} to ${period.to} in ${file}.`);

@@ -9,10 +9,12 @@ import { forms } from '../import/forms.ts';
 import type { ImportOptions } from '../import/plan.ts';
 import { recordPlans } from '../import/records/index.ts';
 import { type ImportResult, importFile } from '../import/run.ts';
+import { orgOf } from '../org.ts';
 import { addFileOptions, counted, type FileOptions, failedPathOf, figures, progress } from './options.ts';
 
 interface Options extends FileOptions {
   readonly mapping?: string;
+  readonly org?: string;
   readonly paidOn?: string;
   readonly timeAs?: string;
 }
@@ -41,6 +43,7 @@ export function addImport(program: Command, signal: AbortSignal): void {
     .argument('<file>', 'CSV file');
   addFileOptions(command)
     .option('--mapping <file>', 'description of the columns; “fa-bridge mapping clients” prints one to edit')
+    .option('--org <systemRef>', 'org that the file is of; required if the firm has several')
     .option('--calling-code <digits>', 'country of phone numbers that have none, such as 1; “none” leaves them out')
     .option('--paid-on <day>', `day of payments that invoices mention: a day such as 2026-06-30, ${days.join(', ')}`)
     .addOption(
@@ -62,9 +65,20 @@ async function run(name: string, path: string, options: Options, signal: AbortSi
   const form = await formOf(name, options);
   const { show, clear } = progress(options.apply === true ? 'Stored' : 'Checked', 'rows');
   const failedPath = failedPathOf(path, options);
-  const { encoding, mapping: _, ...notation } = options;
-  const file = { path, form, notation, options: importOptions(options), encoding, failedPath };
-  const result = await importFile(connect(process.env), file, {
+  const { encoding, mapping: _, org: named, ...notation } = options;
+  const api = connect(process.env);
+  const org = await orgOf(api, named, signal);
+  // Files of several orgs can have the same numbers and names. The first org keeps the keys from when it was the only one.
+  const ofOrg = org === undefined || org.isFirst ? form : { ...form, system: `${form.system}@${org.systemRef}` };
+  const file = {
+    path,
+    form: ofOrg,
+    notation,
+    options: { ...importOptions(options), orgId: org?.id },
+    encoding,
+    failedPath,
+  };
+  const result = await importFile(api, file, {
     apply: options.apply === true,
     signal,
     onRows: show,

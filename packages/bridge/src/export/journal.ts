@@ -5,6 +5,8 @@ import { CsvWriter } from '../files/csv.ts';
 export interface JournalOptions {
   readonly from: string;
   readonly to: string;
+  /** The org whose journal it is; undefined if the firm has only one. */
+  readonly orgId: string | undefined;
   readonly path: string;
   readonly signal: AbortSignal;
   readonly onRows: (rows: number) => void;
@@ -31,12 +33,12 @@ const more = ['currency', 'taxName', 'taxRatePercent', 'reason'] as const;
 /** Writes the double entries of a period, of any number, in the order of their days. */
 export async function exportJournal(
   api: Client,
-  { from, to, path, signal, onRows }: JournalOptions,
+  { from, to, orgId, path, signal, onRows }: JournalOptions,
 ): Promise<JournalResult> {
   const writer = new CsvWriter(path);
   const sums = new Map<string, { debit: Big; credit: Big }>();
   const body = {
-    where: { businessDate: { _gte: from, _lte: to } },
+    where: { businessDate: { _gte: from, _lte: to }, ...(orgId !== undefined && { orgId: { _eq: orgId } }) },
     orderBy: [{ businessDate: 'asc' as const }, { id: 'asc' as const }],
     fields: [...columns, ...more, 'clientId' as const],
     with: ['client' as const],

@@ -24,11 +24,14 @@ const maxRemembered = 20_000;
 export class Directory {
   readonly #api: Client;
   readonly #form: Form;
+  /** Clients, jobs and invoices of other orgs are not found. */
+  readonly #ofOrg: { readonly orgId?: { readonly _eq: string } };
   readonly #ids = new Map<string, string | null>();
 
-  constructor(api: Client, form: Form) {
+  constructor(api: Client, form: Form, orgId: string | undefined) {
     this.#api = api;
     this.#form = form;
+    this.#ofOrg = orgId === undefined ? {} : { orgId: { _eq: orgId } };
   }
 
   /** Looks up keys, so that `idOf` finds them. */
@@ -68,13 +71,17 @@ export class Directory {
     const systemRef = { _in: keys.map((key) => systemRefOf(this.#form, kind, key)) };
     switch (kind) {
       case 'client': {
-        const where = { _or: [{ systemRef }, { clientRef: { _in } }, { pmsRef: { _in } }, { name: { _in } }] };
+        const where = {
+          ...this.#ofOrg,
+          _or: [{ systemRef }, { clientRef: { _in } }, { pmsRef: { _in } }, { name: { _in } }],
+        };
         const fields = ['systemRef', 'clientRef', 'pmsRef', 'name'] as const;
         const rows = this.#api.searchClients.rows({ body: { where, fields: ['id', ...fields], pageSize: 500 } });
         return found(rows, (row) => fields.map((field) => row[field]));
       }
       case 'job': {
-        const where = { _or: [{ systemRef }, { jobRef: { _in } }, { pmsRef: { _in } }, { name: { _in } }] };
+        const client = this.#ofOrg;
+        const where = { client, _or: [{ systemRef }, { jobRef: { _in } }, { pmsRef: { _in } }, { name: { _in } }] };
         const fields = ['systemRef', 'jobRef', 'pmsRef', 'name'] as const;
         const rows = this.#api.searchProjects.rows({ body: { where, fields: ['id', ...fields], pageSize: 500 } });
         return found(rows, (row) => fields.map((field) => row[field]));
@@ -87,7 +94,7 @@ export class Directory {
         return found(rows, (row) => fields.map((field) => row[field]));
       }
       case 'invoice': {
-        const where = { _or: [{ systemRef }, { invoiceNumber: { _in } }] };
+        const where = { ...this.#ofOrg, _or: [{ systemRef }, { invoiceNumber: { _in } }] };
         const fields = ['systemRef', 'invoiceNumber'] as const;
         const rows = this.#api.searchInvoices.rows({ body: { where, fields: ['id', ...fields], pageSize: 500 } });
         return found(rows, (row) => fields.map((field) => row[field]));

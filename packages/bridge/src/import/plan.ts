@@ -17,6 +17,8 @@ export interface Planned {
 }
 
 export interface ImportOptions {
+  /** The org that the file is of; undefined if the firm has only one. */
+  readonly orgId?: string | undefined;
   /** Day of the payments that invoices say they have received: a day, that of the invoice, or none. */
   readonly paidOn?: string | undefined;
   /** Status of time that has none in the file. */
@@ -53,7 +55,9 @@ export function recordPlan<const Field extends string>(plan: RecordPlan<Field>):
 }
 
 /** The key of a record: the same whenever the row is imported. */
-export function systemRefOf({ system }: Pick<Form, 'system'>, kind: string, key: string): string {
+export function systemRefOf({ system: ofOrg }: Pick<Form, 'system'>, kind: string, key: string): string {
+  // Staff can work for several orgs.
+  const [system] = kind === 'staff' ? ofOrg.split('@') : [ofOrg];
   const ref = `${system}:${kind}:${key}`;
   return ref.length <= 255 ? ref : `${system}:${kind}:${hashOf(key)}`;
 }

@@ -51,7 +51,7 @@ export async function importFile(
   const table = await openTable(path, form.columns, required, encoding);
   const rowsInAll = await checkAll(table, form, plan, notation, options);
 
-  const directory = new Directory(api, form);
+  const directory = new Directory(api, form, options.orgId);
   const writer = new Writer(api, apply, signal);
   const failed = new CsvWriter(failedPath, table.delimiter);
   const kept = table.header.at(-1) === reasonColumn ? table.header.length - 1 : table.header.length;

@@ -30,6 +30,7 @@ export const clients = recordPlan({
     const systemRef = systemRefOf(context.form, 'client', key);
     const website = row.text('website');
     const attributes = given({
+      orgId: context.options.orgId,
       name: row.required('name', 200),
       legalName: row.text('legalName', 200),
       clientRef: row.text('number', 64),
