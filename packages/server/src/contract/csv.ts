@@ -33,9 +33,13 @@ export class CsvFile {
 const formula = /^[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]/;
 const number = /^-?\d+(\.\d+)?$/;
 
+/** Where a spreadsheet that separates by semicolons, as in many languages, begins another cell that calls a function or a program. It ignores quotes there. */
+const callInside = /(?<=[;\t\r\n])(?=(?:[^\S\t\r\n]|[\0"])*[=+\-@\uff1d\uff0b\uff0d\uff20][^;\t\r\n]*[(|])/g;
+
 /** A cell as in RFC 4180. A text that would be a formula starts with an apostrophe, so that it is shown as it is. */
 function cellOf(value: CsvCell): string {
   if (value === null) return '';
-  const text = formula.test(value) && !number.test(value) ? `'${value}` : value;
+  const shown = formula.test(value) && !number.test(value) ? `'${value}` : value;
+  const text = shown.replaceAll(callInside, "'");
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

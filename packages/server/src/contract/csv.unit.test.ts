@@ -18,7 +18,21 @@ describe('a CSV file', () => {
     'shows %j as a text',
     (text) => expect(cells(text).replace(/^"/, '')).toMatch(/^'/),
   );
-  test.each(['-12.50', '12', '0.00', 'a=b', "it's", '2026-01-31', ''])('leaves %j as it is', (text) =>
-    expect(cells(text)).toBe(`${text}\r\n`),
+  test.each([
+    ['x;=HYPERLINK("https://evil.example","pay")', `x;'=HYPERLINK("https://evil.example","pay")`],
+    ['x;"=WEBSERVICE(A1);', `x;'"=WEBSERVICE(A1);`],
+    ["x\n -2+cmd|' /C calc'!A0", "x\n' -2+cmd|' /C calc'!A0"],
+    ['x\t@SUM(A1)', "x\t'@SUM(A1)"],
+  ])('has no call in %j for spreadsheets that separate by semicolons', (text, shown) =>
+    expect(
+      cells(text)
+        .replace(/^"(.*)"\r\n$/s, '$1')
+        .replaceAll('""', '"')
+        .trimEnd(),
+    ).toBe(shown),
+  );
+  test.each(['Call; -5 minutes', 'x;y=f(x)', '-12.50', '12', '0.00', 'a=b', "it's", '2026-01-31', ''])(
+    'leaves %j as it is',
+    (text) => expect(cells(text)).toBe(`${text}\r\n`),
   );
 });
