@@ -74,6 +74,7 @@ class Pipeline {
   readonly #crossOrigin: CrossOrigin;
   readonly #accessLog: Logger;
   readonly #addressOf: (request: IncomingMessage) => string;
+  readonly #headers: Readonly<Record<string, string>>;
 
   constructor(service: Service, findRoute: FindRoute) {
     this.#service = service;
@@ -82,6 +83,10 @@ class Pipeline {
     // Its fields are known and secret in no case; looking for secrets in them would take most of the time of a line.
     this.#accessLog = service.log.child({}, { redact: [] });
     this.#addressOf = callerAddress(service.config.trustProxy);
+    // For a year, browsers open this host by HTTPS alone. Of other hosts below it, the service knows nothing.
+    this.#headers = service.config.publicUrl.startsWith('https:')
+      ? { 'Strict-Transport-Security': 'max-age=31536000' }
+      : {};
   }
 
   /** Never rejects. */
@@ -90,6 +95,7 @@ class Pipeline {
       const { log, vault } = this.#service;
       const isDebug = (token: string) => isDebugToken(vault, token, databaseClock.now());
       const exchange = new Exchange(log, request, response, this.#addressOf(request), isDebug);
+      Object.assign(exchange.headers, this.#headers);
       const written = await this.#respond(exchange, response);
       // Only the bytes wait for a slow caller: all else that the response was made of is free.
       this.#record(exchange, written, await this.#isSent(exchange, response));

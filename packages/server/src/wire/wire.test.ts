@@ -3,11 +3,13 @@ import { Writable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
+import { hiddenIn } from '../../test/console/firm.ts';
 import { portOf } from '../../test/free-port.ts';
 import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
-import { wire } from '../../test/wire.ts';
+import { type WireResponse, wire } from '../../test/wire.ts';
 import { createApp, createProbes } from '../app/app.ts';
+import { createApiKey } from '../operator/api-keys.ts';
 
 const lines: string[] = [];
 const log = pino(
@@ -23,6 +25,19 @@ const log = pino(
 );
 const main = await testService({ log });
 const { call, service, address, token, tenant } = main;
+/** The service with other settings, at an address of its own. */
+const served = async (
+  config: Partial<typeof service.config>,
+  app: (other: typeof service) => Parameters<typeof createServer>[1],
+) => {
+  const server = createServer(app({ ...service, config: { ...service.config, ...config } }));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push(server);
+  return `http://127.0.0.1:${portOf(server)}`;
+};
+const open: ReturnType<typeof createServer>[] = [];
+afterAll(() => open.forEach((server) => void server.close().closeAllConnections()));
+
 const listOrgs = (headers: Record<string, string> = {}) => call('POST', '/gql/v1/orgs', {}, headers);
 
 describe('responses', () => {
@@ -55,6 +70,43 @@ describe('responses', () => {
       'referrer-policy': 'no-referrer',
     });
   });
+});
+
+test('a service that is reached over HTTPS has browsers stay with it, and names cookies so that they come from there', async () => {
+  const secure = await served({ publicUrl: 'https://api.example.com' }, createApp);
+  for (const path of ['/healthz', '/reference', '/console', '/gql/v1/orgs', '/nowhere', '/pay/unknown'])
+    expect([path, (await wire(secure, { path })).headers['strict-transport-security']]).toEqual([
+      path,
+      'max-age=31536000',
+    ]);
+  expect((await wire(address, { path: '/healthz' })).headers['strict-transport-security']).toBeUndefined();
+
+  const cookieOf = ({ headers }: WireResponse) => headers['set-cookie']?.[0] ?? '';
+  const form = await wire(secure, { path: '/console' });
+  expect(cookieOf(form)).toMatch(/^__Secure-console_form=.*; Path=\/console;.*; Secure$/);
+  const { key: apiKey } = await createApiKey(
+    { service },
+    { tenant: tenant.name, user: 'ops', roles: ['API_ADMIN'], days: 1, description: undefined },
+  );
+  const session = await wire(secure, {
+    method: 'POST',
+    path: '/console/sign-in',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', Cookie: cookieOf(form) },
+    body: new URLSearchParams({ apiKey, formKey: hiddenIn(form.text, 'formKey') }).toString(),
+  });
+  expect(cookieOf(session)).toMatch(/^__Secure-console_session=.*; Path=\/console;.*; Secure$/);
+  const page = (Cookie: string) => wire(secure, { path: '/console', headers: { Cookie } });
+  expect(await page(cookieOf(session))).toMatchObject({ status: 200 });
+  // Another host of the domain, or somebody on the way, can set a cookie without the prefix.
+  expect(await page(cookieOf(session).replace('__Secure-', ''))).toMatchObject({ status: 401 });
+
+  const { attributes } = await recordsOf(main).make('Client', { name: 'Payer' });
+  const { body } = await call<{ url: string }>('POST', '/api/v1/clients/v1/link/payment', {
+    clientRef: attributes?.clientRef,
+    note: 'Any',
+  });
+  const link = await wire(secure, { path: new URL(body.url).pathname });
+  expect(cookieOf(link)).toMatch(/^__Host-payment_session=[\w-]{32}; Path=\/;.*; Secure$/);
 });
 
 test('a body in zstd is rejected with 415, like every encoding that the contract does not declare', async () => {
@@ -120,18 +172,6 @@ describe('If-Match', () => {
 });
 
 describe('/metrics', () => {
-  const served = async (
-    config: Partial<typeof service.config>,
-    app: (other: typeof service) => Parameters<typeof createServer>[1],
-  ) => {
-    const server = createServer(app({ ...service, config: { ...service.config, ...config } }));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    open.push(server);
-    return `http://127.0.0.1:${portOf(server)}`;
-  };
-  const open: ReturnType<typeof createServer>[] = [];
-  afterAll(() => open.forEach((server) => void server.close().closeAllConnections()));
-
   test('requires its token if one is configured', async () => {
     const secured = await served({ metricsToken: 'secret' }, createApp);
     for (const authorization of [undefined, 'Bearer wrong', 'Bearer secret2', 'Basic secret']) {

@@ -3,7 +3,7 @@ import { Rejection } from '../../contract/rejection.ts';
 import type { SignInAttempt } from '../../platform/auth/identity-provider.ts';
 import type { Vault } from '../../platform/auth/vault.ts';
 import { databaseClock } from '../../platform/database-clock.ts';
-import { readCookie } from '../../wire/cookies.ts';
+import { cookieName, readCookie } from '../../wire/cookies.ts';
 
 /** How long a person stays signed in, in seconds. A session is not extended. */
 export const sessionLasts = 3600;
@@ -65,12 +65,12 @@ export class SessionCookies {
     const text = JSON.stringify({ ...content, until: databaseClock.now() + seconds * 1000 });
     const value = content === undefined ? '' : this.#vault.encrypt(`console ${name}`, text).toString('base64url');
     const lasts = content === undefined ? 0 : seconds;
-    return `console_${name}=${value}; Path=${this.#base}${path}; Max-Age=${lasts}; HttpOnly; SameSite=${site}${this.#isSecure ? '; Secure' : ''}`;
+    return `${this.#nameOf(name)}=${value}; Path=${this.#base}${path}; Max-Age=${lasts}; HttpOnly; SameSite=${site}${this.#isSecure ? '; Secure' : ''}`;
   }
 
   /** @returns undefined if there is no cookie, or it is not ours or has expired */
   read<Name extends CookieName>(name: Name, cookies: string | undefined) {
-    const value = readCookie(cookies, `console_${name}`, /^[\w-]{1,4096}$/);
+    const value = readCookie(cookies, this.#nameOf(name), /^[\w-]{1,4096}$/);
     if (value === undefined) return undefined;
     try {
       const text = this.#vault.decrypt(`console ${name}`, Buffer.from(value, 'base64url'));
@@ -79,6 +79,10 @@ export class SessionCookies {
     } catch {
       return undefined;
     }
+  }
+
+  #nameOf(name: CookieName): string {
+    return cookieName(`console_${name}`, this.#base, this.#isSecure);
   }
 
   /** The anti-forgery key of forms, bound to what the browser has in a cookie. */

@@ -92,7 +92,8 @@ export class MailServer {
   async deliver(message: MailMessage, signal: AbortSignal): Promise<MailDelivery> {
     const bytes = await this.#compose(message);
     const { auth, ...target } = parseConnectionUrl(this.#url);
-    const connection = new SMTPConnection({ ...target, ...this.#timeouts });
+    // Somebody on the way can hide that the server offers TLS. `?requireTLS=false` in the URL is for a network that nobody else is in.
+    const connection = new SMTPConnection({ requireTLS: auth !== undefined, ...target, ...this.#timeouts });
     const close = () => connection.close();
     signal.addEventListener('abort', close);
     // The connection reads the message once the server has accepted the envelope: from then on it can arrive.

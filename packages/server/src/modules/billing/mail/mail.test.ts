@@ -268,6 +268,24 @@ describe('a mail server', () => {
     expect(await sent({ to: ['ines@example.com'] })).toMatchObject({ status: 'FAILED', attempts: 4 });
     expect(sink.received).toEqual([]);
   });
+
+  test('that does not offer TLS gets no password', async () => {
+    let heard = '';
+    const plain = createServer((socket) => {
+      socket.write('220 mail\r\n');
+      socket.on('data', (data) => {
+        heard += data;
+        socket.write(String(data).startsWith('EHLO') ? '250-mail\r\n250 AUTH PLAIN\r\n' : '502 Unknown\r\n');
+      });
+    });
+    await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
+    atEnd(async () => void plain.close());
+    const url = `smtp://books:secret@127.0.0.1:${(plain.address() as AddressInfo).port}`;
+    servers = new MailServers({ url, sandboxUrl: undefined, from: 'books@firm.example', publicUrl }, limits);
+    expect(await sent({ to: ['ines@example.com'] })).toMatchObject({ status: 'FAILED', attempts: 4 });
+    expect(heard).toMatch(/^EHLO[^\n]+\nSTARTTLS/);
+    expect(heard).not.toContain('AUTH');
+  });
 });
 
 describe('a process that ends', () => {

@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Vault } from '../../../platform/auth/vault.ts';
-import { readCookie } from '../../../wire/cookies.ts';
+import { cookieName, readCookie } from '../../../wire/cookies.ts';
 
-const cookieName = 'payment_session';
 /** As long as a link can be paid, so that its receipt remains readable. In seconds. */
 const cookieLasts = 30 * 24 * 3600;
 
@@ -16,14 +15,15 @@ export interface Browser {
 }
 
 export function browserOf(cookies: string | undefined, isSecure: boolean): Browser {
-  const known = readCookie(cookies, cookieName, /^[\w-]{32}$/);
+  const name = cookieName('payment_session', '/', isSecure);
+  const known = readCookie(cookies, name, /^[\w-]{32}$/);
   const session = known ?? randomBytes(24).toString('base64url');
   // Lax, because external processors redirect payers back here.
   const attributes = `Path=/; Max-Age=${cookieLasts}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   return {
     session,
     sessionHash: createHash('sha256').update(session).digest('hex'),
-    setCookie: known === undefined ? `${cookieName}=${session}; ${attributes}` : undefined,
+    setCookie: known === undefined ? `${name}=${session}; ${attributes}` : undefined,
   };
 }
 
