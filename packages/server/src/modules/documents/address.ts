@@ -13,16 +13,17 @@ export interface StoredAddress {
 /** Where a postal code follows the city and the state. */
 const postalCodeLast: ReadonlySet<string | null> = new Set([null, 'US', 'CA', 'AU', 'NZ', 'GB', 'IE', 'IN', 'JP']);
 
-/** The lines of an address in a document. The country is in the language of the document. */
-export function addressLines(address: StoredAddress | null, language = 'en'): readonly string[] {
+/** The lines of an address in a document. The country is in the language of the document, and omitted if both parties have it. */
+export function addressLines(address: StoredAddress | null, language: string, isDomestic: boolean): readonly string[] {
   if (address === null) return [];
   const { line1, line2, city, state, postalCode, country } = address;
   const named = postalCodeLast.has(country)
     ? [city, [state, postalCode].filter((part) => part !== null).join(' ')]
     : [[postalCode, city].filter((part) => part !== null).join(' '), state];
   const locality = named.filter((part) => part);
-  const nation = country === null ? null : new Intl.DisplayNames(language, { type: 'region' }).of(country);
-  return [line1, line2, locality.join(', '), nation].flatMap((line) => line || []);
+  const nation =
+    country === null || isDomestic ? null : new Intl.DisplayNames(language, { type: 'region' }).of(country);
+  return [line1, line2, locality.join(state === null ? ' ' : ', '), nation].flatMap((line) => line || []);
 }
 
 /** SQL of the address in the columns of a row; null if there is no row. */

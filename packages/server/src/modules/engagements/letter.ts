@@ -81,6 +81,6 @@ export async function readLetter(session: Session, tenantId: number, documentId:
   const folderPath = `/${fileNamePart(letter.clientName)}/Engagements`;
   const { firmCountry, language } = letter;
   const isDomestic = address?.country === firmCountry;
-  const lines = addressLines(address && isDomestic ? { ...address, country: null } : address, language);
+  const lines = addressLines(address, language, isDomestic);
   return { ...letter, country: address?.country ?? firmCountry, addressLines: lines, folderPath };
 }

@@ -46,6 +46,8 @@ export interface DocumentTexts {
   readonly earlyPaymentTerms: string;
   /** Of a line, with the number of the overdue invoice in place of the name in braces. */
   readonly lateFee: string;
+  /** Of a line that bills the work of a job, by its type, with the job and the last day in place of the names in braces. */
+  readonly work: Readonly<Record<Row<'WipEntry'>['wipType'], string>>;
   readonly bankDetails: string;
   readonly accountHolder: string;
   /** Why no tax is charged, by the category of a tax. The reason of an exemption (E) is the document's own. */
@@ -100,6 +102,13 @@ const en: DocumentTexts = {
   earlyPayment: 'Discount for early payment',
   earlyPaymentTerms: '{percent} discount if paid by {day}: pay {amount}',
   lateFee: 'Late fee: {number}',
+  work: {
+    TIME: '{job}: time through {day}',
+    EXPENSE: '{job}: expenses through {day}',
+    FIXED_FEE: '{job}: fee through {day}',
+    PROGRESS: '{job}: progress bills through {day}',
+    ADJUSTMENT: '{job}: adjustments through {day}',
+  },
   bankDetails: 'Bank details',
   accountHolder: 'Account holder:',
   reasons: {
@@ -161,6 +170,13 @@ const de: DocumentTexts = {
   earlyPayment: 'Skonto',
   earlyPaymentTerms: '{percent} Skonto bei Zahlung bis {day}: {amount} zu zahlen',
   lateFee: 'Verspätungszuschlag: {number}',
+  work: {
+    TIME: '{job}: Arbeitszeit bis {day}',
+    EXPENSE: '{job}: Auslagen bis {day}',
+    FIXED_FEE: '{job}: Honorar bis {day}',
+    PROGRESS: '{job}: Abschlagsrechnungen bis {day}',
+    ADJUSTMENT: '{job}: Korrekturen bis {day}',
+  },
   bankDetails: 'Bankverbindung',
   accountHolder: 'Kontoinhaber:',
   reasons: {
@@ -222,6 +238,13 @@ const fr: DocumentTexts = {
   earlyPayment: 'Escompte pour paiement anticipé',
   earlyPaymentTerms: 'Escompte de {percent} pour un paiement jusqu’au {day} : {amount} à payer',
   lateFee: 'Frais de retard : {number}',
+  work: {
+    TIME: "{job} : temps jusqu'au {day}",
+    EXPENSE: "{job} : frais jusqu'au {day}",
+    FIXED_FEE: "{job} : honoraires jusqu'au {day}",
+    PROGRESS: "{job} : acomptes facturés jusqu'au {day}",
+    ADJUSTMENT: "{job} : ajustements jusqu'au {day}",
+  },
   bankDetails: 'Coordonnées bancaires',
   accountHolder: 'Titulaire du compte :',
   reasons: {
@@ -283,6 +306,13 @@ const es: DocumentTexts = {
   earlyPayment: 'Descuento por pronto pago',
   earlyPaymentTerms: '{percent} de descuento por pago hasta el {day}: {amount} a pagar',
   lateFee: 'Recargo por demora: {number}',
+  work: {
+    TIME: '{job}: horas hasta el {day}',
+    EXPENSE: '{job}: gastos hasta el {day}',
+    FIXED_FEE: '{job}: honorarios hasta el {day}',
+    PROGRESS: '{job}: facturas parciales hasta el {day}',
+    ADJUSTMENT: '{job}: ajustes hasta el {day}',
+  },
   bankDetails: 'Datos bancarios',
   accountHolder: 'Titular de la cuenta:',
   reasons: {

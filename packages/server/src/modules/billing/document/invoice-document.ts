@@ -178,7 +178,6 @@ export async function readDocument(session: Session, tenantId: number, invoiceId
 /** The lines of the two addresses of a document. A country is only named if they have different ones. */
 export function addressesOf({ parties: { firmAddress, language }, billingAddress }: InvoiceFace) {
   const isDomestic = firmAddress?.country === billingAddress.country;
-  const linesOf = (address: StoredAddress | null) =>
-    addressLines(address === null || !isDomestic ? address : { ...address, country: null }, language);
+  const linesOf = (address: StoredAddress | null) => addressLines(address, language, isDomestic);
   return { firm: linesOf(firmAddress), billing: linesOf(billingAddress) };
 }

@@ -59,8 +59,7 @@ export function render(statement: StatementDocument): Promise<Buffer> {
 function setParties(page: Pages, statement: StatementDocument): void {
   const { firmName, firmAddress, firmCountry, clientName, clientRef, clientAddress, language } = statement;
   const isDomestic = (clientAddress?.country ?? firmCountry) === firmCountry;
-  const linesOf = (address: StoredAddress | null) =>
-    addressLines(address && isDomestic ? { ...address, country: null } : address, language);
+  const linesOf = (address: StoredAddress | null) => addressLines(address, language, isDomestic);
   page.text(firmName, { size: 14, weight: 'bold' });
   for (const line of linesOf(firmAddress)) page.text(line, label);
   page.space(16);

@@ -69,7 +69,7 @@ describe('a job that is billed MONTHLY', () => {
       lines: [
         {
           lineType: 'TIME',
-          description: 'Books 2026: time through 2026-01-31',
+          description: 'Books 2026: time through January 31, 2026',
           amount: '570.00',
           taxable: false,
           wipIds: january,
@@ -85,6 +85,16 @@ describe('a job that is billed MONTHLY', () => {
     expect(await wip(january[1] ?? '')).toMatchObject({ status: 'BILLED', outstandingAmount: '0.00' });
     await run('2026-02-28', '2026-03-01');
     expect(await draftsOf(jobId)).toEqual(['2026-01-31 550.00', '2026-02-28 760.00']);
+  });
+
+  test('gets a draft in the language of its client', async () => {
+    const german = await newClient({ documentLanguage: 'de' });
+    const jobId = await jobBy('MONTHLY', { clientId: german.id });
+    await workFor('1.00', jobId, '2026-01-02');
+    await run('2026-01-31', '2026-02-01');
+    const [revision] = await revisionsOf(jobId);
+    const { body: draft } = await preparer.call<Draft>('GET', `/gql/v1/draft_invoice/${revision?.draftInvoiceId}`);
+    expect(draft.lines).toMatchObject([{ description: 'Books 2026: Arbeitszeit bis 31. Januar 2026' }]);
   });
 
   test('gets one draft per date, however often and by however many processes the task runs', async () => {

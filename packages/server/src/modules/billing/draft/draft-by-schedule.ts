@@ -6,9 +6,11 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { sum, zero } from '../../../platform/decimal.ts';
 import { client } from '../../clients/index.ts';
+import { formatDay, localeOf } from '../../documents/index.ts';
 import { job } from '../../projects/index.ts';
-import { taxRegion } from '../../reference/index.ts';
+import { org, taxRegion } from '../../reference/index.ts';
 import { outstandingOf, wipEntry } from '../../time/index.ts';
+import { type DocumentTexts, documentTexts } from '../document/document-texts.ts';
 import { draftInvoice } from './draft-invoice.ts';
 
 /** A date of a schedule since the last run. */
@@ -155,7 +157,11 @@ function draftJob(
     billThroughDate: through,
     proposedInvoiceDate: today.toString(),
     dueDate: today.add({ days: owner.paymentTermsDays }).toString(),
-    lines: linesOf(work, rows, through, isTaxable(plan, owner)),
+    lines: linesOf(work, rows, {
+      texts: documentTexts[owner.documentLanguage].work,
+      day: formatDay(through, localeOf(owner.documentLanguage, plan.get(org, owner.orgId)?.country)),
+      taxable: isTaxable(plan, owner),
+    }),
   });
 }
 
@@ -168,12 +174,12 @@ function isTaxable(plan: Plan, owner: Row<'Client'> | undefined): boolean {
 type WipType = Row<'WipEntry'>['wipType'];
 
 /** In the order of the lines. */
-const lineTypes: readonly (readonly [WipType, Row<'DraftInvoice'>['lines'][number]['lineType'], string])[] = [
-  ['TIME', 'TIME', 'time'],
-  ['EXPENSE', 'EXPENSE', 'expenses'],
-  ['FIXED_FEE', 'FIXED_FEE', 'fee'],
-  ['PROGRESS', 'PROGRESS', 'progress bills'],
-  ['ADJUSTMENT', 'OTHER', 'adjustments'],
+const lineTypes: readonly (readonly [WipType, Row<'DraftInvoice'>['lines'][number]['lineType']])[] = [
+  ['TIME', 'TIME'],
+  ['EXPENSE', 'EXPENSE'],
+  ['FIXED_FEE', 'FIXED_FEE'],
+  ['PROGRESS', 'PROGRESS'],
+  ['ADJUSTMENT', 'OTHER'],
 ];
 
 /** Maximum number of rows of a line. */
@@ -183,8 +189,12 @@ const rowsOfLine = 1_000;
  * Creates a line for each type of work, which bills all outstanding amounts. Reviewers of the draft can write it up or
  * down.
  */
-function linesOf({ id, name }: Row<'Job'>, rows: readonly Row<'WipEntry'>[], through: string, taxable: boolean) {
-  return lineTypes.flatMap(([wipType, lineType, label]) => {
+function linesOf(
+  { id, name }: Row<'Job'>,
+  rows: readonly Row<'WipEntry'>[],
+  { texts, day, taxable }: { readonly texts: DocumentTexts['work']; readonly day: string; readonly taxable: boolean },
+) {
+  return lineTypes.flatMap(([wipType, lineType]) => {
     const ofType = rows.filter((row) => row.wipType === wipType);
     const parts = Array.from({ length: Math.ceil(ofType.length / rowsOfLine) }, (_, index) =>
       ofType.slice(index * rowsOfLine, (index + 1) * rowsOfLine),
@@ -192,7 +202,7 @@ function linesOf({ id, name }: Row<'Job'>, rows: readonly Row<'WipEntry'>[], thr
     return parts.map((part) => ({
       lineType,
       jobId: id,
-      description: `${name}: ${label} through ${through}`,
+      description: texts[wipType].replace('{day}', day).replace('{job}', () => name),
       quantity: '1',
       unitAmount: sum(part.map(outstandingOf)).toFixed(2),
       taxable,
