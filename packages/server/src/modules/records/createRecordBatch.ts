@@ -7,7 +7,7 @@ import { checkTenantLimit } from '../../entity/tenant-limit.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import { newId } from '../../platform/store/new-id.ts';
 import { batchOf } from './getRecordBatch.ts';
-import { writeRecordBatch } from './write-record-batch.ts';
+import { batchEntryPurpose, writeRecordBatch } from './write-record-batch.ts';
 
 /** Accepts records that are written in the background. */
 export const createRecordBatch: Handler<'createRecordBatch'> = (context, { body: { records } }) => {
@@ -33,16 +33,19 @@ export async function startRecordBatch(
   apiUserId: string,
   id = newId(),
 ): Promise<string> {
-  const { transaction, tenantId } = unit;
+  const { transaction, tenantId, origin } = unit;
   const unfinished = sql`select from record_batch where tenant_id = ${tenantId} and finished_at is null`;
   await checkTenantLimit(unit, 'unfinishedRecordBatches', 'unfinished batches of records', unfinished);
+  // They can have values that nobody may read in the database, such as tax IDs.
+  const entries = records.map((record) =>
+    origin.vault.encrypt(batchEntryPurpose, JSON.stringify(record)).toString('hex'),
+  );
   await transaction.all(sql`
     insert into record_batch (tenant_id, id, total, created_by_api_user_id)
     values (${tenantId}, ${id}, ${records.length}, ${apiUserId})`);
   await transaction.all(sql`
-    insert into record_batch_item (tenant_id, record_batch_id, index, entry)
-    select ${tenantId}, ${id}, position - 1, entry
-    from jsonb_array_elements(${JSON.stringify(records)}::jsonb) with ordinality as entries (entry, position)`);
+    insert into record_batch_item (tenant_id, record_batch_id, index, entry_encrypted)
+    select ${tenantId}, ${id}, position - 1, decode(entry, 'hex') from unnest(${entries}::text[]) with ordinality as entries (entry, position)`);
   await enqueue(transaction, writeRecordBatch, { batchId: id });
   return id;
 }

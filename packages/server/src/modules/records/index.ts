@@ -36,4 +36,4 @@ export { customRecordType, customTypeNamed, customTypeNames, findCustomTypes, re
 export { checkValues, patternTest } from './custom-values.ts';
 export { findMismatches } from './pattern.ts';
 export { recordTypesForWriting } from './record-types.ts';
-export { writeRecordBatch } from './write-record-batch.ts';
+export { batchEntryPurpose, writeRecordBatch } from './write-record-batch.ts';

@@ -13,6 +13,9 @@ import { recordTypesForWriting as findTypes } from './record-types.ts';
 type WriteItem = components['schemas']['RecordWriteItem'];
 type Result = components['schemas']['RecordBatchResult'];
 
+/** What the vault encrypts the records of a batch for until they are written. */
+export const batchEntryPurpose = 'record-batch-entry';
+
 /** How many records one transaction writes: as many as one call of `upsertRecords`. */
 const chunkSize = numberOf('RecordUpsertRequest', 'records', 'maxItems');
 const resultSchema = schemaOf('RecordBatchResult');
@@ -51,11 +54,17 @@ export const writeRecordBatch = defineJob({
 });
 
 /** Writes the next records in the name of who requested the batch. @returns their number. */
-async function writeSome({ data: { batchId }, tenant, read, write }: JobRun<{ batchId: string }>): Promise<number> {
+async function writeSome({
+  data: { batchId },
+  tenant,
+  service: { vault },
+  read,
+  write,
+}: JobRun<{ batchId: string }>): Promise<number> {
   const { caller, items } = await read(async (session) => ({
     caller: await creatorOf(session, tenant, 'record_batch', batchId),
-    items: await session.all<{ index: number; entry: RecordItem }>(sql`
-      select index, entry from record_batch_item where tenant_id = ${tenant.id} and record_batch_id = ${batchId} and result is null
+    items: await session.all<{ index: number; entry: RecordItem; encrypted: Buffer | null }>(sql`
+      select index, entry, entry_encrypted as encrypted from record_batch_item where tenant_id = ${tenant.id} and record_batch_id = ${batchId} and result is null
       order by index limit ${chunkSize}`),
   }));
   const [first] = items;
@@ -64,7 +73,10 @@ async function writeSome({ data: { batchId }, tenant, read, write }: JobRun<{ ba
   const how = { schema: 'RecordUpsert', operation: 'UPSERT', findTypes, first: first.index } as const;
   await write(
     async (unit) => {
-      const entries = items.map(({ entry }) => entry);
+      const entries = items.map(
+        ({ entry, encrypted }): RecordItem =>
+          encrypted === null ? entry : JSON.parse(vault.decrypt(batchEntryPurpose, encrypted)),
+      );
       const { records } = await writeRecordsIn(unit, context, how, entries);
       await saveResults(unit, batchId, records);
     },

@@ -2543,8 +2543,9 @@ create table record_batch_item (
   tenant_id integer not null,
   record_batch_id uuid not null,
   index integer not null,
-  entry jsonb not null,
+  entry jsonb,
   result jsonb,
+  entry_encrypted bytea,
   constraint record_batch_item_pkey PRIMARY KEY (tenant_id, record_batch_id, index),
   constraint record_batch_item_record_batch_id_reference FOREIGN KEY (tenant_id, record_batch_id) REFERENCES record_batch(tenant_id, id)
 );
