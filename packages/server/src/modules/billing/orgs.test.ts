@@ -1,8 +1,10 @@
 /** The books of several orgs of a firm are separate. */
 import { afterAll, expect, test } from 'vitest';
+import { Visitor } from '../../../test/console/firm.ts';
 import { firm } from '../../../test/modules/billing.ts';
 import { only } from '../../../test/modules/records.ts';
 import { sharedService } from '../../../test/service.ts';
+import { createApiKey } from '../../operator/api-keys.ts';
 import { checkBooks } from '../../operator/books.ts';
 
 const service = await sharedService();
@@ -31,6 +33,16 @@ test('a client moves to another org only before it has documents', async () => {
   await pay('100.00', [{ invoiceId: bill, amount: '100.00' }], { clientId: moving.id });
 });
 
+test('an org is deleted once it bills nobody', async () => {
+  const closing = await records.make('Org', { name: 'Closing', legalName: 'Closing', code: '3', ...place });
+  const { id } = await newClient({ orgId: closing.id });
+  const org = [{ type: 'Org', systemRef: closing.systemRef }];
+  expect(only(await records.remove(org))).toMatchObject({ error: { code: 'INVALID_STATE' } });
+  await change('Client', id, { status: 'ACTIVE' });
+  await change('Client', id, { status: 'ARCHIVED' });
+  expect(only(await records.remove(org))).toMatchObject({ status: 'DELETED' });
+});
+
 test('a payment covers invoices of its client group in its own org', async () => {
   const member = await inGroup();
   const [payer, sister, cousin] = [await member(first), await member(first), await member(second)];
@@ -45,6 +57,27 @@ test('a payment covers invoices of its client group in its own org', async () =>
   await expect(pay('100.00', [{ invoiceId: other, amount: '100.00' }], { clientId: payer.id })).rejects.toThrow(
     'The invoice is of another org',
   );
+});
+
+test('the console lists before the close of a month what is open in each org', async () => {
+  const client = await newClient({ orgId: second });
+  await draftOf([{}], { clientId: client.id });
+  const unknown = { clientId: null, orgId: second, allocations: [] };
+  await pay('7.00', [], unknown);
+  const roles = ['API_ADMIN'];
+  const { key } = await createApiKey(service, {
+    tenant: service.tenant.name,
+    user: 'closer',
+    roles,
+    days: 1,
+    description: undefined,
+  });
+  const visitor = new Visitor(service.address);
+  await visitor.signIn(key);
+  const { text } = await visitor.get('/close?through=2026-02-01');
+  const [ofFirst = '', ofSecond = ''] = text.split(/(?=<h2[^>]*>Second)/);
+  expect(ofSecond).toMatch(/Draft invoices that are not posted: <strong>1<.*Payments with money to apply: <strong>1</s);
+  expect(ofFirst).not.toContain('Draft invoices that are not posted');
 });
 
 afterAll(async () => {

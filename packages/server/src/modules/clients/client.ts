@@ -6,7 +6,7 @@ import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
-import type { PendingChange } from '../../entity/rules.ts';
+import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { checkNothingUnfinished, unfinishedRows } from '../../entity/unfinished-rows.ts';
 import { zero } from '../../platform/decimal.ts';
 import { checkVatId, clientType, hasOpenStatus, org } from '../reference/index.ts';
@@ -51,6 +51,20 @@ export const client: Entity<'Client'> = defineEntity('Client', {
     },
   },
 });
+
+addRules(org, {
+  beforeRemoval: ({ id }, plan) => checkNothingUnfinished(plan, unfinishedOfOrg, id, 'org'),
+});
+
+/** What an org would go on billing. */
+const unfinishedOfOrg = unfinishedRows('Org', [
+  {
+    what: 'clients that are not archived',
+    table: 'client',
+    refers: 'org_id',
+    states: ['PROSPECT', 'ACTIVE', 'INACTIVE'],
+  },
+]);
 
 /** What can still bill a client, or bring it money. */
 const unfinishedOfClient = unfinishedRows(
