@@ -12,7 +12,7 @@ import { type Action, actionsOn, bulkActions, failuresIn, requestOf, writingOf }
 import { type DataList, propertiesOf, schemasOf } from './catalog.ts';
 import { changedMeanwhile, changeTable, meanwhileCard, recordedSince, type VisibleChange } from './changes.ts';
 import { listNamed, readRow } from './data-pages.ts';
-import { type Changed, changedInputs, enteredValues, type FormInput, inputsFor } from './forms.ts';
+import { type Changed, changedInputs, enteredValues, type FormInput, inputsFor, newRow } from './forms.ts';
 import { alert, type ConsolePage, card, keyField, rejected, table } from './layout.ts';
 import { namesIn } from './names.ts';
 import { fields, nameOf, type ShownRow, urlOf } from './values.ts';
@@ -99,7 +99,8 @@ export async function formPage(
   const from = urlOf(list, row);
   const isOpen = more.some(({ path }) => (visit.fields.get(path) ?? '') !== '') && html` open`;
   const newRef = visit.fields.get('_newRef') ?? `console-${newId()}`;
-  const inputsOf = (inputs: readonly FormInput[]) => inputsFor(visit, inputs, row, { names, problem });
+  const inputsOf = (inputs: readonly FormInput[]) =>
+    inputsFor(visit, inputs, row ?? newRow(inputs), { names, problem });
   const first = await inputsOf(entered.filter(isFirst));
   return {
     title: titleOf(list, action, row),

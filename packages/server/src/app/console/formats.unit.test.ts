@@ -52,7 +52,7 @@ test('a sentence about a field names it once, and a row without a name is called
   const pointer = '/records/0/attributes/paymentDate';
   expect(fieldAt(pointer, 'The month is closed.')).toBe('Payment date: ');
   expect(fieldAt(pointer, 'paymentDate is in a closed month.')).toBe('');
-  expect(fieldAt('/records/0/attributes/lines/1/quantity', 'quantity is zero.')).toBe('Lines 2: quantity: ');
+  expect(fieldAt('/records/0/attributes/lines/1/quantity', 'quantity is zero.')).toBe('Line 2: quantity: ');
   const nameFor = (systemRef: string) => nameOf(listOf('TimeEntry'), { systemRef });
   expect([nameFor('console-01a22bdc-ec83-71d8-aa52-aca17de1d082'), nameFor('T-7')]).toEqual([
     'Time entry',

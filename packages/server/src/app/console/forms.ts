@@ -12,13 +12,15 @@ import { options, type SelectOption } from './layout.ts';
 import { type Names, namesIn } from './names.ts';
 import type { ShownRow } from './values.ts';
 import type { ConsoleVisit } from './visit.ts';
-import { eventTypes, fieldInWords, sentenceInWords, typeInWords, valueInWords } from './words.ts';
+import { eventTypes, fieldInWords, itemInWords, sentenceInWords, typeInWords, valueInWords } from './words.ts';
 
 /** Of lists with more rows than this, a row is entered by its name, number or key instead of being chosen. */
 const maxChoices = 100;
 /** Empty rows of a list in a form. */
 const newItems = 3;
 const skipped = new Set(['metadata', 'sysRefs', 'systemRef', 'active']);
+/** What only an import states. */
+const ofImports = new Set(['approvedById', 'taxAmount']);
 /** What only a change has. */
 const ofChanges = /^(change|rejection)[A-Z]|(?<!Exempt)Reason$/;
 
@@ -47,8 +49,10 @@ function isLeaf(schema: Schema): boolean {
 export function inputsOf({ properties = {} }: Schema, row?: ShownRow, isCustom = false): FormInput[] {
   return Object.entries(properties).flatMap(([name, unmerged]): FormInput[] => {
     const schema = plain(unmerged);
-    const isSkipped = row === undefined ? ofChanges.test(name) : schema['x-state-machine'] !== undefined;
-    if (!isCustom && (skipped.has(name) || isSkipped)) return [];
+    const { initial } = schema['x-state-machine'] ?? {};
+    const isSkipped = row === undefined ? ofChanges.test(name) || initial?.length === 1 : initial !== undefined;
+    if (!isCustom && (skipped.has(name) || ofImports.has(name) || isSkipped)) return [];
+    if (initial !== undefined) return [{ path: name, schema: { ...schema, enum: initial } }];
     if (isLeaf(schema)) return [{ path: name, schema, isRequired: row === undefined && isRequired(merged(unmerged)) }];
     const isList = isOf(schema, 'array');
     const item = plain((isList ? schema.items : schema) ?? {});
@@ -60,8 +64,7 @@ export function inputsOf({ properties = {} }: Schema, row?: ShownRow, isCustom =
         : [{ path: name, schema, isRequired: false }];
     const hasId = isList && item.properties?.id !== undefined;
     const parts = Object.entries(item.properties ?? {}).flatMap(([part, of]) =>
-      // Only what is imported has a stated tax.
-      (hasId && part === 'id') || (row !== undefined && part === 'taxAmount') ? [] : [[part, plain(of)] as const],
+      (hasId && part === 'id') || ofImports.has(part) ? [] : [[part, plain(of)] as const],
     );
     const leaves = parts.filter(([, of]) => isLeaf(of) || (isTexts(of) && of['x-references'] === undefined));
     const rows = parts.filter(([, of]) => isTexts(of) && of['x-references'] !== undefined);
@@ -115,7 +118,20 @@ interface FormState {
   readonly problem?: Rejection | undefined;
 }
 
-/** The inputs of a form, with what was entered, or what a row has. */
+/** What is chosen in the form of a new row: what people enter comes from no other system. */
+export function newRow(inputs: readonly FormInput[]): ShownRow {
+  return inputs.some(({ path, schema }) => path === 'source' && schema.enum?.includes('MANUAL'))
+    ? { source: 'MANUAL' }
+    : {};
+}
+
+/** The item that an input is a part of, in words; nothing for other inputs. */
+function itemOf({ path }: FormInput): string {
+  const [, list, position = ''] = /^(\w+)\.(\d+)\./.exec(path) ?? [];
+  return list === undefined ? '' : itemInWords(list, position);
+}
+
+/** The inputs of a form, with what was entered, or what a row has: first those of the row itself, then those of each item. */
 export async function inputsFor(
   visit: ConsoleVisit,
   inputs: readonly FormInput[],
@@ -126,9 +142,15 @@ export async function inputsFor(
   const all = inputs.map(async (input) => {
     const own = problem?.errors?.filter(({ pointer }) => pointer === `/${input.path.replaceAll('.', '/')}`) ?? [];
     const faults = own.map(({ detail }) => html`<p class="fault">${sentenceInWords(detail)}</p>`);
-    return html`<div>${await inputFor(visit, input, row, { names, form, known })}${faults}</div>`;
+    const shown = html`<div>${await inputFor(visit, input, row, { names, form, known })}${faults}</div>`;
+    return { item: itemOf(input), shown };
   });
-  return html`<div class="form">${await Promise.all(all)}</div>`;
+  const items = Map.groupBy(await Promise.all(all), ({ item }) => item);
+  const shownIn = (item: string) => items.get(item)?.map(({ shown }) => shown);
+  const own = shownIn('') ?? [];
+  items.delete('');
+  const others = [...items.keys()].map((item) => html`<fieldset><legend>${item}</legend>${shownIn(item)}</fieldset>`);
+  return html`<div class="form">${own}${others}</div>`;
 }
 
 const inputTypes: Readonly<Record<string, string>> = { date: 'date', 'date-time': 'datetime-local', binary: 'file' };
@@ -142,14 +164,15 @@ async function inputFor(
   const { path, schema, isRequired } = input;
   const text = visit.fields.get(path) ?? currentText(visit, input, row, names);
   const id = `${form}${path}`;
-  const [field = '', item = '', part = item] = path.split('.');
-  const position = /^\d+$/.test(item) ? `${Number(item) + 1}: ` : '';
-  const words =
-    part === '' ? fieldInWords(field) : `${fieldInWords(field)} ${position}${fieldInWords(part).toLowerCase()}`;
+  const item = itemOf(input);
+  const [field = '', part = ''] = item === '' ? path.split('.') : path.split('.').slice(2);
+  const words = part === '' ? fieldInWords(field) : `${fieldInWords(field)} ${fieldInWords(part).toLowerCase()}`;
   const label = html`<label for="${id}">${words}${isRequired && text === '' && html` <span class="hint">required</span>`}</label>`;
-  const described = hintOf(schema);
+  // The others say the same.
+  const described = /\.[1-9]\d*\./.test(path) ? '' : hintOf(schema);
   const hint = described !== '' && html`<p class="hint" id="hint-${id}">${described}</p>`;
-  const attributes = html` id="${id}" name="${path}"${described !== '' && html` aria-describedby="hint-${id}"`}${isRequired && html` required`}`;
+  const whole = item !== '' && html` aria-label="${item}: ${words.toLowerCase()}"`;
+  const attributes = html` id="${id}" name="${path}"${whole}${described !== '' && html` aria-describedby="hint-${id}"`}${isRequired && html` required`}`;
   // Of several rows, the names are entered.
   const { 'x-references': target } = schema;
   const read = async () => {

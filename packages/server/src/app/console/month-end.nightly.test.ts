@@ -235,7 +235,6 @@ test.each(Object.entries(sizes))(
           await reader.enter(/^Amount/, '250.00');
           await reader.enter(/^Payment date/, new Date(Date.now() - 86_400_000).toISOString().slice(0, 10));
           await reader.choose(/^Method/, 'Check');
-          await reader.choose(/^Source/, 'Manual');
           await reader.click('button', 'Show what would change');
           await reader.confirm('Create');
         },
@@ -244,8 +243,8 @@ test.each(Object.entries(sizes))(
         'apply its money to an invoice',
         async () => {
           await reader.click('link', 'Change fields');
-          await reader.enter('Allocations 1: invoice', 'INV-2026-00006');
-          await reader.enter('Allocations 1: amount', '250.00');
+          await reader.enter('Allocation 1: invoice', 'INV-2026-00006');
+          await reader.enter('Allocation 1: amount', '250.00');
           await reader.click('button', 'Show what would change');
           await reader.confirm('Change');
         },
@@ -259,11 +258,11 @@ test.each(Object.entries(sizes))(
           const today = new Date().toISOString().slice(0, 10);
           for (const label of [/^Bill through date/, /^Proposed invoice date/, /^Due date/])
             await reader.enter(label, today);
-          await reader.choose('Lines 1: line type', 'Discount');
-          await reader.enter('Lines 1: description', 'As agreed');
-          await reader.enter('Lines 1: quantity', '1');
-          await reader.enter('Lines 1: unit amount', '-57.00');
-          await reader.choose('Lines 1: taxable', 'no');
+          await reader.choose('Line 1: line type', 'Discount');
+          await reader.enter('Line 1: description', 'As agreed');
+          await reader.enter('Line 1: quantity', '1');
+          await reader.enter('Line 1: unit amount', '-57.00');
+          await reader.choose('Line 1: taxable', 'no');
           await reader.click('button', 'Show what would change');
           await reader.confirm('Create');
         },

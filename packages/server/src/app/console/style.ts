@@ -48,6 +48,7 @@ dd dl{grid-template-columns:minmax(7rem,10rem) minmax(0,1fr);margin:0}
 input[type=checkbox]{display:inline-block;margin-right:.625rem;vertical-align:-.25rem}
 .form{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr));gap:1rem}
 fieldset{align-content:start;border:1px solid var(--line);border-radius:.5rem;margin:1rem 0 0;padding:.75rem 1rem;display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));gap:.5rem}
+.form>fieldset{grid-column:1/-1;margin:0}fieldset textarea{min-height:2.75rem}
 .choice{font-weight:400}
 .form p{margin:.25rem 0 0}
 textarea{min-height:7rem;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.8125rem}

@@ -271,11 +271,16 @@ export function transitionInWords(from: string, to: string): string {
   return transitions[`${from} ${to}`] ?? transitions[to] ?? `Change to ${valueInWords(to).toLowerCase()}`;
 }
 
-/** The start of a sentence about the field that a pointer leads to, such as `Lines 2: unit amount: `; nothing if it begins with the field. */
+/** An item of a list, such as `Line 2` for the second one of `lines`. */
+export function itemInWords(list: string, position: string): string {
+  return `${fieldInWords(list).replace(/(?<=x)es$|s$/, '')} ${Number(position) + 1}`;
+}
+
+/** The start of a sentence about the field that a pointer leads to, such as `Line 2: unit amount: `; nothing if it begins with the field. */
 export function fieldAt(pointer: string, detail: string): string {
-  const [, list, position, part] = /\/(?!records\/)([a-z]\w*)\/(\d+)\/([a-z]\w*)$/.exec(pointer) ?? [];
+  const [, list, position = '', part] = /\/(?!records\/)([a-z]\w*)\/(\d+)\/([a-z]\w*)$/.exec(pointer) ?? [];
   if (list !== undefined && part !== undefined)
-    return `${fieldInWords(list)} ${Number(position) + 1}: ${fieldInWords(part).toLowerCase()}: `;
+    return `${itemInWords(list, position)}: ${fieldInWords(part).toLowerCase()}: `;
   const name = pointer.split('/').findLast((one) => /^[a-z]/.test(one));
   return name === undefined || detail.replace('`', '').startsWith(name) ? '' : `${fieldInWords(name)}: `;
 }
