@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { Visitor } from '../../test/console/firm.ts';
+import { Visitor } from '../../test/console/visitor.ts';
 import { testService } from '../../test/service.ts';
 import { createApiKey, revokeApiKey } from '../operator/api-keys.ts';
 

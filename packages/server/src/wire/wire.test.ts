@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
-import { hiddenIn } from '../../test/console/firm.ts';
+import { hiddenIn } from '../../test/console/visitor.ts';
 import { portOf } from '../../test/free-port.ts';
 import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { startReceiver } from '../receiver.ts';
-import { type ConsoleFirm, hiddenIn } from './firm.ts';
+import type { ConsoleFirm } from './firm.ts';
+import { hiddenIn } from './visitor.ts';
 
 /** What nobody may do or see through a page. */
 export function safetyTests({ call, subscribe, newClient, newKey, visitor, addTenant }: ConsoleFirm): void {

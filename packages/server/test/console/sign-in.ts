@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { WireResponse } from '../wire.ts';
-import { type ConsoleFirm, hiddenIn } from './firm.ts';
+import type { ConsoleFirm } from './firm.ts';
+import { hiddenIn } from './visitor.ts';
 
 /** Who gets in, and for how long. */
 export function signInTests({ call, invoiceOf, newClient, newKey, visitor, stranger, audit }: ConsoleFirm): void {

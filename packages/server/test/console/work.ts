@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { dataLists } from '../../src/app/console/catalog.ts';
-import { type ConsoleFirm, hiddenIn } from './firm.ts';
+import type { ConsoleFirm } from './firm.ts';
+import { hiddenIn } from './visitor.ts';
 
 /** What pages do with the data of a firm. */
 export function workTests({

@@ -1,6 +1,6 @@
 /** The books of several orgs of a firm are separate. */
 import { afterAll, expect, test } from 'vitest';
-import { Visitor } from '../../../test/console/firm.ts';
+import { Visitor } from '../../../test/console/visitor.ts';
 import { firm } from '../../../test/modules/billing.ts';
 import { only } from '../../../test/modules/records.ts';
 import { sharedService } from '../../../test/service.ts';
