@@ -10369,10 +10369,20 @@ export interface components {
          */
         BankAccountInput: {
             /**
-             * @description IBAN without spaces. Its length, its form in its country and its check digits are checked.
+             * @description IBAN without spaces, or null for an account that has none. Its length, its form in its country and its check digits are checked.
              * @example DE89370400440532013000
              */
-            iban: string;
+            iban: string | null;
+            /**
+             * @description Number of the account in its country, as documents show it. Present if it was written, and required without `iban`.
+             * @example 01-0902-0068389-00
+             */
+            accountNumber?: string | null;
+            /**
+             * @description Bank, with its number where a payment requires one, as documents show it. Present if it was written.
+             * @example Pier Bank, routing number 021000021
+             */
+            bank?: string | null;
             /**
              * @description BIC of the bank (ISO 9362), or null.
              * @example COBADEFFXXX
@@ -10500,10 +10510,20 @@ export interface components {
          */
         BankAccount: {
             /**
-             * @description IBAN without spaces. Its length, its form in its country and its check digits are checked.
+             * @description IBAN without spaces, or null for an account that has none. Its length, its form in its country and its check digits are checked.
              * @example DE89370400440532013000
              */
-            iban: string;
+            iban: string | null;
+            /**
+             * @description Number of the account in its country, as documents show it. Present if it was written, and required without `iban`.
+             * @example 01-0902-0068389-00
+             */
+            accountNumber?: string | null;
+            /**
+             * @description Bank, with its number where a payment requires one, as documents show it. Present if it was written.
+             * @example Pier Bank, routing number 021000021
+             */
+            bank?: string | null;
             /**
              * @description BIC of the bank (ISO 9362), or null.
              * @example COBADEFFXXX

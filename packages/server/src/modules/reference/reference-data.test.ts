@@ -212,6 +212,14 @@ test('bankAccounts of an Org are checked by the rules of IBANs and BICs', async 
   });
   const account = { iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', accountHolder: 'Hartwell & Oakes GmbH' };
   expect(await write(account)).toMatchObject({ status: 'UPDATED', attributes: { bankAccounts: [account] } });
+  const number = '01-0902-0068389-00';
+  const national = { iban: null, accountNumber: number, bank: 'Pier Bank', bic: null, accountHolder: null };
+  expect(await write({ iban: null, accountNumber: number, bank: 'Pier Bank' })).toMatchObject({
+    attributes: { bankAccounts: [national] },
+  });
+  expect(await write(national, { iban: null })).toMatchObject({
+    error: { pointer: '/records/0/attributes/bankAccounts/1/accountNumber' },
+  });
   // Check digits, length, country, and a BIC without one.
   const wrong = ['DE89370400440532013001', 'DE8937040044053201300', 'ZZ89370400440532013000'];
   const pointer = '/records/0/attributes/bankAccounts/1';

@@ -49,6 +49,7 @@ export interface DocumentTexts {
   /** Of a line that bills the work of a job, by its type, with the job and the last day in place of the names in braces. */
   readonly work: Readonly<Record<Row<'WipEntry'>['wipType'], string>>;
   readonly bankDetails: string;
+  readonly accountNumber: string;
   readonly accountHolder: string;
   /** Why no tax is charged, by the category of a tax. The reason of an exemption (E) is the document's own. */
   readonly reasons: Readonly<Partial<Record<Category, string>>>;
@@ -110,6 +111,7 @@ const en: DocumentTexts = {
     ADJUSTMENT: '{job}: adjustments through {day}',
   },
   bankDetails: 'Bank details',
+  accountNumber: 'Account',
   accountHolder: 'Account holder:',
   reasons: {
     AE: 'Reverse charge: the recipient is liable for the tax',
@@ -178,6 +180,7 @@ const de: DocumentTexts = {
     ADJUSTMENT: '{job}: Korrekturen bis {day}',
   },
   bankDetails: 'Bankverbindung',
+  accountNumber: 'Konto',
   accountHolder: 'Kontoinhaber:',
   reasons: {
     AE: 'Steuerschuldnerschaft des Leistungsempfängers',
@@ -246,6 +249,7 @@ const fr: DocumentTexts = {
     ADJUSTMENT: "{job} : ajustements jusqu'au {day}",
   },
   bankDetails: 'Coordonnées bancaires',
+  accountNumber: 'Compte',
   accountHolder: 'Titulaire du compte :',
   reasons: {
     AE: 'Autoliquidation : taxe due par le preneur',
@@ -314,6 +318,7 @@ const es: DocumentTexts = {
     ADJUSTMENT: '{job}: ajustes hasta el {day}',
   },
   bankDetails: 'Datos bancarios',
+  accountNumber: 'Cuenta',
   accountHolder: 'Titular de la cuenta:',
   reasons: {
     AE: 'Inversión del sujeto pasivo',

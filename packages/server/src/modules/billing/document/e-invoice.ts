@@ -119,11 +119,12 @@ function contentOf(document: EInvoiceDocument, format: EInvoiceFormat) {
       'cac:Delivery': { 'cac:DeliveryLocation': { 'cac:Address': addressOf(face.billingAddress) } },
     }),
     ...(parties.bankAccounts !== null && {
-      'cac:PaymentMeans': parties.bankAccounts.map(({ iban, bic, accountHolder }) => ({
-        'cbc:PaymentMeansCode': currency === 'EUR' ? '58' : '30',
+      'cac:PaymentMeans': parties.bankAccounts.map(({ iban, accountNumber, bic, accountHolder }) => ({
+        // A transfer in SEPA names an IBAN.
+        'cbc:PaymentMeansCode': currency === 'EUR' && iban !== null ? '58' : '30',
         'cbc:PaymentID': face.invoiceNumber,
         'cac:PayeeFinancialAccount': {
-          'cbc:ID': iban,
+          'cbc:ID': iban ?? accountNumber ?? '',
           'cbc:Name': clean(accountHolder ?? parties.firmName),
           ...(bic !== null && { 'cac:FinancialInstitutionBranch': { 'cbc:ID': bic } }),
         },

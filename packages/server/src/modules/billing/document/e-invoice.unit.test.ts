@@ -89,6 +89,16 @@ test.each([
   );
 });
 
+test('an electronic invoice names an account without an IBAN by its number', async () => {
+  const document = documentOf({}, [line]);
+  const account = { iban: null, accountNumber: '01-0902-0068389-00', bic: null, accountHolder: null };
+  const parties = { ...document.face.parties, bankAccounts: [account] };
+  const { all } = await read({ ...document, face: { ...document.face, parties } });
+  const [means] = all('cac:PaymentMeans');
+  expect(all('cbc:PaymentMeansCode', means)[0]?.textContent).toBe('30');
+  expect(all('cac:PayeeFinancialAccount', means)[0]?.textContent).toContain('01-0902-0068389-00');
+});
+
 test('gapsOf says of each address what it lacks', () => {
   const { face } = documentOf({}, [line]);
   const empty = { ...face.billingAddress, country: null };

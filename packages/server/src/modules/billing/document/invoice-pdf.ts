@@ -61,11 +61,17 @@ function setNotes(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
   const terms = isPayable ? earlyPaymentTerms(face, style) : undefined;
   setNote(page, texts.earlyPayment, terms === undefined ? [] : [terms]);
   const accounts = isPayable ? (parties.bankAccounts ?? []) : [];
-  const details = accounts.map(({ iban, bic, accountHolder }) => {
-    const groups = iban.replaceAll(/(.{4})(?=.)/g, '$1 ');
-    const bank = bic === null ? '' : `   BIC ${bic}`;
-    return `IBAN ${groups}${bank}   ${texts.accountHolder} ${accountHolder ?? parties.firmName}`;
-  });
+  const details = accounts.map(({ iban, accountNumber, bank, bic, accountHolder }) =>
+    [
+      iban === null ? [] : `IBAN ${iban.replaceAll(/(.{4})(?=.)/g, '$1 ')}`,
+      accountNumber == null ? [] : `${texts.accountNumber} ${accountNumber}`,
+      bank ?? [],
+      bic === null ? [] : `BIC ${bic}`,
+      `${texts.accountHolder} ${accountHolder ?? parties.firmName}`,
+    ]
+      .flat()
+      .join('   '),
+  );
   setNote(page, texts.bankDetails, details);
   setNote(page, texts.memo, memo?.split(/\r\n?|\n/) ?? []);
 }

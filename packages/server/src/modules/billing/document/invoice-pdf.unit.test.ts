@@ -2,6 +2,7 @@ import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
 import { firmAddress, invoiceDocument as invoice, line } from '../../../../test/modules/invoice-document.ts';
 import { isNightly, sampleOf } from '../../../../test/nightly.ts';
+import { documentTexts } from './document-texts.ts';
 import type { InvoiceDocument } from './invoice-document.ts';
 import { render } from './invoice-pdf.ts';
 import { renderInvoice } from './write-invoice.ts';
@@ -194,7 +195,11 @@ test.each([
   const german = { ...firmAddress, line1: 'Musterstraße 1', city: 'Berlin', postalCode: '10115', country: 'DE' };
   const country = { en: 'US', de: 'DE', fr: 'FR', es: 'ES' }[language];
   const firm = { firmAddress: language === 'de' ? firmAddress : german, firmVatId: 'DE136695976' };
-  const accounts = [{ iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', accountHolder: null }];
+  const national = { iban: null, accountNumber: '01-0902-0068389-00', bank: 'Pier Bank', bic: null };
+  const accounts = [
+    { iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', accountHolder: null },
+    { ...national, accountHolder: null },
+  ];
   const parties = { ...invoice.face.parties, ...firm, bankAccounts: accounts, clientVatId: 'FR40303265045', language };
   const tax = { amount: '100.00', tax: '0.00', ratePercent: '0' };
   const face = {
@@ -209,6 +214,7 @@ test.each([
     'FR40303265045',
     'DE89 3704 0044 0532 0130 00',
     'COBADEFFXXX',
+    `${documentTexts[language].accountNumber} 01-0902-0068389-00 Pier Bank`,
     'OC-114',
     'Diplomatic mission',
   ];
