@@ -145,41 +145,51 @@ export function commandOf(operation: Operation, row?: ShownRow): Action {
   return { name: operation.id, label: actionInWords(operation.id), operation, inputs, fixed: {} };
 }
 
-/** Operations on two rows of one type, such as a merge, with the property that refers to the first one. */
-const onTwoRows = allOperations.flatMap((operation) => {
+/** What an operation beside those that write fields does with a row of a type. */
+interface RowCommand {
+  readonly type: string;
+  readonly action: Action;
+  /** The property of the request that has the ID of the row, if the path does not. */
+  readonly property?: string;
+  /** Of a row that is not active, only that can be changed. */
+  readonly activates?: boolean;
+}
+
+const rowCommands = Map.groupBy(
+  allOperations.flatMap((operation) => [...onOneRow(operation), ...onTwoRows(operation), ...onItems(operation)]),
+  ({ type }) => type,
+);
+
+/** On the row that the path names, such as `POST /api/v1/invoices/{id}/send`. */
+function onOneRow(operation: Operation): RowCommand[] {
+  const { id, method } = operation;
+  return [...dataLists.values()].flatMap((list) => {
+    const verb = pathAfter(list, operation);
+    const isCommand = verb === '' ? method === 'DELETE' : method === 'POST' && /^\/\w+$/.test(verb ?? '');
+    if (!isCommand && id !== `deactivate${list.type}`) return [];
+    return [{ type: list.type, action: commandOf(operation), activates: verb === '/reactivate' }];
+  });
+}
+
+/** On the row and another one of its type, such as a merge: the first property that refers to one has the row. */
+function onTwoRows(operation: Operation): RowCommand[] {
   if (operation.method !== 'POST' || operation.path.includes('{')) return [];
   const action = commandOf(operation);
   const references = action.inputs.filter((input) => input.isRequired && 'x-references' in input.schema);
   const [own, other] = references.map(({ path, schema }) => ({ path, type: schema['x-references'] }));
-  return own === undefined || own.type !== other?.type || references.length > 2 ? [] : [{ action, own }];
-});
-
-/** Operations on one row beside those that write its fields, such as `POST /api/v1/invoices/{id}/send`, or on it and another one of its type. */
-function commandsOn(list: DataList, row: ShownRow): Action[] {
-  const isCommand = (operation: Operation) => {
-    const verb = pathAfter(list, operation);
-    const { id, method } = operation;
-    const isNamed =
-      id === `deactivate${list.type}` ||
-      (verb === '' ? method === 'DELETE' : method === 'POST' && /^\/\w+$/.test(verb ?? ''));
-    // Of a row that is not active, only that can be changed.
-    return isNamed && (row.active === false) === (verb === '/reactivate');
-  };
-  const pairs = onTwoRows.flatMap(({ action, own }) => {
-    if (own.type !== list.type || row.active === false) return [];
-    const inputs = action.inputs.filter(({ path }) => path !== own.path);
-    return [{ ...action, inputs, fixed: { [own.path]: row.id } }];
-  });
-  return [...allOperations.filter(isCommand).map((operation) => commandOf(operation)), ...pairs];
+  if (own?.type === undefined || own.type !== other?.type || references.length > 2) return [];
+  const inputs = action.inputs.filter(({ path }) => path !== own.path);
+  return [{ type: own.type, action: { ...action, inputs }, property: own.path }];
 }
 
-/** Operations on a list of items in a body, each with a row of the type, such as the assignment of staff to a job: for one item. */
-function itemCommandsOn({ type }: DataList, row: ShownRow): Action[] {
-  return allOperations.flatMap((operation) => {
-    const { id, method, path } = operation;
-    // What creates a row is on the page of its list.
-    if (method !== 'POST' || path.includes('{') || dataLists.has(id.replace('create', ''))) return [];
-    const { properties = {} } = schemasOf(operation).body;
+/** On a list of items in the body, each with a row of the type, such as the assignment of staff to a job: for one item. */
+function onItems(operation: Operation): RowCommand[] {
+  const { id, method, path } = operation;
+  // What creates a row is on the page of its list.
+  if (method !== 'POST' || path.includes('{') || dataLists.has(id.replace('create', ''))) return [];
+  const { properties = {} } = schemasOf(operation).body;
+  const whole = Object.entries(properties).filter(([, schema]) => merged(schema).type !== 'array');
+  return [...dataLists.keys()].flatMap((type) => {
     const found = Object.entries(properties).flatMap(([list, schema]) => {
       const { properties: parts = {}, required = [] } = merged(merged(schema).items ?? {});
       const own = required.find((name) => name.toLowerCase() === `${type.toLowerCase()}id` && parts[name]);
@@ -189,14 +199,14 @@ function itemCommandsOn({ type }: DataList, row: ShownRow): Action[] {
     if (only === undefined || another !== undefined) return [];
     const { list, parts, required, own } = only;
     const { [own]: _row, ...others } = parts;
-    const whole = Object.entries(properties).filter(([, schema]) => merged(schema).type !== 'array');
-    const inputs = inputsOf({ properties: { ...Object.fromEntries(whole), ...others } });
-    const names = Object.keys(parts);
+    const inputs = inputsOf({ properties: { ...Object.fromEntries(whole), ...others } }).map((input) => ({
+      ...input,
+      isRequired: required.includes(input.path),
+    }));
     return {
-      ...commandOf(operation),
-      inputs: inputs.map((input) => ({ ...input, isRequired: required.includes(input.path) })),
-      fixed: { [own]: row.id },
-      item: { list, names },
+      type,
+      action: { ...commandOf(operation), inputs, item: { list, names: Object.keys(parts) } },
+      property: own,
     };
   });
 }
@@ -215,10 +225,12 @@ function activityOn(list: DataList, { active }: ShownRow, caller: Roles): Action
 
 /** All that the caller can do with a row as it is, but for changes of its fields. */
 export function actionsOn(list: DataList, row: ShownRow, caller: Roles): Action[] {
-  const isActive = row.active !== false;
-  const commands = [...commandsOn(list, row), ...(isActive ? itemCommandsOn(list, row) : [])];
-  const allowed = commands.filter(({ operation }) => mayCall(operation, caller.roles));
-  return [...transitionsOn(list, row, caller), ...allowed, ...activityOn(list, row, caller)];
+  const commands = (rowCommands.get(list.type) ?? []).flatMap(({ action, property, activates = false }) =>
+    (row.active === false) === activates && mayCall(action.operation, caller.roles)
+      ? [{ ...action, fixed: property === undefined ? {} : { [property]: row.id } }]
+      : [],
+  );
+  return [...transitionsOn(list, row, caller), ...commands, ...activityOn(list, row, caller)];
 }
 
 /** What changes the fields of a row, or creates one, if the caller may; undefined if nothing does. */
