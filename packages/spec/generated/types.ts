@@ -10208,7 +10208,7 @@ export interface components {
         };
         /**
          * Time zone
-         * @description IANA time zone, such as `America/Los_Angeles`.
+         * @description IANA time zone, such as `America/Los_Angeles`, as information: business days are those of the time zone of the tenant.
          * @example America/Los_Angeles
          */
         TimeZone: string;
@@ -10242,7 +10242,7 @@ export interface components {
             phone?: string | null;
             /**
              * Time zone
-             * @description IANA time zone, such as `America/Los_Angeles`.
+             * @description IANA time zone, such as `America/Los_Angeles`, as information: business days are those of the time zone of the tenant.
              * @example America/Los_Angeles
              */
             timeZone?: string;
@@ -10310,7 +10310,7 @@ export interface components {
             phone: string | null;
             /**
              * Time zone
-             * @description IANA time zone, such as `America/Los_Angeles`.
+             * @description IANA time zone, such as `America/Los_Angeles`, as information: business days are those of the time zone of the tenant.
              * @example America/Los_Angeles
              */
             timeZone: string;
@@ -10428,7 +10428,7 @@ export interface components {
             country?: string;
             /**
              * Time zone
-             * @description IANA time zone, such as `America/Los_Angeles`.
+             * @description IANA time zone, such as `America/Los_Angeles`, as information: business days are those of the time zone of the tenant.
              * @example America/Los_Angeles
              */
             timeZone?: string;
@@ -10449,7 +10449,7 @@ export interface components {
             electronicAddress?: components["schemas"]["ElectronicAddressInput"] | null;
             /**
              * Format: int32
-             * @description Month in which the org's own fiscal year starts.
+             * @description Month in which the org's own fiscal year starts, as information: years of document series and of aggregates are those of the calendar.
              * @example 1
              */
             fiscalYearStartMonth?: number;
@@ -10465,7 +10465,8 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Largest rest of an invoice that can be settled without a payment (`settleRest` of an invoice), such as bank charges. 0.00 allows none. Default on creation: `0.00`.
+             * @description Largest rest of an invoice that can be settled without a payment (`settleRest` of an invoice), such as bank charges: the same number in every
+             *     currency. 0.00 allows none. Default on creation: `0.00`.
              * @example 5.00
              */
             settleWithin?: DecimalString;
@@ -10597,7 +10598,7 @@ export interface components {
             country: string;
             /**
              * Time zone
-             * @description IANA time zone, such as `America/Los_Angeles`.
+             * @description IANA time zone, such as `America/Los_Angeles`, as information: business days are those of the time zone of the tenant.
              * @example America/Los_Angeles
              */
             timeZone: string;
@@ -10618,7 +10619,7 @@ export interface components {
             electronicAddress: components["schemas"]["ElectronicAddress"] | null;
             /**
              * Format: int32
-             * @description Month in which the org's own fiscal year starts.
+             * @description Month in which the org's own fiscal year starts, as information: years of document series and of aggregates are those of the calendar.
              */
             fiscalYearStartMonth: number;
             /** @description Where the tax of new documents is rounded. Each document keeps the one with which it was created. Default on creation: `LINE`. */
@@ -10633,7 +10634,8 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Largest rest of an invoice that can be settled without a payment (`settleRest` of an invoice), such as bank charges. 0.00 allows none. Default on creation: `0.00`.
+             * @description Largest rest of an invoice that can be settled without a payment (`settleRest` of an invoice), such as bank charges: the same number in every
+             *     currency. 0.00 allows none. Default on creation: `0.00`.
              * @example 5.00
              */
             settleWithin: DecimalString;
@@ -14605,7 +14607,8 @@ export interface components {
              */
             clientId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client. Default on creation: the tenant's only org, if `clientId` is null.
+             * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client,
+             *     whose org received it (`client.orgId`). Default on creation: the tenant's only org, if `clientId` is null.
              * @example null
              */
             orgId?: (string | null) | components["schemas"]["RowReference"];
@@ -14834,7 +14837,8 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client. Default on creation: the tenant's only org, if `clientId` is null.
+             * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client,
+             *     whose org received it (`client.orgId`). Default on creation: the tenant's only org, if `clientId` is null.
              * @example null
              */
             orgId: string | null;
@@ -28003,7 +28007,7 @@ export interface components {
             phone: string | null;
             /**
              * Time zone
-             * @description IANA time zone, such as `America/Los_Angeles`.
+             * @description IANA time zone, such as `America/Los_Angeles`, as information: business days are those of the time zone of the tenant.
              * @example America/Los_Angeles
              */
             timeZone: string;
@@ -28033,7 +28037,7 @@ export interface components {
             country: string;
             /**
              * Time zone
-             * @description IANA time zone, such as `America/Los_Angeles`.
+             * @description IANA time zone, such as `America/Los_Angeles`, as information: business days are those of the time zone of the tenant.
              * @example America/Los_Angeles
              */
             timeZone: string;
@@ -28054,7 +28058,7 @@ export interface components {
             electronicAddress: components["schemas"]["ElectronicAddress"] | null;
             /**
              * Format: int32
-             * @description Month in which the org's own fiscal year starts.
+             * @description Month in which the org's own fiscal year starts, as information: years of document series and of aggregates are those of the calendar.
              */
             fiscalYearStartMonth: number;
             /** @description Where the tax of new documents is rounded. Each document keeps the one with which it was created. Default on creation: `LINE`. */
@@ -28069,7 +28073,8 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Largest rest of an invoice that can be settled without a payment (`settleRest` of an invoice), such as bank charges. 0.00 allows none. Default on creation: `0.00`.
+             * @description Largest rest of an invoice that can be settled without a payment (`settleRest` of an invoice), such as bank charges: the same number in every
+             *     currency. 0.00 allows none. Default on creation: `0.00`.
              * @example 5.00
              */
             settleWithin: DecimalString;
@@ -28577,7 +28582,8 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client. Default on creation: the tenant's only org, if `clientId` is null.
+             * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client,
+             *     whose org received it (`client.orgId`). Default on creation: the tenant's only org, if `clientId` is null.
              * @example null
              */
             orgId: string | null;
