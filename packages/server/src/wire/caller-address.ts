@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import proxyAddr from 'proxy-addr';
 
 /**
@@ -13,5 +14,12 @@ export function callerAddress(trusted: number | readonly string[]): (request: In
     typeof trusted === 'number'
       ? (_address: string, index: number) => index < trusted
       : proxyAddr.compile([...trusted]);
-  return (request) => proxyAddr(request, isTrusted) ?? '';
+  return (request) => {
+    const named = proxyAddr(request, isTrusted) ?? '';
+    if (isIP(named) !== 0) return named;
+    // With a port, each connection would be another caller for all limits.
+    const [, bracketed, plain = ''] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/.exec(named) ?? [];
+    const address = bracketed ?? plain;
+    return isIP(address) === 0 ? (request.socket.remoteAddress ?? '') : address;
+  };
 }
