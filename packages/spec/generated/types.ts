@@ -6547,7 +6547,7 @@ export interface components {
          *     | `CODE_R`, `CODE_W` | read and write work, expense and non-work codes |
          *     | `WIP_R`, `WIP_W` | read and write work in progress |
          *     | `DINVC_R`, `DINVC_W`, `DINVC_APRV` | read, write and approve draft invoices |
-         *     | `BOOKS_CLOSE` | close periods of the books, in addition to `REF_W`; number documents; map accounts |
+         *     | `BOOKS_CLOSE` | close periods of the books and write bank accounts, in addition to `REF_W`; number documents; map accounts |
          *     | `JRNL_R` | read journal entries |
          *     | `INVC_R`, `INVC_W` | read invoices and mails, and create payment links; void, write off, send and import invoices |
          *     | `PYMT_R`, `PYMT_W` | read and write payments |
@@ -10497,7 +10497,7 @@ export interface components {
              * @example 2026-09-30
              */
             booksClosedThrough?: string | null;
-            /** @description Bank accounts that clients pay to, in the order of documents. A write replaces all. Default on creation: `[]`. */
+            /** @description Bank accounts that clients pay to, in the order of documents. A write replaces all. Default on creation: `[]`. Writing it requires the `BOOKS_CLOSE` role. */
             bankAccounts?: components["schemas"]["BankAccountInput"][];
             /**
              * @description Reason why `booksClosedThrough` is set back or to null. It is stored with the change, and not returned.

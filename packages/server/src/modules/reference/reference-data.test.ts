@@ -199,6 +199,20 @@ test('vatId of an Org is checked by the rules of its country', async () => {
   ]);
 });
 
+test('bankAccounts of an Org, to which clients pay, are written with the role BOOKS_CLOSE alone', async () => {
+  const { body } = await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
+  const bankAccounts = [{ iban: 'DE89370400440532013000', bic: null, accountHolder: null }];
+  const write = async (roles: string[], attributes: object) => {
+    const { update } = recordsOf(await service.signIn({ roles: ['REF_W', 'RECORD_W', ...roles] }));
+    return only(await update([{ type: 'Org', systemRef: body.data[0]?.systemRef, attributes }]));
+  };
+  const forbidden = { error: { code: 'FORBIDDEN', pointer: '/records/0/attributes/bankAccounts' } };
+  expect(await write([], { bankAccounts })).toMatchObject(forbidden);
+  expect(await write(['BOOKS_CLOSE'], { bankAccounts })).toMatchObject({ status: 'UPDATED' });
+  expect(await write([], { bankAccounts: [] })).toMatchObject(forbidden);
+  expect(await write([], { legalName: 'Paid LLC' })).toMatchObject({ status: 'UPDATED', attributes: { bankAccounts } });
+});
+
 test('bankAccounts of an Org are checked by the rules of IBANs and BICs', async () => {
   const { body } = await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
   const write = async (...bankAccounts: object[]) => {
