@@ -15,7 +15,7 @@ export type { OpenCall };
 
 /** Opens a call in the other stacks. The caller is authenticated as in this server. */
 export function openCall(service: Service, operation: Operation, tenantName: string | undefined): OpenCall {
-  return { service, operation, requestId: newRequestId(), address: '127.0.0.1', tenantName };
+  return { service, operation, requestId: newRequestId(), address: '127.0.0.1', tenantName, identify: () => undefined };
 }
 
 export function signInTo(open: OpenCall, authorization: string | undefined): Promise<Context> {

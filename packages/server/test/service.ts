@@ -296,7 +296,14 @@ async function handle<Id extends OperationId>(
   const operation = allOperations.find((one) => one.id === id);
   if (operation === undefined) throw new Error(`The contract has no operation ${id}.`);
   const requestId = uuidv7();
-  const open = { service, operation, requestId, address: '127.0.0.1', tenantName: tenant.name };
+  const open = {
+    service,
+    operation,
+    requestId,
+    address: '127.0.0.1',
+    tenantName: tenant.name,
+    identify: () => undefined,
+  };
   const context: Context = { ...contextOf(open, tenant, caller, undefined), ...more };
   const response = await (handlers[id] as AnyHandler)(context, {
     path: {},

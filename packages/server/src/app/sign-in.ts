@@ -38,7 +38,8 @@ export async function signIn(
 export function openContext(service: Service, operation: Operation, exchange: Exchange): PublicContext {
   const { id: requestId, traceparent, address } = exchange;
   const [clientId, tenantName] = [exchange.header('x-client-id'), exchange.header('tenant')];
-  return { service, operation, requestId, traceparent, address, clientId, tenantName };
+  const identify = (tenant: string, user: string) => void Object.assign(exchange, { tenant, user });
+  return { service, operation, requestId, traceparent, address, clientId, tenantName, identify };
 }
 
 /** Creates the context of a handler, bound to one tenant. Changes are audited under this caller. */

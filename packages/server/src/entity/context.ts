@@ -22,6 +22,8 @@ interface Call {
 /** Context of a handler without an authenticated caller. */
 export interface PublicContext extends Call {
   readonly caller?: undefined;
+  /** Names who calls in the log, as soon as the operation knows that, also if it then rejects the call. */
+  identify(tenantName: string, user: string): void;
 }
 
 /** Context of an authenticated request, with access to data of its own tenant only. */

@@ -9,7 +9,7 @@ import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
 import { type WireResponse, wire } from '../../test/wire.ts';
 import { createApp, createProbes } from '../app/app.ts';
-import { createApiKey } from '../operator/api-keys.ts';
+import { createApiKey, revokeApiKey } from '../operator/api-keys.ts';
 
 const lines: string[] = [];
 const log = pino(
@@ -107,6 +107,23 @@ test('a service that is reached over HTTPS has browsers stay with it, and names 
   });
   const link = await wire(secure, { path: new URL(body.url).pathname });
   expect(cookieOf(link)).toMatch(/^__Host-payment_session=[\w-]{32}; Path=\/;.*; Secure$/);
+});
+
+test('the access log names the API user of each sign-in, also with a key that was revoked', async () => {
+  const signInOf = async (user: string, isRevoked: boolean) => {
+    const created = await createApiKey(
+      { service },
+      { tenant: tenant.name, user, roles: ['CLNT_R'], days: 1, description: undefined },
+    );
+    if (isRevoked) await revokeApiKey({ service }, tenant.name, created.id);
+    const { headers, status } = await call('POST', '/v1/auth/token', { apiKey: created.key }, { Authorization: null });
+    const line = lines.map((one) => JSON.parse(one)).find(({ requestId }) => requestId === headers.get('x-request-id'));
+    return [status, line];
+  };
+  const named = (user: string) =>
+    expect.objectContaining({ operation: 'createToken', tenant: tenant.name, user, address: '127.0.0.1' });
+  expect(await signInOf('night sync', false)).toEqual([200, named('night sync')]);
+  expect(await signInOf('leaver', true)).toEqual([401, named('leaver')]);
 });
 
 test('a body in zstd is rejected with 415, like every encoding that the contract does not declare', async () => {

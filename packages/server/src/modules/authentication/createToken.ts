@@ -14,6 +14,7 @@ export const createToken: Handler<'createToken'> = async (context, { body }) => 
   const tenant = await service.directory.tenant(keyTenant);
   if (tenantName !== undefined && tenantName !== keyTenant && tenantName !== tenant?.name) throw tenantMismatch();
   const key = tenant && (await service.directory.key(tenant.id, jti));
+  if (tenant !== undefined && key !== undefined) context.identify(tenant.name, key.apiUserName);
   if (tenant === undefined || key === undefined || !key.usable)
     throw unauthenticated('The API key has been revoked or has expired.');
   // Before the rate limit: calls from elsewhere with a stolen key must not use up the limit of its owner.
