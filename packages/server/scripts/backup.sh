@@ -25,6 +25,33 @@ url_of() {
   echo "$url"
 }
 
+# Writes the password of an address, whose special characters are percent-encoded.
+decoded() {
+  rest=$1
+  while [ -n "$rest" ]; do
+    case $rest in
+      %[0-9A-Fa-f][0-9A-Fa-f]*)
+        code=${rest#%}
+        rest=${code#??}
+        printf "\\$(printf %03o "0x${code%"$rest"}")"
+        ;;
+      *)
+        printf %s "${rest%"${rest#?}"}"
+        rest=${rest#?}
+        ;;
+    esac
+  done
+}
+
+# Runs a program of PostgreSQL with an address. Every user of the machine can read the arguments of programs, so the password is not among them.
+at() {
+  address=$1
+  shift
+  password=$(printf %s "$address" | sed -n 's|^[a-z]*://[^:/@]*:\([^/@]*\)@.*|\1|p')
+  set -- "$@" --dbname="$(printf %s "$address" | sed 's|^\([a-z]*://[^:/@]*\):[^/@]*@|\1@|')"
+  if [ -n "$password" ]; then PGPASSWORD=$(decoded "$password") "$@"; else "$@"; fi
+}
+
 dump() {
   [ ! -e "$1" ] || fail "$1 exists. Name a new folder."
   unfinished=$1.unfinished
@@ -32,12 +59,12 @@ dump() {
   mkdir -p "$unfinished"
   # The directory comes first: a tenant that is created or moved meanwhile is in a later dump, where "operator adopt" finds it.
   home=$(url_of BACKUP_URL home)
-  names=$(psql "$home" --no-psqlrc --quiet --tuples-only --no-align --command='select name from cell order by number')
+  names=$(at "$home" psql --no-psqlrc --quiet --tuples-only --no-align --command='select name from cell order by number')
   for name in home $names; do
     url=$(url_of BACKUP_URL "$name")
-    pg_dump --dbname="$url" --format=custom --file="$unfinished/$name.dump"
+    at "$url" pg_dump --format=custom --file="$unfinished/$name.dump"
     # Functions of PostgreSQL itself, which a dump leaves out.
-    psql "$url" --no-psqlrc --quiet --tuples-only --no-align --output="$unfinished/$name.leakproof.sql" --command="
+    at "$url" psql --no-psqlrc --quiet --tuples-only --no-align --output="$unfinished/$name.leakproof.sql" --command="
       select format('alter function pg_catalog.%I(%s) leakproof;', proname, pg_get_function_identity_arguments(oid))
       from pg_proc where proleakproof and pronamespace = 'pg_catalog'::regnamespace order by 1"
   done
@@ -53,7 +80,7 @@ dump() {
 
 # Statements of an administrator, who is not always a superuser.
 as_admin() {
-  psql "${ADMIN_URL:?Set ADMIN_URL to the address of PostgreSQL for an administrator}" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 "$@"
+  at "${ADMIN_URL:?Set ADMIN_URL to the address of PostgreSQL for an administrator}" psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 "$@"
 }
 
 restore_database() {
@@ -67,7 +94,7 @@ grant financial_automation_service to :"user";
 grant :"user" to current_user;
 create database :"name" owner :"user" template template0;
 SQL
-  pg_restore --dbname="$url" --no-owner --exit-on-error "$1/$2.dump"
+  at "$url" pg_restore --no-owner --exit-on-error "$1/$2.dump"
   if [ "$(as_admin --tuples-only --no-align --command='select rolsuper from pg_roles where rolname = current_user')" = t ]; then
     { printf '\\connect "%s"\n' "$name"; cat "$1/$2.leakproof.sql"; } | as_admin --output=/dev/null
   else
@@ -90,7 +117,7 @@ restore() {
 }
 
 base() {
-  pg_basebackup --dbname="${REPLICATION_URL:?Set REPLICATION_URL to the address of PostgreSQL for a user with REPLICATION}" \
+  at "${REPLICATION_URL:?Set REPLICATION_URL to the address of PostgreSQL for a user with REPLICATION}" pg_basebackup \
     --pgdata="$1" --wal-method=stream --checkpoint=fast
 }
 

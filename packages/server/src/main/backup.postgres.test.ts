@@ -195,6 +195,46 @@ test('backup.sh recover › writes the time as PostgreSQL reads it in its settin
   expect(settings).toContain(`recovery_target_time = '2026-11-30T05:48:43+00'`);
 });
 
+test('backup.sh › gives no password to a program as an argument, which all users of the machine can read', async () => {
+  const programs = await mkdtemp(join(folder, 'programs-'));
+  const [seen, BACKUP_FOLDER] = [join(programs, 'seen'), join(programs, 'backup')];
+  for (const name of ['psql', 'pg_dump', 'pg_restore', 'pg_basebackup']) {
+    await writeFile(join(programs, name), `#!/bin/sh\necho ${name} $* "[$PGPASSWORD]" >>${seen}\n`);
+    await chmod(join(programs, name), 0o755);
+  }
+  const address =
+    'postgres://backup:S%40cr%2Fe%25t:%C3%A9$x@db.example:5432/firm?sslmode=verify-full&sslrootcert=/etc/ca.crt';
+  const environment = {
+    ...{
+      ...process.env,
+      PATH: `${programs}:${process.env.PATH}`,
+      DATA_DIR: '',
+      BACKUP_FOLDER,
+      SERVICE_USER: 'service',
+    },
+    ...{
+      BACKUP_URL: address,
+      RESTORED_URL: address,
+      ADMIN_URL: address,
+      REPLICATION_URL: address,
+      BASE_FOLDER: programs,
+    },
+  };
+  await run('backup', environment);
+  await writeFile(join(BACKUP_FOLDER, 'home.dump'), '');
+  await writeFile(join(BACKUP_FOLDER, 'home.leakproof.sql'), '');
+  await run('restore', environment);
+  await run('base', environment);
+  const calls = (await readFile(seen, 'utf8')).trim().split('\n');
+  expect(new Set(calls.map((call) => call.split(' ')[0]))).toEqual(
+    new Set(['psql', 'pg_dump', 'pg_restore', 'pg_basebackup']),
+  );
+  for (const call of calls)
+    expect(call).toMatch(
+      / --dbname=postgres:\/\/backup@db\.example:5432\/firm\?sslmode=verify-full&sslrootcert=\/etc\/ca\.crt \[S@cr\/e%t:é\$x\]$/,
+    );
+});
+
 interface Place {
   readonly url: string;
   readonly dataDir: string;
