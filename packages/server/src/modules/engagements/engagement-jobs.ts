@@ -6,7 +6,9 @@ import { checkBound } from '../../entity/row-bounds.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { client } from '../clients/index.ts';
 import { job } from '../projects/index.ts';
+import { replaceLetter } from './documents.ts';
 import { engagement } from './engagement.ts';
+import { planLetters } from './write-letter.ts';
 
 /** Statuses of jobs whose work has started. */
 const started: ReadonlySet<string> = new Set(['IN_PROGRESS', 'ON_HOLD', 'IN_REVIEW', 'COMPLETED', 'CLOSED']);
@@ -14,13 +16,18 @@ const started: ReadonlySet<string> = new Set(['IN_PROGRESS', 'ON_HOLD', 'IN_REVI
 addRules(job, { complete: checkEngagement, afterWrite: followJob });
 
 addRules(client, {
-  /** Engagements have the currency of their client until their letters are sent. */
-  afterWrite({ values: { id, currency }, previous }, plan) {
-    if (previous === undefined || currency === previous.currency) return;
-    for (const { id: engagementId } of plan.all(engagement, 'clientId', id))
-      plan.set(engagement, engagementId, { currency });
+  /** Engagements have the currency of their client until their letters are sent, which show it with its org and its names. */
+  afterWrite({ values, previous }, plan) {
+    if (previous === undefined || shownByLetters.every((name) => values[name] === previous[name])) return;
+    for (const row of plan.all(engagement, 'clientId', values.id)) {
+      if (row.currency !== values.currency) plan.set(engagement, row.id, { currency: values.currency });
+      else if (row.status === 'DRAFT') replaceLetter(plan, row);
+      planLetters(plan, row.id);
+    }
   },
 });
+
+const shownByLetters = ['currency', 'orgId', 'documentLanguage', 'name', 'legalName'] as const;
 
 /** Checks that a job and its engagement have the same client. */
 function checkEngagement({ values, previous }: PendingChange<'Job'>, plan: Plan): void {

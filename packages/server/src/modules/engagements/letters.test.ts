@@ -87,6 +87,20 @@ describe('the letter of an engagement', () => {
     expect(await documents(id)).toHaveLength(2);
   });
 
+  test('is replaced while it is a draft, when its client has another name, language or currency', async () => {
+    const owner = await client({ name: 'Harbor LLC' });
+    const { id } = await create({ clientId: owner, feeAmount: '10.00' });
+    await writtenDocuments(id);
+    const { update } = recordsOf(service);
+    for (const attributes of [{ name: 'Hafen GmbH', documentLanguage: 'de' }, { currency: 'CHF' }])
+      expect(await update([{ type: 'Client', systemRef: owner, attributes }])).toMatchObject([{ status: 'UPDATED' }]);
+    const written = await writtenDocuments(id);
+    const letter = written.at(-1);
+    expect(letter).toMatchObject({ status: 'DRAFT' });
+    const text = await textOf(letter?.fileId ?? null);
+    for (const words of ['Hafen GmbH', 'Auftragsschreiben', 'CHF']) expect(text).toContain(words);
+  });
+
   test('is replaced and sent if one request does both', async () => {
     const { id } = await create({ signerContactIds: [signerId] });
     await writtenDocuments(id);

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import { defineJob, enqueueAll } from '../../background/job.ts';
+import { planJob } from '../../background/plan-job.ts';
+import type { Plan } from '../../entity/plan.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import type { StoredContent } from '../../platform/storage/storage.ts';
 import { renderThread, type Writer, writeDocument } from '../documents/index.ts';
@@ -53,6 +55,12 @@ async function attachFile(unit: UnitOfWork, documentId: string, { letter, conten
     plan.set(engagementDocument, documentId, { fileId, sizeBytes: content.sizeBytes, fileFailedAt: null });
   });
   return true;
+}
+
+/** Plans that the documents of an engagement without a file are written once the transaction has committed. */
+export function planLetters(plan: Plan, engagementId: string): void {
+  for (const { id, fileId, status } of plan.all(engagementDocument, 'engagementId', engagementId))
+    if (fileId === null && status !== 'SUPERSEDED') planJob(plan, engagementDocument, writeLetter, { documentId: id });
 }
 
 /** Enqueues writing all documents of engagements without a file, once the transaction has committed. */
