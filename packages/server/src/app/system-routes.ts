@@ -87,11 +87,17 @@ export function healthRoutes({ store, log, lifetime }: Pick<Service, 'store' | '
 }
 
 export function metricsRoute({ config, metrics: { registry } }: Pick<Service, 'config' | 'metrics'>): Route {
-  const token = config.metricsToken;
+  const { metricsToken: token, metricsPort, trustProxy } = config;
   const metrics = async (exchange: Exchange): Promise<RouteResult> => {
-    if (token !== undefined && !isBearer(exchange, token)) {
+    // On the port of the API, the proxy forwards the path to everybody; what reads the metrics of each process comes directly.
+    const isPublic = metricsPort === undefined && trustProxy !== 0 && exchange.header('x-forwarded-for') !== undefined;
+    if (token === undefined ? isPublic : !isBearer(exchange, token)) {
       const headers = { 'WWW-Authenticate': 'Bearer realm="metrics"' };
-      throw new Rejection('UNAUTHENTICATED', 'Send METRICS_TOKEN as a bearer token.', { headers });
+      const detail =
+        token === undefined
+          ? 'Without METRICS_TOKEN, metrics are not served through a proxy. Read those of each process.'
+          : 'Send METRICS_TOKEN as a bearer token.';
+      throw new Rejection('UNAUTHENTICATED', detail, { headers });
     }
     return { kind: 'page', status: 200, text: await registry.metrics(), type: registry.contentType };
   };

@@ -202,6 +202,15 @@ describe('/metrics', () => {
     expect(text).toContain('http_server_request_duration_seconds');
   });
 
+  test('without a token is not served to whoever comes through a trusted proxy, but on a port of its own', async () => {
+    const through = { path: '/metrics', headers: { 'X-Forwarded-For': '203.0.113.7' } };
+    const behind = await served({ trustProxy: 1 }, createApp);
+    expect(await wire(behind, through)).toMatchObject({ status: 401, json: { code: 'UNAUTHENTICATED' } });
+    expect(await wire(behind, { path: '/metrics' })).toMatchObject({ status: 200 });
+    const own = await served({ trustProxy: 1, metricsPort: 9_464 }, createProbes);
+    expect(await wire(own, through)).toMatchObject({ status: 200 });
+  });
+
   test('is served only on its own port if one is configured, and that port serves nothing but probes', async () => {
     const config = { metricsPort: 9_464 };
     const [shared, own] = [await served(config, createApp), await served(config, createProbes)];
