@@ -108,7 +108,6 @@ export function invoiceConditions({ firm, rows }: ModelBooks, ref: string): Cond
   const covered = row.paid + row.credited;
   return {
     totalIsZero: row.total === 0n,
-    nothingAllocated: covered + row.pending === 0n,
     nothingPending: row.pending === 0n,
     notCreditNote: row.total >= 0n,
     // No draft of a walk names an invoice that it credits.

@@ -75,16 +75,6 @@ addRules(invoice, {
         '/status',
       );
     },
-    nothingAllocated({ previous }) {
-      const { amountPaid = zero, amountCredited = zero, amountPending = zero } = previous ?? {};
-      if (amountPending.gt(zero)) throw paymentPending();
-      if (amountPaid.plus(amountCredited).eq(zero)) return;
-      throw new Rejection(
-        'INVALID_STATE',
-        'Payments or credits are allocated to the invoice. Unapply, refund or void them first.',
-        '/status',
-      );
-    },
     creditUnapplied: ({ values }, plan) => checkCreditUnapplied(plan, values),
     noCreditNotes({ id, values: { total } }, plan) {
       if (!notCredited(plan, { id, total }).eq(total))
@@ -104,7 +94,8 @@ addRules(invoice, {
     },
     noWorkInDraft: ({ id }, plan) => checkNotInDraft(plan, id),
     nothingPending({ values }) {
-      if (values.amountPending.gt(zero)) throw paymentPending();
+      if (values.amountPending.gt(zero))
+        throw new Rejection('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
     },
     restSettled: checkRest,
     partWrittenOff({ previous }) {
@@ -141,10 +132,6 @@ addRules(invoice, {
     },
   },
 });
-
-function paymentPending(): Rejection {
-  return new Rejection('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
-}
 
 /** What an invoice adds to the balance of its client. */
 function owedOn(row: Row<'Invoice'>): Decimal {
