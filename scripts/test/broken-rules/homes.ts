@@ -19,9 +19,15 @@ export const changedRules: readonly ChangedRule[] = [
     isInDatabase: true,
   },
   {
-    name: 'interest is no part of the total of a document',
+    name: 'interest is a part of the subtotal',
     file: `${rules}/document.ts`,
-    changes: [{ from: 'plus(subtotal, taxTotal, interestTotal)', to: 'plus(subtotal, taxTotal)' }],
+    changes: [
+      {
+        from: "when(lineType, ['DISCOUNT', 'INTEREST'], zero, amount)",
+        to: "when(lineType, ['DISCOUNT'], zero, amount)",
+      },
+      { from: "when(lineType, ['INTEREST'], amount, zero)", to: "when(lineType, ['NONE'], amount, zero)" },
+    ],
     isInDatabase: true,
   },
   {

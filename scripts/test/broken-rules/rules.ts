@@ -72,9 +72,9 @@ export const brokenRules: readonly BrokenRule[] = [
     ...walks,
   },
   {
-    name: 'an invoice with a payment is voided',
+    name: 'an invoice with a pending payment is voided',
     file: `${billing}/invoice/invoice-rules.ts`,
-    ...replaced('if (amountPaid.plus(amountCredited).eq(zero)) return;', 'if (amountPaid.gte(zero)) return;'),
+    ...replaced('if (values.amountPending.gt(zero))', 'if (values.amountPending.lt(zero))'),
     ...walks,
   },
   {
