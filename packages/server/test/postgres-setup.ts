@@ -29,6 +29,8 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   );
   const store = await openStore({ databaseUrl: databaseUrl(server.url, migrated) });
   await store.close();
+  // Writes the file with its catalog, which each copy then has: the first connections of a database would read it from the tables.
+  await runOn(databaseUrl(server.url, migrated), 'select');
   project.provide('databases', { engine: 'postgres', serverUrl: server.socketUrl, empty, migrated });
   return async () => {
     for (const database of [empty, ...(await databasesOf(server.url, migrated))]) {

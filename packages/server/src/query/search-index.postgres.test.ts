@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
 import { addTenant, testDatabase } from '../../test/database.ts';
+import { isNightly } from '../../test/nightly.ts';
 import { insertClients, insertContacts, insertLinks } from '../../test/party-rows.ts';
 import { patientLimits } from '../../test/patient-limits.ts';
 import { runOn } from '../../test/postgres-server.ts';
@@ -26,7 +27,9 @@ afterAll(() => store.close());
 const tenantId = await addTenant(store, 'alpha');
 await store.write(tenantId, (transaction) => transaction.all(insertOrg(tenantId, 'Org')));
 const seed = { status: 'ACTIVE', outstandingBalance: '0.00', onboardedAt: null, fiscalYearEndMonth: null };
-const names = Array.from({ length: 20_000 }, (_, index) => `Client ${Math.imul(index, 2_654_435_761).toString(36)}`);
+/** By day a quarter of them, which the planner reads by the same indexes. */
+const count = isNightly ? 20_000 : 5_000;
+const names = Array.from({ length: count }, (_, index) => `Client ${Math.imul(index, 2_654_435_761).toString(36)}`);
 const clientIds = await insertClients(
   store,
   tenantId,
@@ -37,7 +40,7 @@ const contactSeed = { firstName: null, lastName: null, email: null, portalEnable
 const contactIds = await insertContacts(
   store,
   tenantId,
-  names.slice(0, 5_000).map(() => ({ ...contactSeed, createdAt: '2026-01-01T00:00:00.000Z' })),
+  names.slice(0, count / 4).map(() => ({ ...contactSeed, createdAt: '2026-01-01T00:00:00.000Z' })),
 );
 await insertLinks(
   store,
@@ -76,7 +79,7 @@ test.each([
   [{ _ilike: '%éCLAIR%' }, 'client_names_index'],
   [{ _like: '%Éclair%' }, 'client_names_index'],
   [{ _search: "l'ECLAIR-s" }, 'client_search_index'],
-] as const)('one name among 20,000 is found by the index: %j', async (condition, index) => {
+] as const)(`one name among ${count} is found by the index: %j`, async (condition, index) => {
   for (const field of ['name', 'legalName']) {
     const matching = conditionOf(client, 'e', tenantId, { [field]: condition });
     const { plan, found } = await explain(client, sql`e.tenant_id = ${tenantId} and ${matching}`);
@@ -115,7 +118,7 @@ test.each([
     (condition: Where) => ({ _or: [condition, { contactClients: { clientRef: { _eq: 'x' } } }] }),
   ],
 ])(
-  'a part of the number of one client among 20,000 is found by the index, from contacts too: %s',
+  `a part of the number of one client among ${count} is found by the index, from contacts too: %s`,
   async (_how, place) => {
     const part = clientIds[3 * 77]?.slice(-11) ?? '';
     for (const condition of [{ _ilike: `%${part.toUpperCase()}` }, { _like: `%${part}` }]) {

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { type ParsedUrlQueryInput, stringify } from 'node:querystring';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { badInputTests } from '../../test/bad-input.ts';
 import { brokenBodies, exampleOf, rawParameters } from '../../test/bad-requests.ts';
 import { isNightly, sampleOf } from '../../test/nightly.ts';
 import { testService } from '../../test/service.ts';
@@ -19,8 +20,13 @@ import { checkRequest, type RawRequest } from './check-request.ts';
  */
 const snapshot = fileURLToPath(new URL('bad-requests.txt', import.meta.url));
 
-const { address, token } = await testService({ isJudgedNightly: true });
+const service = await testService({ isJudgedNightly: true });
+const { address, token } = service;
+// One mock for all of these: it takes seconds to start. A test that started it would also stop it.
 await mockUrl();
+
+describe('bad input', () => badInputTests(service));
+
 const validator = await contractValidator();
 const uuid = '0199a1c2-0a05-7c01-8a4f-5d2e9b60f101';
 /** Their values differ from one response to the next. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
 import { addTenant, testDatabase } from '../../../test/database.ts';
+import { isNightly } from '../../../test/nightly.ts';
 import { patientLimits } from '../../../test/patient-limits.ts';
 import { runOn } from '../../../test/postgres-server.ts';
 import { selection } from '../../entity/select.ts';
@@ -10,7 +11,7 @@ import { conditionOf } from '../../query/where.ts';
 import { wipEntry } from './wip-entry.ts';
 
 // The plans are those of any large table; WIP_ROWS=1200000 tests them for a firm with ten years of data.
-const size = Number(process.env.WIP_ROWS ?? 60_000);
+const size = Number(process.env.WIP_ROWS ?? (isNightly ? 60_000 : 12_000));
 const options = await testDatabase();
 const { databaseUrl = '' } = options;
 const store = await openStore({ ...options, limits: patientLimits });

@@ -234,7 +234,7 @@ test('cell remove › takes back a database without tenants, whose number is not
     const store = await openAllCells(service.config, cells.cell(0), service.vault, { info() {}, warn() {} });
     return work({ service: { ...service, store } }).finally(() => store.close());
   };
-  const { databaseUrl: url = '' } = await testDatabase('empty');
+  const { databaseUrl: url = '' } = await testDatabase();
   const west = { name: 'west', url };
   expect(await inCommand((command) => addCell(command, west))).toEqual({ number: 2 });
   await look();
