@@ -3842,6 +3842,7 @@ export interface paths {
          *     - A filter that is missing, unknown or not allowed returns 400 (`FILTER_NOT_ALLOWED`).
          *     - A combination that the catalog does not list or enable returns 400 with its pointer.
          *     - A `deliveryUrl` that is not HTTPS, or leads to an address that is not public, returns 400 with its pointer.
+         *     - If the tenant already has the maximum number of active subscriptions, the call returns 409 (`LIMIT_REACHED`).
          *
          *     **Access and limits**
          *
@@ -3849,6 +3850,7 @@ export interface paths {
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
          *     - **Idempotency**: safe to repeat with the same `Idempotency-Key`
          *     - **Maximum body size**: 1,024 KiB
+         *     - **Maximum per tenant**: 500 active event subscriptions
          */
         post: operations["createEventSubscription"];
         delete?: never;
@@ -3935,13 +3937,14 @@ export interface paths {
          *     filter of a subscription to Payment is checked against your roles: `paymentLinkOnly` and `allPayments` require the `PYMT_EVNT_ALL`
          *     role, which `API_ADMIN` does not imply, and so does `ownPaymentLinksOnly` if another API user created the subscription. If the filter
          *     is not allowed, the call returns 400 (`FILTER_NOT_ALLOWED`) and the subscription stays inactive. A subscription that does not exist
-         *     returns 404.
+         *     returns 404. If the tenant already has the maximum number of active subscriptions, the call returns 409 (`LIMIT_REACHED`).
          *
          *     **Access and limits**
          *
          *     - **Roles**: `EVNT_SUB_W` (see the schema `Role`)
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
          *     - **Idempotency**: safe to repeat
+         *     - **Maximum per tenant**: 500 active event subscriptions
          */
         post: operations["reactivateEventSubscription"];
         delete?: never;

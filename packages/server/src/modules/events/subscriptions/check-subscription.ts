@@ -1,9 +1,12 @@
+import { sql } from 'kysely';
 import type { Input } from '../../../contract/handler.ts';
 import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Context } from '../../../entity/context.ts';
 import { seesEmbedded } from '../../../entity/field-access.ts';
 import { entityOf } from '../../../entity/registry.ts';
+import { checkTenantLimit } from '../../../entity/tenant-limit.ts';
+import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import { findEventType, rolesToRead } from '../catalog/catalog.ts';
 import type { ActiveSubscription } from './active-subscription.ts';
 import { checkPayments, isFiltered } from './payment-filter.ts';
@@ -101,4 +104,10 @@ export function checkEmbedded(
 export async function checkDeliveryUrl({ service, tenant }: Context, deliveryUrl: string): Promise<void> {
   const fault = await service.deliveryAddresses.faultOf(deliveryUrl, tenant.settings.deliveryPorts);
   if (fault !== undefined) throw invalid('/deliveryUrl', fault.code, fault.detail);
+}
+
+/** Checks that the tenant can have one more active subscription. @throws Rejection `LIMIT_REACHED` */
+export function checkCount(unit: UnitOfWork): Promise<void> {
+  const active = sql`select from event_subscription where tenant_id = ${unit.tenantId} and active`;
+  return checkTenantLimit(unit, 'activeEventSubscriptions', 'active event subscriptions', active);
 }

@@ -1,7 +1,7 @@
 import { invalid } from '../../../contract/problem.ts';
 import type { Handler } from '../../../entity/context.ts';
 import { writtenRow } from '../../../query/entity-tag.ts';
-import { checkDeliveryUrl, checkEvents, checkReader } from './check-subscription.ts';
+import { checkCount, checkDeliveryUrl, checkEvents, checkReader } from './check-subscription.ts';
 import { eventSubscription } from './event-subscription.ts';
 import { checkFilter } from './payment-filter.ts';
 
@@ -19,6 +19,7 @@ export const createEventSubscription: Handler<'createEventSubscription'> = async
   checkReader(context, { entityTypes, filterExpression, createdByApiUserId });
   await checkDeliveryUrl(context, body.deliveryUrl);
   return context.write(async (unit) => {
+    await checkCount(unit);
     const system = { entityType, entityTypes, operations, createdByApiUserId };
     const { row } = await unit.plan((plan) => plan.create(eventSubscription, fields, { system }));
     const written = await writtenRow(unit, context, eventSubscription, row.id);

@@ -1,7 +1,7 @@
 import type { Handler } from '../../../entity/context.ts';
 import { lockVersion } from '../../../entity/lock-version.ts';
 import { versionToMatch, writtenRow } from '../../../query/entity-tag.ts';
-import { checkReader } from './check-subscription.ts';
+import { checkCount, checkReader } from './check-subscription.ts';
 import { eventSubscription } from './event-subscription.ts';
 import { checkFilter } from './payment-filter.ts';
 
@@ -9,6 +9,8 @@ import { checkFilter } from './payment-filter.ts';
 export const reactivateEventSubscription: Handler<'reactivateEventSubscription'> = (context, { path }) =>
   context.write(async (unit) => {
     const version = await versionToMatch(unit, context, eventSubscription, path.id);
+    const isActive = await unit.plan((plan) => lockVersion(plan, eventSubscription, path.id, version).active);
+    if (!isActive) await checkCount(unit);
     await unit.plan((plan) => {
       const row = lockVersion(plan, eventSubscription, path.id, version);
       if (row.active) return;

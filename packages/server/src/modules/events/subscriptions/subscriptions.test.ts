@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { recordsOf } from '../../../../test/modules/records.ts';
 import { sharedService, type TestCaller } from '../../../../test/service.ts';
+import { contract } from '../../../contract/contract.ts';
 import { newId } from '../../../platform/store/new-id.ts';
 
 const path = '/api/v1/event-subscriptions';
@@ -383,4 +384,22 @@ describe('listDeliveries', () => {
       expect(await service.call('GET', `${path}/${id}/deliveries?${query}`)).toMatchObject({ status: 400 });
     },
   );
+});
+
+test('a tenant has a limit of active subscriptions, each of which gets every event, also by reactivation', async () => {
+  const max = contract['x-tenant-limits'].activeEventSubscriptions ?? 0;
+  const crowd = await service.signIn({ roles: ['API_ADMIN'], tenant: await service.addTenant('crowd') });
+  const first = await subscribe(toClients, crowd);
+  await subscribe(toClients, crowd);
+  expect(await crowd.call('DELETE', `${path}/${first.id}`)).toMatchObject({ status: 200 });
+  await store.write(crowd.tenant.id, (transaction) =>
+    transaction.all(sql`
+      insert into event_subscription (tenant_id, id, system_ref, delivery_url, entity_type, operations, created_by_api_user_id)
+      select tenant_id, gen_random_uuid(), 'copy ' || number, delivery_url, entity_type, operations, created_by_api_user_id
+      from event_subscription, generate_series(2, ${max}::integer) as number where active`),
+  );
+  const limited = { status: 409, body: { code: 'LIMIT_REACHED' } };
+  expect(await crowd.call('POST', path, toClients)).toMatchObject(limited);
+  expect(await crowd.call('POST', `${path}/${first.id}/reactivate`)).toMatchObject(limited);
+  expect((await crowd.call<Subscription>('GET', `${path}/${first.id}`)).body).toMatchObject({ active: false });
 });
