@@ -16433,7 +16433,7 @@ export interface components {
              */
             clientId?: string | components["schemas"]["RowReference"];
             /**
-             * @description Jobs to bill. Default on creation: the jobs of the lines.
+             * @description Jobs of the client to bill. Default on creation: the jobs of the lines.
              * @example [
              *       "0199a1c2-0d01-7c01-8a4f-5d2e9b60f101"
              *     ]
@@ -16613,7 +16613,7 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
-            /** @description Jobs to bill. Default on creation: the jobs of the lines. */
+            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. */
             jobIds: string[];
             /**
              * Nullable UUID
@@ -16922,7 +16922,7 @@ export interface components {
              */
             clientId?: string | components["schemas"]["RowReference"];
             /**
-             * @description Jobs to bill. Default on creation: the jobs of the lines.
+             * @description Jobs of the client to bill. Default on creation: the jobs of the lines.
              * @example [
              *       "0199a1c2-0d01-7c01-8a4f-5d2e9b60f101"
              *     ]
@@ -17230,7 +17230,7 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
-            /** @description Jobs to bill. Default on creation: the jobs of the lines. */
+            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. */
             jobIds: string[];
             /**
              * Nullable UUID
@@ -28845,7 +28845,7 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
-            /** @description Jobs to bill. Default on creation: the jobs of the lines. */
+            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. */
             jobIds: string[];
             /**
              * Nullable UUID
@@ -29072,7 +29072,7 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
-            /** @description Jobs to bill. Default on creation: the jobs of the lines. */
+            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. */
             jobIds: string[];
             /**
              * Nullable UUID

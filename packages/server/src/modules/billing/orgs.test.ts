@@ -8,11 +8,15 @@ import { createApiKey } from '../../operator/api-keys.ts';
 import { checkBooks } from '../../operator/books.ts';
 
 const service = await sharedService();
-const { draftOf, newClient, newJob, pay, post, records, workFor } = await firm(service);
+const { draftOf, newClient, newJob, pay, post, records, staffId, workFor } = await firm(service);
 const { body: orgs } = await service.call<{ data: { id: string }[] }>('POST', '/gql/v1/orgs', {});
 const first = orgs.data[0]?.id;
 const place = { currency: 'USD', country: 'US', timeZone: 'UTC', fiscalYearStartMonth: 1 };
-const { id: second } = await records.make('Org', { name: 'Second', legalName: 'Second', code: '2', ...place });
+const { id: second } = await records.make(
+  'Org',
+  { name: 'Second', legalName: 'Second', code: '2', ...place },
+  'second-org',
+);
 
 const change = async (type: string, systemRef: string | null, attributes: object) =>
   only(await records.update([{ type, systemRef, attributes }]));
@@ -57,6 +61,42 @@ test('a payment covers invoices of its client group in its own org', async () =>
   await expect(pay('100.00', [{ invoiceId: other, amount: '100.00' }], { clientId: payer.id })).rejects.toThrow(
     'The invoice is of another org',
   );
+});
+
+test('a document names no job and no engagement of another client', async () => {
+  const [billed, other] = [await newClient({ orgId: first }), await newClient({ orgId: second })];
+  const named = { jobIds: [await newJob(other.id)] };
+  await expect(draftOf([{}], { clientId: billed.id, ...named })).rejects.toThrow('The job belongs to another client');
+  const draft = await draftOf([{}], { clientId: billed.id, proposedInvoiceDate: '2026-02-28' });
+  const rejected = { error: { code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/jobIds/0' } };
+  expect(await change('DraftInvoice', draft.systemRef, named)).toMatchObject(rejected);
+  const { id: engagementId } = (
+    await service.handle('createEngagement', { body: { clientId: other.id, fiscalYear: 2026, partnerId: staffId } })
+  ).body;
+  const dates = { invoiceDate: '2026-01-31', dueDate: '2026-03-02' };
+  const line = { lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '1.00', taxable: false };
+  const bill = { clientId: billed.id, pmsRef: 'named', ...dates, lines: [line] };
+  const imported = (more: object) => records.upsert([{ type: 'Invoice', attributes: { ...bill, ...more } }]);
+  expect(only(await imported(named))).toMatchObject(rejected);
+  expect(only(await imported({ engagementId }))).toMatchObject({
+    error: { code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/engagementId' },
+  });
+});
+
+test('time moves to a job of an org with another step only in whole steps', async () => {
+  await change('Org', 'second-org', { timeStep: '0.25' });
+  const [of, to] = [await newClient({ orgId: first }), await newClient({ orgId: second })];
+  const entry = (attributes: object) =>
+    service.call<{ records: unknown[] }>('POST', '/api/v1/entries', {
+      records: [{ type: 'TimeEntry', systemRef: 'moving', attributes }],
+    });
+  const created = { staffId, jobId: await newJob(of.id), workDate: '2026-01-05', hours: '1.10', isBillable: true };
+  expect((await entry(created)).body.records).toMatchObject([{ status: 'CREATED' }]);
+  const jobId = await newJob(to.id);
+  expect((await entry({ jobId })).body.records).toMatchObject([
+    { error: { detail: 'hours must be a multiple of 0.25.' } },
+  ]);
+  expect((await entry({ jobId, hours: '1.25' })).body.records).toMatchObject([{ status: 'UPDATED' }]);
 });
 
 test('the console lists before the close of a month what is open in each org', async () => {

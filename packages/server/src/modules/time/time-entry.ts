@@ -170,8 +170,10 @@ function findCode(plan: Plan, code: string, isNew: boolean) {
 
 function checkHours({ values, previous }: TimeChange, plan: Plan): void {
   const { hours, reversesSystemRef } = values;
-  // The tenant may have had another increment when these hours were recorded.
-  if (previous?.hours.eq(hours) && reversesSystemRef === previous.reversesSystemRef) return;
+  // There may have been another step when these hours were recorded; the job of another org has its own.
+  const isSameStep = (before: Row<'TimeEntry'>) =>
+    values.jobId === before.jobId || stepOf(values, plan).eq(stepOf(before, plan));
+  if (previous?.hours.eq(hours) && reversesSystemRef === previous.reversesSystemRef && isSameStep(previous)) return;
   const increment = stepOf(values, plan);
   if (!hours.mod(increment).eq(zero))
     throw invalidField('hours', `hours must be a multiple of ${increment.toFixed(2)}.`);

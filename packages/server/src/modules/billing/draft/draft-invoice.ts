@@ -11,7 +11,14 @@ import { client, completeClientCurrency } from '../../clients/index.ts';
 import { job } from '../../projects/index.ts';
 import { checkNotAfterToday } from '../../reference/index.ts';
 import { wipEntry } from '../../time/index.ts';
-import { checkSigns, completeLines, invalidLine, taxExemptReasonOf, taxRoundingOf } from '../invoice/invoice-lines.ts';
+import {
+  checkNamed,
+  checkSigns,
+  completeLines,
+  invalidLine,
+  taxExemptReasonOf,
+  taxRoundingOf,
+} from '../invoice/invoice-lines.ts';
 import { checkBillable } from '../ledger/balances.ts';
 import { checkOpenDay } from '../ledger/enter.ts';
 import { totalsOf } from '../rules/document.ts';
@@ -60,6 +67,7 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       // Lines are completed before they are compared: sending those of the draft again changes nothing.
       const { values, previous, input } = change;
       const isRepriced = previous !== undefined && values.pricesIncludeTax !== previous.pricesIncludeTax;
+      checkNamed(plan, values.clientId, input);
       if (input.lines !== undefined || isRepriced) setLines(change, plan);
       if (change.previous !== undefined && !checkChange(change)) return;
       setDates(change, plan);

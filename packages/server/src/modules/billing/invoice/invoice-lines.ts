@@ -1,7 +1,9 @@
 import { Rejection } from '../../../contract/rejection.ts';
+import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
+import { engagement } from '../../engagements/index.ts';
 import { job } from '../../projects/index.ts';
 import { completeTaxes, type ListedTax, org, rateOf, type Tax, taxCode, taxRegion } from '../../reference/index.ts';
 import { calculateLines, type Pricing } from '../rules/document.ts';
@@ -26,6 +28,22 @@ type LineInput = Omit<
 /** What the lines of a document have in common. */
 export interface LineDefaults extends Pricing {
   readonly taxExemptReason: string | null;
+}
+
+/** @throws Rejection if a document names a job or an engagement of another client than its own */
+export function checkNamed(
+  plan: Plan,
+  clientId: string,
+  {
+    jobIds = [],
+    engagementId,
+  }: { readonly jobIds?: readonly string[] | undefined; readonly engagementId?: string | null | undefined },
+): void {
+  for (const [index, id] of jobIds.entries())
+    if (plan.get(job, id)?.clientId !== clientId)
+      throw new Rejection('VALIDATION_ERROR', 'The job belongs to another client.', `/jobIds/${index}`);
+  if (engagementId != null && plan.get(engagement, engagementId)?.clientId !== clientId)
+    throw invalidField('engagementId', 'The engagement belongs to another client.');
 }
 
 /**

@@ -18,7 +18,14 @@ import { totalsOf } from '../rules/document.ts';
 import { checkCreditUnapplied, notCredited } from './credit-note.ts';
 import { earlyPaymentNoteOf, settleEarlyPayment } from './early-payment.ts';
 import { invoice } from './invoice.ts';
-import { checkSigns, completeLines, invalidLine, taxExemptReasonOf, taxRoundingOf } from './invoice-lines.ts';
+import {
+  checkNamed,
+  checkSigns,
+  completeLines,
+  invalidLine,
+  taxExemptReasonOf,
+  taxRoundingOf,
+} from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
 import { postImport } from './post-invoice.ts';
 import { stateTax } from './state-tax.ts';
@@ -158,6 +165,7 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
   values.orgId = owner.orgId;
   if (change.by === 'caller') {
     checkImport(input, plan);
+    checkNamed(plan, owner.id, input);
     checkSent(values, plan);
     checkNotAfterToday(plan, 'invoiceDate', values.invoiceDate);
   }
