@@ -143,6 +143,18 @@ export function signInTests({ call, invoiceOf, newClient, newKey, visitor, stran
     expect([(await one.get('')).status, (await other.get('')).status]).toEqual([401, 200]);
   });
 
+  test('ends the session that the browser had before', async () => {
+    const { key } = await newKey('ops');
+    const one = await visitor(key);
+    const former = stranger();
+    former.cookie = one.cookie;
+    const page = await stranger().get('');
+    const form = page.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    const fields = { apiKey: key, formKey: hiddenIn(page.text, 'formKey') };
+    expect(await one.post('/sign-in', fields, { Cookie: `${form}; ${former.cookie}` })).toMatchObject({ status: 303 });
+    expect(await former.get('')).toMatchObject({ status: 401 });
+  });
+
   test('requires the form of this browser, so that no other site signs somebody in', async () => {
     const { key: apiKey } = await newKey('ops');
     const page = await stranger().get('');

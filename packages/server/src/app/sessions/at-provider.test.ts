@@ -227,6 +227,16 @@ test('a response of the provider is accepted once, from the browser that asked f
   expect((await person.send(`${address}/console/sign-in/return`)).status).toBe(401);
 });
 
+test('a browser that signs in again ends the session that it had', async () => {
+  const person = new Person();
+  const cookieOf = (response: Response) => response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const former = { Cookie: cookieOf(await person.signIn('anna')) };
+  const read = () => fetch(`${address}/console`, { headers: former });
+  expect((await read()).status).toBe(200);
+  expect((await person.signIn('anna')).status).toBe(200);
+  expect((await read()).status).toBe(401);
+});
+
 const browser = await startBrowser();
 afterAll(() => browser.close());
 

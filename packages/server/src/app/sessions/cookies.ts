@@ -19,13 +19,16 @@ export interface BrowserSession {
   readonly idToken?: string;
 }
 
+/** What the server keeps of a session that has ended, until it would have expired. */
+export type EndedSession = Pick<Limited<BrowserSession>, 'tenant' | 'id' | 'until'>;
+
 /** What cookies contain: encrypted, so that only this service reads and writes them. */
 interface CookieContents {
   session: BrowserSession;
   /** A sign-in form, which nobody is signed in for yet. */
   form: { readonly id: string };
   /** A sign-in at the identity provider that has not ended, for the tenant that the person has chosen. */
-  attempt: SignInAttempt & { readonly tenant: string | undefined };
+  attempt: SignInAttempt & { readonly tenant: string | undefined; readonly former: EndedSession | undefined };
   /** A form that somebody sent whose session had ended, and the page that has it. */
   entered: { readonly formPath: string; readonly page: string; readonly packedFields: string };
 }

@@ -18,6 +18,7 @@ import { progressOf, toRejection } from '../failure.ts';
 import { openContext } from '../sign-in.ts';
 import {
   type BrowserSession,
+  type EndedSession,
   type Limited,
   maxIdTokenLength,
   newCookieId,
@@ -73,6 +74,7 @@ export class Sessions {
       const signingKey = decodeProtectedHeader(apiKey).kid ?? '';
       const { client_id: keyId, tenant } = await tokens.verifyAccessToken(result.body.access_token);
       exchange.tenant = tenant;
+      await this.#endFormer(this.#sessionOf(exchange));
       return this.cookies.header('session', { tenant, keyId, signingKey, id: newCookieId() });
     } catch (error) {
       const problem = toRejection(error, exchange.log, progressOf(exchange));
@@ -89,7 +91,10 @@ export class Sessions {
       const { url, attempt } = await this.#providerOf().start(this.#returnUrl);
       const { tenant } = exchange.query;
       const chosen = typeof tenant === 'string' ? tenant : undefined;
-      return { url, cookie: this.cookies.header('attempt', { ...attempt, tenant: chosen }) };
+      return {
+        url,
+        cookie: this.cookies.header('attempt', { ...attempt, tenant: chosen, former: this.#sessionOf(exchange) }),
+      };
     } catch (error) {
       exchange.log.error({ err: error }, 'The identity provider cannot be reached');
       const detail = 'The service for signing in cannot be reached. Try again later, or use an API key.';
@@ -105,7 +110,7 @@ export class Sessions {
    */
   async finish(exchange: Exchange): Promise<string | readonly string[]> {
     const { settings } = this.#providerOf();
-    const { claims, idToken, tenant: asked } = await this.#signedInAt(exchange);
+    const { claims, idToken, tenant: asked, former } = await this.#signedInAt(exchange);
     const names = textsIn(claims[settings.tenantClaim]);
     const chosen = asked ?? (names.length === 1 ? names[0] : undefined);
     if (chosen === undefined && names.length > 1) return names;
@@ -128,6 +133,7 @@ export class Sessions {
     };
     const origin = { apiUserId: null, actor: user, requestId: exchange.id };
     const { id: keyId, signingKey } = await createKey(this.#service, tenant, key, origin);
+    await this.#endFormer(former);
     return this.cookies.header('session', {
       tenant: tenant.name,
       keyId,
@@ -137,7 +143,9 @@ export class Sessions {
     });
   }
 
-  async #signedInAt(exchange: Exchange): Promise<SignedIn & { readonly tenant: string | undefined }> {
+  async #signedInAt(
+    exchange: Exchange,
+  ): Promise<SignedIn & { readonly tenant: string | undefined; readonly former: EndedSession | undefined }> {
     const { failureLimit } = this.#service.admission;
     failureLimit.check(exchange.address);
     const attempt = this.cookies.read('attempt', exchange.header('cookie'));
@@ -146,7 +154,8 @@ export class Sessions {
       if (typeof value === 'string') url.searchParams.set(name, value);
     try {
       if (attempt === undefined) throw new Error('This browser has no sign-in to finish.');
-      return { ...(await this.#providerOf().finish(url, attempt)), tenant: attempt.tenant };
+      const { tenant, former } = attempt;
+      return { ...(await this.#providerOf().finish(url, attempt)), tenant, former };
     } catch (error) {
       exchange.log.warn({ err: error }, 'A person could not sign in');
       failureLimit.count(exchange.address);
@@ -186,17 +195,33 @@ export class Sessions {
     { id: tenantId }: Tenant,
     session: Limited<BrowserSession>,
   ): Promise<string | undefined> {
-    const { id, until, idToken } = session;
-    await this.#service.store.write(tenantId, async (transaction) => {
-      await transaction.all(sql`delete from ended_session where tenant_id = ${tenantId} and expires_at < now()`);
-      await transaction.all(sql`
-        insert into ended_session (tenant_id, id, expires_at) values (${tenantId}, ${id}, to_timestamp(${until / 1000}::double precision))
-        on conflict do nothing`);
-    });
+    const { idToken } = session;
+    await this.#forget(tenantId, session);
     if (idToken === undefined) return undefined;
     return this.#provider?.endSessionUrl(idToken, this.#url).catch((error: unknown) => {
       exchange.log.error({ err: error }, 'The session at the identity provider is not ended');
       return undefined;
+    });
+  }
+
+  /** The session of a browser that signs in again, which the new one replaces. */
+  #sessionOf(exchange: Exchange): EndedSession | undefined {
+    const found = this.cookies.read('session', exchange.header('cookie'));
+    return found && { tenant: found.tenant, id: found.id, until: found.until };
+  }
+
+  async #endFormer(former: EndedSession | undefined): Promise<void> {
+    if (former === undefined) return;
+    const tenant = await this.#service.directory.tenant(former.tenant);
+    if (tenant !== undefined) await this.#forget(tenant.id, former);
+  }
+
+  #forget(tenantId: number, { id, until }: Pick<EndedSession, 'id' | 'until'>): Promise<void> {
+    return this.#service.store.write(tenantId, async (transaction) => {
+      await transaction.all(sql`delete from ended_session where tenant_id = ${tenantId} and expires_at < now()`);
+      await transaction.all(sql`
+        insert into ended_session (tenant_id, id, expires_at) values (${tenantId}, ${id}, to_timestamp(${until / 1000}::double precision))
+        on conflict do nothing`);
     });
   }
 
