@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { databaseClock } from '../database-clock.ts';
 import { type Decimal, formatDecimal, parseDecimal, round } from '../decimal.ts';
 import type { Store, Transaction } from '../store/store.ts';
+import { decimalsOf } from './currency-decimals.ts';
 import type { PayDetails, PaymentOrder, PaymentProcessor, PaymentProgress } from './processor.ts';
 
 /** The course of a payment in the sandbox. */
@@ -239,13 +240,13 @@ function declined(code: string, message: string): PaymentProgress {
 }
 
 /** 2.9 % and 0.30 for a card, 0.8 % and at most 5.00 for an account. */
-function feeOf({ method, amount }: PaymentOrder): Decimal {
+function feeOf({ method, amount, currency }: PaymentOrder): Decimal {
   const most = method === 'CARD' ? amount : parseDecimal('5.00');
   const fee =
     method === 'CARD'
       ? amount.times(parseDecimal('0.029')).plus(parseDecimal('0.30'))
       : amount.times(parseDecimal('0.008'));
-  return round(fee.gt(most) ? most : fee, 2);
+  return round(fee.gt(most) ? most : fee, decimalsOf(currency));
 }
 
 function read(transaction: Transaction, key: string): Promise<StoredPayment | undefined> {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import Stripe from 'stripe';
 import { databaseClock } from '../database-clock.ts';
 import { type Decimal, parseDecimal, zero } from '../decimal.ts';
+import { decimalsOf } from './currency-decimals.ts';
 import {
   MalformedNotification,
   type NotifiedAttempt,
@@ -313,15 +314,6 @@ function expanded<Thing extends object>(thing: string | Thing | null | undefined
 
 function idOf(thing: string | { readonly id: string } | null): string | undefined {
   return typeof thing === 'string' ? thing : thing?.id;
-}
-
-/** https://docs.stripe.com/currencies: some differ from ISO 4217, so they are listed as Stripe defines them. */
-const withoutDecimals = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '));
-const withThreeDecimals = new Set('BHD JOD KWD OMR TND'.split(' '));
-
-function decimalsOf(currency: string): number {
-  if (withoutDecimals.has(currency)) return 0;
-  return withThreeDecimals.has(currency) ? 3 : 2;
 }
 
 /** Undefined if the currency does not support the amount. */

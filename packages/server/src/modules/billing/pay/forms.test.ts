@@ -118,7 +118,10 @@ describe('input of payers', () => {
     expect(page.text).not.toContain('US bank account');
     const sent = await browser.submit(link.path, { ...form, amount: '100.5' });
     expect(sent.text).toContain('JPY has no decimals');
-    expect((await browser.pay(link.path, { ...goodCard, amount: '12000' })).text).toContain('¥12,000');
+    expect((await browser.pay(link.path, { ...goodCard, amount: '12010' })).text).toContain('¥12,010');
+    const where = { clientId: { _eq: client.id } };
+    const { body } = await service.call<{ data: object[] }>('POST', '/gql/v1/payments/search', { where });
+    expect(body.data).toMatchObject([{ amount: '12010.00', feeAmount: '349.00' }]);
   });
 
   test('every error is listed, and numbers are not shown again', async () => {
