@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import { exportAudit } from './audit.ts';
 
-const { service, tenant, call } = await testService();
+const { service, tenant, call } = await sharedService();
 const all = { tenant: tenant.name, from: null, to: null, after: null };
 
 test('audit export › returns each row of the tenant once, in the order in which they were written, and by instants', async () => {

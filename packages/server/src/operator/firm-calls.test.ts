@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { testService } from '../../test/service.ts';
+import { sharedService } from '../../test/service.ts';
 import { type Commands, runCommand } from './commands.ts';
 import { visitFirm } from './firm-calls.ts';
 import type { Run } from './run-commands.ts';
 import { setTenantSetting } from './tenant-settings.ts';
 
-const home = await testService();
+const home = await sharedService();
 const operator = { service: home.service };
 const run: Run = (name, input) => runCommand(operator, name, input);
 const visit = (tenant: string, baseUrl = home.address) => visitFirm(run, { tenant, baseUrl, user: 'trial' });

@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import { RE2JS } from 're2js';
 import { expect, test, vi } from 'vitest';
 import { recordsOf } from '../../../test/modules/records.ts';
-import { testService } from '../../../test/service.ts';
+import { sharedService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 
-const service = await testService();
+const service = await sharedService();
 const { define, change, upsert } = recordsOf(service);
 const max = contract['x-tenant-limits'].customRecordTypes ?? 0;
 

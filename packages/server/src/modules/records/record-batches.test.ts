@@ -2,7 +2,7 @@ import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, test } from 'vitest';
 import { isNightly } from '../../../test/nightly.ts';
-import { type TestCaller, testService } from '../../../test/service.ts';
+import { sharedService, type TestCaller } from '../../../test/service.ts';
 import { startBackground } from '../../background/background.ts';
 import { contract } from '../../contract/contract.ts';
 import { writeRecordBatch } from './write-record-batch.ts';
@@ -10,7 +10,7 @@ import { writeRecordBatch } from './write-record-batch.ts';
 type Batch = components['schemas']['RecordBatch'];
 type Result = components['schemas']['RecordBatchResult'];
 
-const main = await testService();
+const main = await sharedService();
 const path = '/api/v1/records/batch';
 const group = (systemRef: string, name = systemRef) => ({ type: 'ClientGroup', systemRef, attributes: { name } });
 const groups = (prefix: string, count: number) =>

@@ -320,7 +320,8 @@ const rejected: Readonly<Record<string, readonly [file: () => Promise<string>, m
   'does not exist': [async () => newPath(), /cannot be read: ENOENT\.$/],
 };
 
-test.each(Object.entries(rejected))(
+// By day every second one, of each kind: damaged, forged, inconsistent, of another version, and none.
+test.each(sampleOf(Object.entries(rejected), 2))(
   'tenant import › rejects a file that %s, and leaves nothing behind',
   async (_name, [file, message]) => {
     const before = await stateOf(target);

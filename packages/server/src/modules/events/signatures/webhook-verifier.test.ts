@@ -44,9 +44,11 @@ const payloads = fc.oneof(
   { weight: 1, arbitrary: texts.map((text) => `${text} €`.repeat(80)) },
 );
 const known: Message = { secret: `whsec_${Buffer.alloc(32, 9).toString('base64')}`, id: 'known', timestamp: 1 };
+/** Characters of a long text, which is sent many times. */
+const long = isNightly ? 50_000 : 5_000;
 const runs = {
   numRuns: isNightly ? 200 : 8,
-  examples: ['', '\n', '\r\n\r\n', 'e\u0301 \u212B', '😀'.repeat(50_000), [' '.repeat(200_000)]].map(
+  examples: ['', '\n', '\r\n\r\n', 'e\u0301 \u212B', '😀'.repeat(long), [' '.repeat(4 * long)]].map(
     (payload): [unknown, Message] => [payload, known],
   ),
 };
@@ -102,7 +104,7 @@ test.runIf(hasPython)('both accept a header with the signatures of two secrets, 
       expect(await verifies({ ...message, secret: other }, headers, body)).toBe(false);
       expect((await validate(payload, { ...message, secret: other }, theirs.join(' '))).body.valid).toBe(false);
     }),
-    { numRuns: isNightly ? 50 : 15 },
+    { numRuns: isNightly ? 50 : 6 },
   );
 });
 
