@@ -43280,7 +43280,7 @@ export interface components {
         Tenant: string;
         /**
          * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-         *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+         *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
          *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
          */
         Format: components["schemas"]["FileFormat"];
@@ -43873,7 +43873,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -43930,7 +43930,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -44629,7 +44629,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -45040,7 +45040,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -45558,7 +45558,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -45615,7 +45615,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -46002,7 +46002,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -46499,7 +46499,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -46556,7 +46556,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -46815,7 +46815,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -46872,7 +46872,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -47040,7 +47040,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -47097,7 +47097,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -47383,7 +47383,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -47619,7 +47619,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -47676,7 +47676,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -47782,7 +47782,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -47839,7 +47839,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -47945,7 +47945,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -48002,7 +48002,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -48121,7 +48121,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -48374,7 +48374,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -48493,7 +48493,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -48550,7 +48550,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -48656,7 +48656,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -48713,7 +48713,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -48881,7 +48881,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -48938,7 +48938,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -49106,7 +49106,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -49163,7 +49163,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -49773,7 +49773,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
@@ -49830,7 +49830,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Whether to return a page as JSON, or all that matches as a file for spreadsheets (RFC 4180, UTF-8): a column for each property, and for each
-                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe. `page`, `pageSize`, `cursor` and
+                 *     name that `with` lists. Lists, and objects with names of your choice, are JSON in one cell. Texts that a spreadsheet would calculate as a formula start with an apostrophe, and so do parts of them after a semicolon, a tab or a line break that call a function. `page`, `pageSize`, `cursor` and
                  *     `includeTotal` do not apply to a file. One of more than 50,000 rows or 20 MB returns 400.
                  */
                 format?: components["parameters"]["Format"];
