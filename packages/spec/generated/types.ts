@@ -10541,7 +10541,14 @@ export interface components {
         };
         /**
          * Org
-         * @description Legal entity of the firm that bills clients.
+         * @description Legal entity of the firm that bills clients. If a tenant has several, each has its own:
+         *
+         *     - clients, with their jobs, documents, payments and journal entries. Payments and merges never join clients of two orgs. A person who is a client
+         *       of two orgs is two clients, which can share contacts.
+         *     - series of document numbers, mail templates, accounts of the general ledger, closed periods, and the settings below.
+         *
+         *     All orgs of a tenant share its time zone, staff, codes, taxes, API users with their roles, and payment processor. Staff who work on jobs in several
+         *     currencies require a `billingRateOverride` of the assignment to each job in another currency than their own rate.
          */
         Org: {
             /**
