@@ -34,7 +34,11 @@ export async function startIdentityProvider() {
       cookies: { keys: ['a key of cookies'] },
       jwks: { keys: [jwk] },
       features: { devInteractions: { enabled: false } },
-      claims: { openid: ['sub', 'tenant', 'roles'], profile: ['name', 'preferred_username'], email: ['email'] },
+      claims: {
+        openid: ['sub', 'tenant', 'roles'],
+        profile: ['name', 'preferred_username'],
+        email: ['email', 'email_verified'],
+      },
       findAccount: (_context, accountId) =>
         accounts[accountId] === undefined
           ? undefined

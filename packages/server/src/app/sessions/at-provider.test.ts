@@ -23,6 +23,7 @@ const other = await addTenant('other');
 const accounts: Accounts = {
   anna: { name: 'Anna Smith', email: 'anna@firm.example', tenant: 'firm', roles: ['API_ADMIN', 'staff of floor 2'] },
   namesake: { name: 'Anna Smith', email: 'smith@firm.example', tenant: ['firm'], roles: 'API_ADMIN' },
+  posing: { name: 'Anna Smith', email: 'anna@firm.example', email_verified: false, tenant: 'firm', roles: 'API_ADMIN' },
   both: { name: '<b>Bo</b>\u0000', email: 'bo@firm.example', tenant: ['firm', 'other'], roles: ['API_ADMIN'] },
   reader: { name: 'Rea Der', tenant: 'firm', roles: ['CLNT_R'] },
   group: { name: 'Gro Up', tenant: 'firm', roles: ['administrators'] },
@@ -175,6 +176,12 @@ test('a person whose claims have few roles does with them what the API allows', 
     ['/keys', 403],
   ] as const)
     expect([path, (await person.console(path)).status]).toEqual([path, status]);
+});
+
+test('a person is not called by an email address that the provider has not verified', async () => {
+  const posing = new Person();
+  await posing.signIn('posing');
+  expect((await posing.console()).text).toContain('signed in as Anna Smith (posing)');
 });
 
 test('a person does not become an API user of a program that has its name', async () => {

@@ -246,12 +246,13 @@ function textsIn(claim: unknown): string[] {
 }
 
 /** The name of the API user: what the person is called, and the address that tells two of one name apart. */
-function nameOf({ name, preferred_username: userName, email, sub }: Claims): string {
+function nameOf({ name, preferred_username: userName, email, email_verified: isVerified, sub }: Claims): string {
   const readable = (text: unknown) =>
     typeof text === 'string' && text.trim() !== '' && text.length <= maxNameLength && faultOf(text) === undefined
       ? text.trim()
       : undefined;
-  const account = readable(email) ?? readable(userName) ?? readable(sub);
+  // Of an address that nobody has verified, the provider says that the person has entered it: it can be that of somebody else.
+  const account = (isVerified === false ? undefined : readable(email)) ?? readable(userName) ?? readable(sub);
   if (account === undefined)
     throw new Rejection('VALIDATION_ERROR', 'Your account has neither a name nor an address that can be shown.');
   const known = readable(name);
