@@ -19,8 +19,9 @@ const programs: ReadonlySet<string> = new Set([
   'application/x-rpm',
 ]);
 
-/** File name extensions of programs with generic media types. */
-const programNames = /\.(bat|cmd|com|exe|hta|js|jse|lnk|msi|ps1|scr|vbe|vbs|wsf)$/i;
+/** File name extensions of what a computer runs or installs when it is opened, whatever the content is. Windows ignores dots and spaces at the end. */
+const programNames =
+  /\.(appref-ms|application|bat|chm|cmd|com|cpl|dll|exe|gadget|hta|img|iso|jar|jnlp|js|jse|lnk|mjs|msc|msi|msix|msp|mst|pif|ps1|psm1|reg|scf|scr|sct|shb|url|vb|vbe|vbs|vhd|vhdx|wsc|wsf|wsh|xll)[. ]*$/i;
 
 /** Types whose content is always recognized, so that unrecognized content under such a name is rejected. */
 const recognized: ReadonlySet<string> = new Set([

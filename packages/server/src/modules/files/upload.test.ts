@@ -59,6 +59,9 @@ test('createFile › rejects programs and content of another type than the name 
   for (const [fileName, content] of [
     ['statement.pdf', 'MZ, not a PDF'],
     ['run.exe', 'MZ'],
+    ['Invoice.pdf.pif', 'x'],
+    ['Statement.url', '[InternetShortcut]'],
+    ['run.EXE. ', 'x'],
   ] as const) {
     const { file, uploadUrl } = (await create({ fileName })).body;
     expect(await (await put(uploadUrl, content)).json()).toMatchObject({
