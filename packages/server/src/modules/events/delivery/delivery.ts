@@ -130,7 +130,8 @@ class Runner implements Delivery {
   }
 
   #renew(): void {
-    if (this.#running.size > 0) this.#partitions.renew().catch((error) => this.#unavailable(error));
+    const ids = [...this.#running.values()].map(({ partition }) => partition.subscriptionId);
+    if (ids.length > 0) this.#partitions.renew(ids).catch((error) => this.#unavailable(error));
   }
 
   #look(): void {

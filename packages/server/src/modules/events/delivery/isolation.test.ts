@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { deliveringService } from '../../../../test/delivery.ts';
 import { isNightly } from '../../../../test/nightly.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
@@ -81,6 +81,33 @@ describe('subscriptions that fail or hang', () => {
     await delivery.stop(1_000);
     await change(sql`update event_subscription set active = false, deactivated_at = now() where active`);
   });
+});
+
+test('the lease of a subscription whose work failed ends, while the process has others', async () => {
+  const hanging = await startReceiver();
+  hanging.respond = () => new Promise(() => undefined);
+  const waits = await subscribe(hanging, { entityType: 'ContactInfo' });
+  const fails = await subscribe(await startReceiver());
+  const delivery = await start();
+  await record(1, 'ContactInfo');
+  notify();
+  await expect.poll(() => hanging.arrivals.length).toBe(1);
+  const leaseOf = async (id: string) => {
+    const [row] = await change(
+      sql`select leased_until as "until" from delivery_partition where subscription_id = ${id}`,
+    );
+    return String(Reflect.get(Object(row), 'until'));
+  };
+  const read = vi.spyOn(service.service.store, 'read').mockRejectedValueOnce(new Error('The connection broke.'));
+  await record(1);
+  notify();
+  await expect.poll(() => leaseOf(fails.id)).not.toBe('null');
+  read.mockRestore();
+  const until = await leaseOf(fails.id);
+  await expect.poll(async () => (await leaseOf(waits.id)) > until, { timeout: 10_000 }).toBe(true);
+  expect(await leaseOf(fails.id)).toBe(until);
+  await delivery.stop(0);
+  await change(sql`update event_subscription set active = false, deactivated_at = now() where active`);
 });
 
 describe('a process that stops', () => {

@@ -134,14 +134,17 @@ export class Partitions {
     }));
   }
 
-  /** Renews the leases of this process. */
-  async renew(): Promise<void> {
+  /**
+   * Renews leases of this process. One of a partition that failed, or of which the database did not say that it was leased, is not
+   * among them, so that it ends.
+   */
+  async renew(subscriptionIds: readonly string[]): Promise<void> {
     await this.#store.ownerStatements(
       `update delivery_partition partition set leased_until = now() + interval '${leaseSeconds} seconds'
-       from (select tenant_id, subscription_id from delivery_partition where leased_by = $1
+       from (select tenant_id, subscription_id from delivery_partition where leased_by = $1 and subscription_id = any($2)
          order by tenant_id, subscription_id for update) leased
        where partition.tenant_id = leased.tenant_id and partition.subscription_id = leased.subscription_id`,
-      [this.holder],
+      [this.holder, subscriptionIds],
     );
   }
 
