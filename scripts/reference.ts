@@ -64,9 +64,10 @@ async function make(): Promise<void> {
     const data = searchData(searchEntries(contract, shown));
     const complete = withLinksInside(withoutForeignImages(await rendered(shown, data, folder)));
     const page = withPackedContract(complete) + mark;
+    const pages = markdownPages(contract, chapters);
     const beside = new Map([
-      ...markdownPages(contract, chapters),
-      [printPath, printPage(contract.info.title, printedPages(contract, chapters))],
+      ...pages,
+      [printPath, printPage(contract.info.title, printedPages(contract, pages))],
       ['postman_collection.json', inJson(postmanCollection(contract))],
       [tryItPath, JSON.stringify(tryItOperations(contract))],
       ['postman_environment.json', inJson(postmanEnvironment(contract))],

@@ -137,7 +137,7 @@ describe('the Markdown pages', () => {
 });
 
 describe('the page to print', () => {
-  const page = printPage(contract.info.title, printedPages(contract, chapters));
+  const page = printPage(contract.info.title, printedPages(contract, pages));
 
   it('has every operation, topic, guide, workflow and schema', () => {
     const missing = [...pages].filter(

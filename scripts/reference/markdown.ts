@@ -52,18 +52,14 @@ export function markdownPages(contract: Contract, chapters: readonly Chapter[]):
   ]);
 }
 
-/** What a page to print has: all but the changes. Schemas are on it once, and samples in one language. */
-export function printedPages(contract: Contract, chapters: readonly Chapter[]): Map<string, string> {
-  const pages = markdownPages(
-    contract,
-    chapters.filter(({ group }) => group !== 'Changes'),
-  );
+/** What a page to print has: all pages but the changes. Schemas are on it once, and samples in one language. */
+export function printedPages(contract: Contract, pages: ReadonlyMap<string, string>): Map<string, string> {
   const { title } = contract.info;
   const named = operationsOf(contract).map((operation): [string, string] => [
     pathOf(operation),
     operationPage(contract, operation, true),
   ]);
-  const [, ...others] = pages;
+  const [, ...others] = [...pages].filter(([path]) => !path.startsWith('reference/changes/'));
   const introduction: [string, string] = ['reference/introduction.md', `# ${title}\n\n${introductionOf(contract)}\n`];
   return new Map([introduction, ...new Map([...others, ...named])]);
 }

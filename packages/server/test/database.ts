@@ -3,6 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { inject } from 'vitest';
 import type { Engine } from '../src/platform/store/engine.ts';
 import { openPglite } from '../src/platform/store/pglite.ts';
@@ -10,7 +11,7 @@ import { openPostgres } from '../src/platform/store/postgres.ts';
 import { openStore, type Store, type StoreOptions } from '../src/platform/store/store.ts';
 import { atEnd } from './at-end.ts';
 import { patientLimits } from './patient-limits.ts';
-import { databaseUrl, dropDatabase, runOn } from './postgres-server.ts';
+import { databaseUrl, dropDatabase } from './postgres-server.ts';
 import './provided.ts';
 
 /** The engine of this test run. */
@@ -53,6 +54,24 @@ export async function testDatabase(state: 'migrated' | 'empty' = 'migrated'): Pr
   return copyOf(databases[state]);
 }
 
+/** The connection by which this worker creates and drops databases, for all of its files. */
+let connection: Promise<pg.Client> | undefined;
+
+async function runOnServer(serverUrl: string, statement: string): Promise<void> {
+  connection ??= connectTo(serverUrl);
+  await (await connection).query(statement);
+}
+
+async function connectTo(serverUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: serverUrl });
+  // The next statement connects again.
+  client.on('error', () => {
+    connection = undefined;
+  });
+  await client.connect();
+  return client;
+}
+
 /** Copies a database of PostgreSQL without connections for this file. It is dropped after the file. */
 export async function copyOf(template: string): Promise<StoreOptions> {
   const databases = inject('databases');
@@ -60,9 +79,9 @@ export async function copyOf(template: string): Promise<StoreOptions> {
   const { serverUrl, migrated } = databases;
   // The setup of the run drops those with this beginning that are left.
   const name = `${migrated}_${randomUUID().replaceAll('-', '')}`;
-  atEnd(() => dropDatabase(serverUrl, name));
+  atEnd(() => dropDatabase(serverUrl, name, runOnServer));
   // Copying files takes half of the processor time of copying pages through the log.
-  await runOn(serverUrl, `create database ${name} template ${template} strategy file_copy`);
+  await runOnServer(serverUrl, `create database ${name} template ${template} strategy file_copy`);
   return { databaseUrl: databaseUrl(serverUrl, name) };
 }
 

@@ -16,11 +16,15 @@ export async function runOn(serverUrl: string, ...statements: string[]): Promise
 
 const insufficientPrivilege = '42501';
 
-/** Closes the connections of a database and drops it. */
-export async function dropDatabase(serverUrl: string, database: string): Promise<void> {
+/** Closes the connections of a database and drops it. @param run runs a statement on the server */
+export async function dropDatabase(
+  serverUrl: string,
+  database: string,
+  run: (serverUrl: string, statement: string) => Promise<void> = runOn,
+): Promise<void> {
   for (let attempts = 1; ; attempts++) {
     try {
-      return await runOn(serverUrl, `drop database ${database} with (force)`);
+      return await run(serverUrl, `drop database ${database} with (force)`);
     } catch (error) {
       // While the server vacuums the database, only a superuser can interrupt it. That takes up to a minute after much was written.
       if (!(error instanceof pg.DatabaseError && error.code === insufficientPrivilege) || attempts === 300) throw error;
