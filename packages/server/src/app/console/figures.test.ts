@@ -17,12 +17,13 @@ async function groupsOf(figure: OverviewFigure, body: object): Promise<readonly 
 
 const firstOf = async (path: string) =>
   (await call<{ data: { id: string }[] }>('POST', path, { pageSize: 1 })).body.data[0]?.id;
-const everything = { currency: tenant.currency, officeId: undefined, serviceLineId: undefined };
-const [officeId, serviceLineId] = [await firstOf('/gql/v1/offices'), await firstOf('/gql/v1/service_lines')];
+const everything = { currency: tenant.currency, orgId: undefined, officeId: undefined, serviceLineId: undefined };
+const [orgId, officeId] = [await firstOf('/gql/v1/orgs'), await firstOf('/gql/v1/offices')];
+const serviceLineId = await firstOf('/gql/v1/service_lines');
 const scopes: readonly Scope[] = [
   { ...everything, asOf: '2026-08-31' },
   { ...everything, asOf: '2026-02-28' },
-  { ...everything, asOf: '2026-08-31', officeId },
+  { ...everything, asOf: '2026-08-31', orgId, officeId },
   { ...everything, asOf: '2026-08-31', serviceLineId },
 ];
 

@@ -8,6 +8,7 @@ export interface Scope {
   /** `YYYY-MM-DD`: figures are those of the end of this day. */
   readonly asOf: string;
   readonly currency: string;
+  readonly orgId: string | undefined;
   readonly officeId: string | undefined;
   readonly serviceLineId: string | undefined;
 }
@@ -34,7 +35,7 @@ export interface OverviewFigure {
   readonly hasYearBefore?: true;
   /** The groups that are shown in percent of all. */
   readonly share?: { readonly column: string; readonly values: readonly (string | boolean)[] };
-  /** Related rows that have the office and the service line; without them, the row itself has both. */
+  /** Related rows that have the org and the office, and the service line; without them, the row itself has all. */
   readonly of?: readonly [office: string, serviceLine: string];
 }
 
@@ -194,11 +195,12 @@ function startOf(since: { readonly months: number } | { readonly weeks: number }
   return ('months' in since ? end.with({ day: 1 }).subtract(since) : end.subtract(since).add({ days: 1 })).toString();
 }
 
-/** The conditions on the office and the service line, of the row or of rows that it refers to. */
-function within({ of: [office, serviceLine] = ['', ''] }: OverviewFigure, { officeId, serviceLineId }: Scope) {
+/** The conditions on the org, the office and the service line, of the row or of rows that it refers to. */
+function within({ of: [office, serviceLine] = ['', ''] }: OverviewFigure, { orgId, officeId, serviceLineId }: Scope) {
   const found: Record<string, object> = {};
   const add = (relation: string, condition: object) =>
     Object.assign(found, relation === '' ? condition : { [relation]: { ...found[relation], ...condition } });
+  if (orgId !== undefined) add(office, { orgId: { _eq: orgId } });
   if (officeId !== undefined) add(office, { officeId: { _eq: officeId } });
   if (serviceLineId !== undefined) add(serviceLine, { serviceLineId: { _eq: serviceLineId } });
   return found;

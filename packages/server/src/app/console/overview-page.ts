@@ -51,15 +51,22 @@ async function scopeOf(visit: ConsoleVisit): Promise<Scope> {
   if (new Date(asOf).toJSON()?.slice(0, 10) !== asOf)
     throw new Rejection('VALIDATION_ERROR', `“${asOf}” is not a day, such as 2026-09-30.`);
   const currency = entered('currency') ?? tenant.currency;
-  return { asOf, currency, officeId: entered('officeId'), serviceLineId: entered('serviceLineId') };
+  const [orgId, officeId, serviceLineId] = ['orgId', 'officeId', 'serviceLineId'].map(entered);
+  return { asOf, currency, orgId, officeId, serviceLineId };
 }
+
+const orgChoice = { 'x-references': 'Org', description: 'All, if you choose none.' } as const;
 
 async function scopeForm(visit: ConsoleVisit, scope: Scope): Promise<HtmlContent> {
   const body = { measures: { clients: { function: 'COUNT' } }, groupBy: [{ column: 'currency' }] };
-  const used = rowsIn(await ifAllowed(callOperation(visit, operationOf('aggregateClients'), { body })));
+  const [used, orgs] = await Promise.all([
+    ifAllowed(callOperation(visit, operationOf('aggregateClients'), { body })).then(rowsIn),
+    callOperation(visit, operationOf('listOrgs'), { body: { pageSize: 2 } }).then(rowsIn),
+  ]);
   const currencies = used.map(({ key }) => String(Object(key).currency));
   return queryForm(visit, '', { ...scope }, [
     { path: 'asOf', schema: { format: 'date' } },
+    ...(orgs.length > 1 ? [{ path: 'orgId', schema: orgChoice }] : []),
     { path: 'officeId', schema: { 'x-references': 'Office', description: 'All, if you choose none.' } },
     { path: 'serviceLineId', schema: { 'x-references': 'ServiceLine', description: 'All, if you choose none.' } },
     ...(currencies.length > 1 ? [{ path: 'currency', schema: { enum: currencies }, isRequired: true }] : []),

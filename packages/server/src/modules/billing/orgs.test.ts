@@ -22,7 +22,7 @@ const change = async (type: string, systemRef: string | null, attributes: object
   only(await records.update([{ type, systemRef, attributes }]));
 const inGroup = async () => {
   const { id } = await records.make('ClientGroup', { name: `Group of ${Math.random()}` });
-  return (orgId?: string) => newClient({ orgId, clientGroupId: id });
+  return (orgId?: string, name = 'Member') => newClient({ name, orgId, clientGroupId: id });
 };
 
 test('a client moves to another org only before it has documents', async () => {
@@ -49,7 +49,7 @@ test('an org is deleted once it bills nobody', async () => {
 
 test('a payment covers invoices of its client group in its own org', async () => {
   const member = await inGroup();
-  const [payer, sister, cousin] = [await member(first), await member(first), await member(second)];
+  const [payer, sister, cousin] = [await member(first), await member(first), await member(second, 'Cousin')];
   const bills = [];
   for (const { id } of [sister, cousin]) bills.push(await post(await draftOf([{}], { clientId: id })));
   const [own = '', other = ''] = bills;
@@ -118,6 +118,10 @@ test('the console lists before the close of a month what is open in each org', a
   const [ofFirst = '', ofSecond = ''] = text.split(/(?=<h2[^>]*>Second)/);
   expect(ofSecond).toMatch(/Draft invoices that are not posted: <strong>1<.*Payments with money to apply: <strong>1</s);
   expect(ofFirst).not.toContain('Draft invoices that are not posted');
+  const shown = async (orgId: string | undefined) =>
+    (await visitor.get(`?orgId=${orgId}&asOf=2026-12-31`)).text.match(/Largest debtors.*?<\/section>/s)?.[0];
+  expect(await shown(second)).toContain('Cousin');
+  expect(await shown(first)).not.toContain('Cousin');
 });
 
 afterAll(async () => {
