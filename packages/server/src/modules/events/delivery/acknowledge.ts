@@ -32,8 +32,8 @@ export interface DeliveryProgress {
   /** They have the same entity type and delivery URL. */
   readonly attempts: readonly AttemptRecord[];
   readonly retries: readonly Retry[];
-  /** Retries that are over: delivered, given up, or no longer wanted. */
-  readonly done: readonly { readonly eventId: string; readonly entityId: string }[];
+  /** Retries that are over: delivered, given up, or no longer wanted. `attempts` had failed when they were read. */
+  readonly done: readonly { readonly eventId: string; readonly entityId: string; readonly attempts: number }[];
   /** Every event up to here was delivered, is among the retries, or was given up. Undefined where it has not moved. */
   readonly position: number | undefined;
   readonly failures: number;
@@ -127,7 +127,12 @@ async function updateRetries(
   progress: readonly DeliveryProgress[],
 ): Promise<void> {
   const done = progress.flatMap(({ subscriptionId, done }) =>
-    done.map(({ eventId, entityId }) => ({ subscription_id: subscriptionId, event_id: eventId, entity_id: entityId })),
+    done.map(({ eventId, entityId, attempts }) => ({
+      subscription_id: subscriptionId,
+      event_id: eventId,
+      entity_id: entityId,
+      attempts,
+    })),
   );
   const retries = progress.flatMap(({ subscriptionId, retries }) =>
     retries.map(({ eventId, entityId, position, attempts, dueIn }) => ({
@@ -139,12 +144,13 @@ async function updateRetries(
       due_in: dueIn ?? null,
     })),
   );
+  // Somebody may have asked to send an event again during its attempt: it is due then, with no attempts.
   if (done.length > 0) {
     await transaction.all(sql`
       delete from delivery_retry retry
-      using jsonb_to_recordset(${JSON.stringify(done)}::jsonb) as done (subscription_id uuid, event_id uuid)
+      using jsonb_to_recordset(${JSON.stringify(done)}::jsonb) as done (subscription_id uuid, event_id uuid, attempts smallint)
       where retry.tenant_id = ${tenantId} and retry.subscription_id = done.subscription_id
-        and retry.event_id = done.event_id`);
+        and retry.event_id = done.event_id and (retry.attempts > 0 or done.attempts = 0)`);
   }
   if (retries.length > 0) {
     await transaction.all(sql`
@@ -154,7 +160,8 @@ async function updateRetries(
       from jsonb_to_recordset(${JSON.stringify(retries)}::jsonb) as retry (subscription_id uuid, event_id uuid,
         entity_id uuid, position bigint, attempts smallint, due_in double precision)
       on conflict (tenant_id, subscription_id, event_id) do update
-        set attempts = excluded.attempts, due_at = excluded.due_at`);
+        set attempts = excluded.attempts, due_at = excluded.due_at
+        where delivery_retry.attempts > 0 or excluded.attempts <= 1`);
   }
   if (done.length === 0 && retries.length === 0) return;
   const touched = JSON.stringify(
@@ -239,7 +246,7 @@ export async function sendAgain(
     insert into delivery_retry (tenant_id, subscription_id, event_id, entity_id, position, attempts, due_at)
     select ${tenantId}, subscription, event, entity, position, 0, 'infinity'
     from jsonb_to_recordset(${rows}::jsonb) as repeated (subscription uuid, event uuid, entity uuid, position bigint)
-    on conflict (tenant_id, subscription_id, event_id) do nothing`);
+    on conflict (tenant_id, subscription_id, event_id) do update set attempts = 0`);
   // The first event of each row is sent next; the others wait for it.
   await transaction.all(sql`
     update delivery_retry retry set due_at = tenant_now()

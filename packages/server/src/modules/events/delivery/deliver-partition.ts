@@ -114,7 +114,7 @@ class Batch {
   readonly #due: readonly DueEvent[];
   readonly #attempts: AttemptRecord[] = [];
   readonly #retries: Retry[] = [];
-  readonly #done: { eventId: string; entityId: string }[] = [];
+  readonly #done: DeliveryProgress['done'][number][] = [];
   #pause = 0;
 
   constructor(tenant: Tenant | undefined, work: Work, health: Health, isProbe: boolean, services: PartitionServices) {
@@ -230,8 +230,8 @@ class Batch {
     return false;
   }
 
-  #finish({ isRetry, id, entityId }: DueEvent): void {
-    if (isRetry) this.#done.push({ eventId: id, entityId });
+  #finish({ isRetry, id, entityId, attempts }: DueEvent): void {
+    if (isRetry) this.#done.push({ eventId: id, entityId, attempts });
   }
 
   #defer({ id, entityId, position }: DueEvent, attempts: number, dueIn: number | undefined): void {

@@ -249,6 +249,30 @@ describe('retryDelivery and recoverEvents', () => {
     await delivery.stop(0);
   });
 
+  test('count the attempts anew, of an event that waits and of one that is being sent', async () => {
+    const delivery = await service.start();
+    const receiver = await startReceiver();
+    const { id } = await subscribe(receiver);
+    receiver.respond = (_, response) => void response.writeHead(400).end();
+    const since = new Date(databaseClock.now() - 5).toISOString();
+    await groups('Hopeless');
+    const attempts = async () => (await deliveries(id)).map(({ attempt }) => attempt);
+    await expect.poll(attempts).toEqual([1]);
+    await service.change(sql`update delivery_retry set attempts = 9 where subscription_id = ${id}`);
+    expect((await recover(id, since)).body).toEqual({ events: 1 });
+    await expect.poll(attempts).toEqual([1, 1]);
+    const { promise: response, resolve: respond } = Promise.withResolvers<void>();
+    receiver.respond = () => response;
+    await service.passTime();
+    await expect.poll(() => receiver.arrivals.length).toBe(3);
+    expect((await recover(id, since)).body).toEqual({ events: 1 });
+    respond();
+    await expect.poll(attempts).toEqual([1, 2, 1, 1]);
+    expect(await service.change(sql`select 1 from delivery_retry where subscription_id = ${id}`)).toEqual([]);
+    await delivery.stop(0);
+    await call('DELETE', `/api/v1/event-subscriptions/${id}`);
+  });
+
   test('report what does not exist', async () => {
     const { id } = await subscribe(await startReceiver());
     const none = '0199a1c2-1b04-7c01-8a4f-5d2e9b60f101';
