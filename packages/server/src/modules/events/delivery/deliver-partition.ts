@@ -126,9 +126,13 @@ class Batch {
     this.#due = isProbe ? work.due.slice(0, 1) : work.due;
   }
 
-  /** Whether more may be sent: the receiver has not failed, and the process does not stop. */
+  /**
+   * Whether more may be sent: the receiver has not failed, the process does not stop, and what was read of the subscription is not old.
+   * A receiver that becomes slow takes minutes for a batch, while the subscription can end, or its URL, roles and secret change.
+   */
   get isOpen(): boolean {
-    return this.#pause === 0 && this.end === undefined && !this.#services.isStopping();
+    const isFresh = performance.now() - this.#work.readAt <= maxLeaseMs;
+    return isFresh && this.#pause === 0 && this.end === undefined && !this.#services.isStopping();
   }
 
   /** Whether all events that were read are done with. */

@@ -43,6 +43,8 @@ export interface Work {
   readonly hasMore: boolean;
   /** How far the clock of the tenant is ahead of the real one, in milliseconds. */
   readonly clockOffset: number;
+  /** `performance.now()` */
+  readonly readAt: number;
 }
 
 /** No more events wait for their retry than this. Then new ones wait in the feed, where they cost nothing. */
@@ -188,6 +190,7 @@ export async function loadWork(
       position: isCut ? fresh.at(-1)?.position : lastOfAll,
       hasMore: isCut || retries.length === most,
       clockOffset: session.clockOffset ?? 0,
+      readAt: performance.now(),
     };
   });
 }
