@@ -180,7 +180,7 @@ class Batch {
     const position = isPart ? fresh.at(-1)?.position : this.#work.position;
     return {
       subscriptionId,
-      attempts: this.#attempts,
+      attempts: this.#attempts.map((record) => this.#withPause(record)),
       retries: this.#retries,
       done: this.#done,
       position: this.#work.subscription === undefined || this.#tenant === undefined ? undefined : position,
@@ -189,6 +189,12 @@ class Batch {
       pause: this.#pause,
       release: end === undefined && this.#work.subscription !== undefined ? release : 'end',
     };
+  }
+
+  /** Nothing is sent again before a pause is over, or where the subscription ends. */
+  #withPause(record: AttemptRecord): AttemptRecord {
+    if (record.retryIn === undefined) return record;
+    return { ...record, retryIn: this.end === undefined ? Math.max(record.retryIn, this.#pause) : undefined };
   }
 
   /** @returns whether later events of the row can be sent. */

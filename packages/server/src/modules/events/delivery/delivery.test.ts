@@ -374,6 +374,15 @@ describe('a receiver that fails', () => {
     expect(first).toBeLessThanOrEqual(12);
     await change(sql`update delivery_partition set due_at = now(), paused_until = null where subscription_id = ${id}`);
     await expect.poll(() => receiver.arrivals.length).toBe(first + 1);
+    // Nothing is sent again before the pause is over.
+    const isAfterPause = async () => {
+      const [last] = await deliveries(id);
+      const [partition] = await change(
+        sql`select paused_until as "until" from delivery_partition where subscription_id = ${id}`,
+      );
+      return Date.parse(last?.nextRetryAt ?? '') >= Date.parse(Reflect.get(Object(partition), 'until'));
+    };
+    await expect.poll(isAfterPause).toBe(true);
     receiver.respond = () => undefined;
     const succeeded = () => new Set(receiver.arrivals.slice(first + 1).map(({ event }) => event.data.name)).size;
     while (succeeded() < names.length) {
