@@ -170,7 +170,7 @@ test('books check › reports the rows with which the journal does not agree, an
   const { breaches } = await check();
   const rules = new Set(breaches.map(({ rule }) => rule));
   for (const rule of [
-    'the rows of a posting add up to zero in each org',
+    'the rows of a posting add up to zero',
     'the journal has the movements of the ledger, by client, account and day',
     'the journal has the revenue and the tax of documents that count',
     'the journal has the money that was received and not refunded or returned',

@@ -124,6 +124,20 @@ test('the console lists before the close of a month what is open in each org', a
   expect(await shown(first)).not.toContain('Cousin');
 });
 
+/** The sums of the journal by org, which a posting of two orgs would leave open. */
+async function journalSums(): Promise<readonly string[]> {
+  const { body } = await service.call<{ data: { values: { sum: string } }[] }>(
+    'POST',
+    '/gql/v1/journal_entries/aggregate',
+    {
+      groupBy: [{ column: 'orgId' }],
+      measures: { sum: { function: 'SUM', column: 'amount' } },
+    },
+  );
+  return body.data.map(({ values }) => values.sum);
+}
+
 afterAll(async () => {
+  expect(await journalSums()).toEqual(['0.00', '0.00']);
   expect((await checkBooks(service, { tenant: service.tenant.name, repair: false })).breaches).toEqual([]);
 });
