@@ -302,6 +302,6 @@ const kinds: Readonly<Record<string, string>> = {
   'request-id-other': 'response-header getRoom',
 };
 
-it.each(sampleOf(Object.entries(kinds), 6))('%s is found', async (drift, expected) => {
+it.each(sampleOf(Object.entries(kinds), 9))('%s is found', async (drift, expected) => {
   expect(await checksOf(drift)).toContain(expected);
 });

@@ -31,7 +31,7 @@ const bodies = operationsOf(ours)
   .filter(([, schema]) => !shown.has(ours.object(schema)) && shown.add(ours.object(schema)).size > 0);
 
 test('every body has a value of every extent, the same for the same seed', () => {
-  for (const [id, schema, direction] of sampleOf(bodies, 24)) {
+  for (const [id, schema, direction] of sampleOf(bodies, 48)) {
     for (const extent of extents) {
       const sample = values.sample(schema, direction, extent, 7);
       expect(sample, `${id} ${extent}`).toBeDefined();

@@ -59,7 +59,7 @@ test('these are all headers that some operations or content take', () => {
 test.each(Object.entries(values))('%s › every operation that does not take it rejects it', async (name, value) => {
   const others = allOperations.filter((operation) => !takes(operation, name));
   expect(others.length).toBeGreaterThan(50);
-  for (const operation of sampleOf(others, 6)) {
+  for (const operation of sampleOf(others, 12)) {
     const body = operation.bodyLimit === null ? undefined : {};
     const { status, body: problem } = await call(operation.method, pathOf(operation), body, { [name]: value });
     expect({ status, problem }, operation.id).toMatchObject({
@@ -78,7 +78,7 @@ test('If-None-Match › every read that takes it returns 304 for its tag', async
 });
 
 test('HEAD › every read returns the headers of GET without the body', async () => {
-  for (const operation of sampleOf(reads, 3)) {
+  for (const operation of sampleOf(reads, 6)) {
     const path = pathOf(operation);
     const headers = { Authorization: `Bearer ${token}`, Tenant: tenant.name };
     const responses = [];
@@ -103,7 +103,7 @@ test('Idempotency-Key › every write that takes it replays its response', async
     'advanceSandboxClock',
   ]);
   const succeeded: string[] = [];
-  const compared = new Set(sampleOf(writes, 8));
+  const compared = new Set(sampleOf(writes, 16));
   for (const operation of writes) {
     const path = pathOf(operation);
     const { body } = requests.of(operation);

@@ -48,7 +48,7 @@ async function stored(prefix: string): Promise<Map<string, number>> {
 }
 
 test('a write whose connection breaks: SERVICE_UNAVAILABLE says that nothing was written, OUTCOME_UNKNOWN that it may have been', async () => {
-  const notes = Array.from({ length: isNightly ? 2_000 : 100 }, (_, index) => `once ${index}`);
+  const notes = Array.from({ length: isNightly ? 2_000 : 60 }, (_, index) => `once ${index}`);
   const limit = pLimit(8);
   proxy.breakSome({ commits: 5, others: 100 });
   const outcomes = await Promise.all(
@@ -84,7 +84,7 @@ test('a request that has not begun to write: SERVICE_UNAVAILABLE, also if a tran
 });
 
 test('the client with its defaults › records each payment once while connections of the database break', async () => {
-  const payments = isNightly ? 10_000 : 60;
+  const payments = isNightly ? 10_000 : 40;
   const user = { tenant: tenant.name, user: 'payments', roles: ['API_ADMIN'], days: 1, description: undefined };
   const { key } = await createApiKey(service, user);
   const codes = new Map<string, number>();
@@ -116,7 +116,7 @@ test('the client with its defaults › records each payment once while connectio
     }
   };
   // Seldom enough that a call succeeds within its retries.
-  proxy.breakSome({ commits: 10, others: 500 });
+  proxy.breakSome({ commits: isNightly ? 10 : 6, others: 500 });
   const limit = pLimit(60);
   const indexes = Array.from({ length: payments }, (_, index) => index);
   await Promise.all(indexes.map((index) => limit(() => record(index))));

@@ -89,7 +89,7 @@ function someIds(rows: ReadonlyMap<string, AnyStoredRow>): readonly string[] {
   return [...rows.keys()].slice(-3);
 }
 
-describe.each(sampleOf(reads, 3))('$id', ({ operation, entity, isPage }) => {
+describe.each(sampleOf(reads, 5))('$id', ({ operation, entity, isPage }) => {
   const { method, path, roles } = operation;
 
   test.each([

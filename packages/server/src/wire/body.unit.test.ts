@@ -81,7 +81,7 @@ test('parseBody › reads JSON within the limits as JSON.parse does', () => {
       }
       expect(JSON.stringify(parse(json))).toBe(JSON.stringify(value).normalize('NFC'));
     }),
-    { numRuns: isNightly ? 100 : 25 },
+    { numRuns: isNightly ? 100 : 12 },
   );
 });
 

@@ -16,7 +16,7 @@ import { openStore, type Store } from '../../platform/store/store.ts';
 
 // KILL_ROUNDS=20 runs more rounds than the suite has time for.
 const rounds = Number(process.env.KILL_ROUNDS ?? (isNightly ? 2 : 1));
-const documents = 12;
+const documents = isNightly || process.env.KILL_ROUNDS !== undefined ? 12 : 6;
 
 const environment = await processEnvironment();
 /** Two processes at night. PGlite allows only one. */

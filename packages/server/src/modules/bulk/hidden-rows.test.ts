@@ -49,7 +49,7 @@ test('there are types that require more than RECORD_W', () => {
   expect(types.length).toBeGreaterThan(20);
 });
 
-test.each(sampleOf(items, 4))(
+test.each(sampleOf(items, 8))(
   '%s › an item of the type %s does not say whether its row exists to callers who may not write it',
   async (operation, _name, type) => {
     const { body } = await admin.lookup(type.name, { pageSize: 1 });

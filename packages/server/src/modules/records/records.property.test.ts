@@ -57,7 +57,7 @@ test('results contain each item once, in its position, and their counts are corr
         ]);
       }
     }),
-    { numRuns: isNightly ? 40 : 20 },
+    { numRuns: isNightly ? 40 : 8 },
   );
 });
 
@@ -75,6 +75,6 @@ test('repeating accepted items changes nothing', async () => {
       const second = await upsert([...taken.values()]);
       expect(second.map((item) => item.status)).toEqual(second.map(() => 'UNCHANGED'));
     }),
-    { numRuns: isNightly ? 40 : 20 },
+    { numRuns: isNightly ? 40 : 8 },
   );
 });

@@ -98,6 +98,6 @@ test('updateStaff › results in the rates of a simple model on each day', async
         expect(shown.body.rateCardAssignment?.averageRate).toBe(current && `${current}.5`);
       }
     }),
-    { numRuns: isNightly ? 60 : 12 },
+    { numRuns: isNightly ? 60 : 6 },
   );
 });

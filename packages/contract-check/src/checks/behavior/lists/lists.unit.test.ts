@@ -465,7 +465,7 @@ const wrong: readonly [what: string, twist: Twist, ...checks: string[]][] = [
   ],
 ];
 
-test.each(sampleOf(wrong, 6))('is found: %s', async (_what, twist, ...checks) => {
+test.each(sampleOf(wrong, 9))('is found: %s', async (_what, twist, ...checks) => {
   const found = await findings(twist, 1);
   expect(found.flatMap(({ places }) => places.map(({ check }) => check))).toEqual(
     expect.arrayContaining([expect.stringMatching(checks.join('|'))]),

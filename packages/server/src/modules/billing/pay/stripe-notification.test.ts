@@ -119,7 +119,7 @@ describe('a notification', () => {
         expect([200, 400]).toContain(await statusOf(any));
         expect(await statusOf(malformed)).toBe(400);
       }),
-      { numRuns: isNightly ? 60 : 15 },
+      { numRuns: isNightly ? 60 : 6 },
     );
   });
 

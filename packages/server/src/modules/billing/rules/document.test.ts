@@ -8,7 +8,7 @@ import { calculateLines, totalsOf } from './document.ts';
 import { reliefOf } from './relief.ts';
 
 const { store, tenantId } = await testStore();
-const documents = isNightly ? 2_000 : 300;
+const documents = isNightly ? 2_000 : 150;
 const priceOf = (currency: string) => ({ currency, pricesIncludeTax: false, taxRounding: 'LINE' }) as const;
 
 const lineTypes = ['TIME', 'EXPENSE', 'FIXED_FEE', 'PROGRESS', 'DISCOUNT', 'INTEREST', 'OTHER'] as const;

@@ -119,7 +119,7 @@ test('tax of random documents of 1 to 200 lines and 0 to 4 taxes is exact, and p
       expect(text(result.totals.taxTotal)).toBe(money(total(found.map(({ tax }) => tax))));
       expect(text(result.totals.total)).toBe(money(total(found.map(({ amount, tax }) => amount + tax))));
     }),
-    { numRuns: isNightly ? 1_000 : 150 },
+    { numRuns: isNightly ? 1_000 : 75 },
   );
 });
 
