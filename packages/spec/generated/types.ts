@@ -14741,8 +14741,8 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record,
-             *     nor in a closed period (`booksClosedThrough` of the org). A
-             *     new record counts for its own date, and a new allocation for the later of the dates of its payment and its invoice.
+             *     nor, if the change counts for it, in a closed period (`booksClosedThrough` of the org). A new record counts for its own date,
+             *     and a new allocation for the later of the dates of its payment and its invoice, whatever `changeDate` is.
              * @example 2026-09-30
              */
             changeDate?: string | null;
@@ -17096,8 +17096,8 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record,
-             *     nor in a closed period (`booksClosedThrough` of the org). A
-             *     new record counts for its own date, and a new allocation for the later of the dates of its payment and its invoice.
+             *     nor, if the change counts for it, in a closed period (`booksClosedThrough` of the org). A new record counts for its own date,
+             *     and a new allocation for the later of the dates of its payment and its invoice, whatever `changeDate` is.
              * @example 2026-09-30
              */
             changeDate?: string | null;
@@ -20642,8 +20642,8 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record,
-             *     nor in a closed period (`booksClosedThrough` of the org). A
-             *     new record counts for its own date, and a new allocation for the later of the dates of its payment and its invoice.
+             *     nor, if the change counts for it, in a closed period (`booksClosedThrough` of the org). A new record counts for its own date,
+             *     and a new allocation for the later of the dates of its payment and its invoice, whatever `changeDate` is.
              * @example 2026-09-30
              */
             changeDate?: string | null;
