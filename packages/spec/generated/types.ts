@@ -14657,7 +14657,7 @@ export interface components {
             amount?: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or the tenant's without a client.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or that of the org without a client.
              * @example USD
              */
             currency?: string;
@@ -14886,7 +14886,7 @@ export interface components {
             amount: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or the tenant's without a client.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or that of the org without a client.
              * @example USD
              */
             currency: string;
@@ -28631,7 +28631,7 @@ export interface components {
             amount: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or the tenant's without a client.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or that of the org without a client.
              * @example USD
              */
             currency: string;

@@ -99,6 +99,13 @@ test('time moves to a job of an org with another step only in whole steps', asyn
   expect((await entry({ jobId, hours: '1.25' })).body.records).toMatchObject([{ status: 'UPDATED' }]);
 });
 
+test('money of an unknown payer without a currency is in that of its org', async () => {
+  const fields = { name: 'Euro', legalName: 'Euro', code: '4', ...place, currency: 'EUR' };
+  const { id: orgId } = await records.make('Org', fields);
+  const { attributes } = await pay('9.00', [], { clientId: null, orgId, currency: undefined });
+  expect(attributes).toMatchObject({ currency: 'EUR' });
+});
+
 test('the console lists before the close of a month what is open in each org', async () => {
   const client = await newClient({ orgId: second });
   await draftOf([{}], { clientId: client.id });
@@ -138,6 +145,6 @@ async function journalSums(): Promise<readonly string[]> {
 }
 
 afterAll(async () => {
-  expect(await journalSums()).toEqual(['0.00', '0.00']);
+  expect([...new Set(await journalSums())]).toEqual(['0.00']);
   expect((await checkBooks(service, { tenant: service.tenant.name, repair: false })).breaches).toEqual([]);
 });

@@ -3,6 +3,7 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { checkClientCurrency, client, onlyOrg } from '../../clients/index.ts';
+import { org } from '../../reference/index.ts';
 
 type PaymentChange = PendingChange<'Payment'>;
 type PaymentRow = Row<'Payment'>;
@@ -10,6 +11,13 @@ type PaymentRow = Row<'Payment'>;
 /** The client of a payment; undefined while its payer is unknown. */
 export function clientOf({ clientId }: PaymentRow, plan: Plan): Row<'Client'> | undefined {
   return clientId === null ? undefined : plan.get(client, clientId);
+}
+
+/** The currency of a payment that names none: of its client, otherwise of the org that received it. */
+export function currencyOf(values: PaymentRow, plan: Plan): string {
+  const { orgId } = values;
+  const holder = clientOf(values, plan) ?? (orgId === null ? undefined : plan.get(org, orgId));
+  return holder?.currency ?? plan.tenant.currency;
 }
 
 /** Completes the org of an unknown payer's money. @throws Rejection if the payment does not say whether its payer is known. */

@@ -15,7 +15,7 @@ import { lockBalances } from '../ledger/balances.ts';
 import { enterIdentified } from '../ledger/payment-entries.ts';
 import { counts, dueOf, held, isCreditNote, isOpen, unapplied } from '../rules/balances.ts';
 import { type Allocation, sumOf, takeNewest } from './allocations.ts';
-import { clientOf, completePayer, identify } from './payer.ts';
+import { clientOf, completePayer, currencyOf, identify } from './payer.ts';
 import { payment } from './payment.ts';
 import {
   applyPayment,
@@ -111,10 +111,10 @@ addRules(payment, {
 function completeNew(change: PaymentChange, plan: Plan): void {
   const { values, input } = change;
   recordBookChange(change, plan, values.paymentDate);
-  values.currency ??= clientOf(values, plan)?.currency ?? plan.tenant.currency;
+  if (change.by === 'caller') completePayer(change, plan);
+  values.currency ??= currencyOf(values, plan);
   if (change.by === 'caller') {
     checkNotAfterToday(plan, 'paymentDate', values.paymentDate);
-    completePayer(change, plan);
     checkCurrency(change, plan);
     const maker = createdByService[values.source];
     if (maker !== undefined)
