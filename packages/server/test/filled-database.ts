@@ -11,7 +11,7 @@ import { contentFolder, databaseUrl } from './postgres-server.ts';
 import './provided.ts';
 
 /**
- * What a database has: the tenant `firm` with the firm of the examples, or with three years of a firm, ten times, or the tenant of the
+ * What a database has: the tenant `firm` with the firm of the examples, or with three years of a firm, twenty times, or the tenant of the
  * demo.
  */
 export type Filling = 'examples' | 'sample' | 'demo';

@@ -32,7 +32,7 @@ function interrupted(steps: number): AbortSignal {
 
 test('an interrupted load is continued, by the same version only, and a tenant is filled once', async () => {
   const place = { service: service.service, tenant };
-  await expect(loadProfile(place, 'sample', { signal: interrupted(45) })).rejects.toThrow('The process ends.');
+  await expect(loadProfile(place, 'sample', { signal: interrupted(30) })).rejects.toThrow('The process ends.');
   const entries = await count(tenant, 'time_entry');
   expect(entries).toBeGreaterThan(0);
   expect(await count(tenant, 'invoice')).toBe(0);

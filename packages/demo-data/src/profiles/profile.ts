@@ -19,7 +19,7 @@ const written: Size = { staff: 4, clients: 40, jobs: 200, entries: 6_000, files:
 
 export const profiles = {
   /** For tests: as many rows as `tiny`, in less time. */
-  sample: { written: { staff: 4, clients: 8, jobs: 30, entries: 600, files: 60 }, copies: 10 },
+  sample: { written: { staff: 4, clients: 4, jobs: 15, entries: 300, files: 30 }, copies: 20 },
   /** Beside the firm of the examples, which serves calls meanwhile. */
   demo: { written: { staff: 4, clients: 20, jobs: 70, entries: 2_000, files: 150 }, copies: 1 },
   tiny: { written, copies: 1 },
