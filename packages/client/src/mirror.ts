@@ -35,7 +35,10 @@ export interface MirrorStore<Type extends MirrorType> {
 export interface MirrorOptions<Type extends MirrorType> {
   types: readonly Type[];
   store: MirrorStore<Type>;
-  /** Which payments to mirror, if `types` has them; all of them require the role `PYMT_EVNT_ALL`. Default: `allPayments`. */
+  /**
+   * Which payments to mirror, if `types` has them; all of them require the role `PYMT_EVNT_ALL`. Default: `allPayments`.
+   * `ownPaymentLinksOnly` also requires `PAYLNK_C`, which reads the links.
+   */
   filterExpression?: NonNullable<Input<'listEvents'>['query']>['filterExpression'];
 }
 
@@ -51,7 +54,7 @@ export interface MirrorRun {
 /** Where a mirror continues: after an event, and during a full read at a page of a type. */
 interface Position {
   types: string[];
-  /** Of the caller. The list leaves out what they do not include. */
+  /** Of the caller, and what else decides on the events that the list leaves out. */
   roles: string;
   after: string;
   reading?: { type: string; cursor?: string };
@@ -83,7 +86,23 @@ export async function mirror<Type extends MirrorType>(api: Client, options: Mirr
     run.deleted += deleted.length;
   };
 
-  const readRoles = async () => (await orThrow(api.getMe())).roles.join();
+  const readRoles = async () => {
+    const { roles, tenant } = await orThrow(api.getMe());
+    const isSilent = names.includes('WipEntry') && !tenant.wipEvents;
+    const { filterExpression: chosen = 'allPayments' } = filter;
+    return [...roles, ...(isSilent ? ['no wipEvents'] : []), ...(chosen === 'allPayments' ? [] : [chosen])].join();
+  };
+
+  /** Returns whether a row has events: later changes of other payments would not be in the copy. */
+  const followed = async (type: Type): Promise<(row: unknown) => boolean> => {
+    const { filterExpression: chosen = 'allPayments' } = type === 'Payment' ? filter : {};
+    if (chosen === 'allPayments') return () => true;
+    if (chosen === 'paymentLinkOnly') return (row) => (row as Schema<'Payment'>).source === 'QUICK_PAYMENT_LINK';
+    const where = { createdByApiUserId: { _eq: (await orThrow(api.getMe())).id } };
+    const links = new Set<string | null>();
+    for await (const { id } of api.searchQuickPaymentLinks.rows({ body: { where } })) links.add(id);
+    return (row) => links.has((row as Schema<'Payment'>).quickPaymentLinkId);
+  };
 
   /** What changes during the full read is in the events after its beginning. */
   const begin = async (roles: string): Promise<Position> => {
@@ -107,9 +126,10 @@ export async function mirror<Type extends MirrorType>(api: Client, options: Mirr
   const readAll = async ({ reading, ...start }: Position): Promise<Position> => {
     let cursor = reading?.cursor;
     for (const type of types.slice(names.indexOf(reading?.type ?? ''))) {
+      const isFollowed = await followed(type);
       for await (const page of pagesOf(api, type, cursor === undefined ? {} : { cursor })) {
         const next = page.nextCursor === null ? undefined : { type, cursor: page.nextCursor };
-        const { rows } = changesOf(type, page.data);
+        const { rows } = changesOf(type, page.data.filter(isFollowed));
         await apply({ rows, to: { ...start, reading: next ?? { type } } });
       }
       cursor = undefined;
@@ -162,6 +182,9 @@ export async function mirror<Type extends MirrorType>(api: Client, options: Mirr
       if (await follow(position)) return run;
     } catch (error) {
       const problem = error instanceof ProblemError ? error.problem : undefined;
+      // Meanwhile nothing is recorded: the copy lacks it, also when the type has events again.
+      const isSilent = problem?.errors?.some(({ code }) => code === 'EVENT_NOT_ENABLED') === true;
+      if (isSilent && position !== undefined) await apply({ to: { ...position, roles: '' } });
       const isLost = isProblem(problem, 'EVENTS_EXPIRED') || isProblem(problem, 'INVALID_CURSOR');
       if (!isLost || run.readAll) throw error;
       position = undefined;

@@ -6,6 +6,8 @@ interface Row {
   id: string;
   version: number;
   active: boolean;
+  source?: string;
+  quickPaymentLinkId?: string | null;
 }
 interface Event {
   entityType: string;
@@ -23,6 +25,7 @@ class Firm {
   failAt: string | undefined;
   /** The type without events. */
   disabled: string | undefined;
+  wipEvents = true;
   /** The type that the roles of the caller do not include. */
   hidden: string | undefined;
 
@@ -44,10 +47,19 @@ class Firm {
 
   respond({ path, query, body }: Received): Reply {
     if (this.failAt === path) return problem(400, 'VALIDATION_ERROR');
-    if (path === '/api/v1/me') return { body: { roles: types.filter((one) => one !== this.hidden) } };
+    const { wipEvents } = this;
+    if (path === '/api/v1/me')
+      return { body: { id: 'me', roles: types.filter((one) => one !== this.hidden), tenant: { wipEvents } } };
+    if (path === '/gql/v1/quick_payment_links/search') {
+      expect(body).toMatchObject({ where: { createdByApiUserId: { _eq: 'me' } } });
+      return { body: { data: [{ id: 'own link' }], hasMore: false, nextCursor: null } };
+    }
     if (path === '/api/v1/events') {
-      if (query.entityType !== undefined && query.entityType === this.disabled)
-        return problem(400, 'EVENT_NOT_ENABLED');
+      if (query.entityType !== undefined && query.entityType === this.disabled) {
+        const reply = Object(problem(400, 'VALIDATION_ERROR'));
+        const error = { in: 'query', pointer: '/entityType', code: 'EVENT_NOT_ENABLED', detail: 'No events.' };
+        return { ...reply, body: { ...reply.body, errors: [error] } };
+      }
       const after = query.after === 'latest' ? this.events.length : Number(query.after ?? 0);
       if (after < this.kept) return problem(410, 'EVENTS_EXPIRED');
       const page = this.events.slice(after, after + 2);
@@ -57,7 +69,13 @@ class Firm {
       const end = after + page.length;
       return { body: { data, hasMore: end < this.events.length, nextCursor: String(end) } };
     }
-    const type = { '/gql/v1/clients/search': 'Client', '/gql/v1/invoices/search': 'Invoice' }[path] ?? 'Staff';
+    const paths: Record<string, string> = {
+      '/gql/v1/clients/search': 'Client',
+      '/gql/v1/invoices/search': 'Invoice',
+      '/gql/v1/payments/search': 'Payment',
+      '/gql/v1/wips/search': 'WipEntry',
+    };
+    const type = paths[path] ?? 'Staff';
     if (type === this.hidden) return problem(403, 'FORBIDDEN');
     const { cursor = '0', where } = body as { cursor?: string; where?: { id: { _in: string[] } } };
     const all = [...(this.rows[type]?.values() ?? [])].filter(
@@ -206,6 +224,39 @@ describe('mirror', () => {
     expect(store.state()).toEqual(expected());
   });
 
+  it('reads only payments that the filter has events of, and everything again with another filter', async () => {
+    const byCard = { version: 1, active: true, source: 'QUICK_PAYMENT_LINK' };
+    const payments = [
+      { ...byCard, id: 'own', quickPaymentLinkId: 'own link' },
+      { ...byCard, id: 'other', quickPaymentLinkId: 'other link' },
+      { ...byCard, id: 'check', source: 'MANUAL', quickPaymentLinkId: null },
+    ];
+    firm.rows.Payment = new Map(payments.map((row) => [row.id, row]));
+    const store = memory();
+    const read = async (filterExpression: 'ownPaymentLinksOnly' | 'paymentLinkOnly' | 'allPayments') => {
+      const run = await mirror(service.client(), { types: ['Payment'], store, filterExpression });
+      return [run.readAll, ...Object.keys(store.state())];
+    };
+    expect(await read('ownPaymentLinksOnly')).toEqual([true, 'Payment own']);
+    expect(await read('ownPaymentLinksOnly')).toEqual([false, 'Payment own']);
+    expect(await read('paymentLinkOnly')).toEqual([true, 'Payment other', 'Payment own']);
+    expect(await read('allPayments')).toEqual([true, 'Payment check', 'Payment other', 'Payment own']);
+  });
+
+  it('keeps the copy and rejects while work in progress has no events, and then reads everything again', async () => {
+    firm.rows.WipEntry = new Map([['a', { id: 'a', version: 1, active: true }]]);
+    const store = memory();
+    const run = () => mirror(service.client(), { types: ['Client', 'WipEntry'], store });
+    await run();
+    const before = store.state();
+    [firm.wipEvents, firm.disabled] = [false, 'WipEntry'];
+    await expect(run()).rejects.toThrow('VALIDATION_ERROR');
+    expect(store.state()).toEqual(before);
+    [firm.wipEvents, firm.disabled] = [true, undefined];
+    expect(await run()).toMatchObject({ readAll: true });
+    expect(await run()).toMatchObject({ readAll: false });
+  });
+
   it('throws the problem of a request, and of a type whose events the caller cannot read', async () => {
     firm.failAt = '/gql/v1/invoices/search';
     await expect(mirror(service.client(), { types, store: memory() })).rejects.toThrow('VALIDATION_ERROR');
@@ -218,7 +269,7 @@ describe('mirror', () => {
   it.each(types)('reads nothing if events of %s are not enabled, whichever of the types it is', async (type) => {
     firm.disabled = type;
     const store = memory();
-    await expect(mirror(service.client(), { types, store })).rejects.toThrow('EVENT_NOT_ENABLED');
+    await expect(mirror(service.client(), { types, store })).rejects.toThrow('VALIDATION_ERROR');
     expect(store.position()).toBeUndefined();
   });
 });
