@@ -24,8 +24,8 @@ export const listDeliveries: Handler<'listDeliveries'> = (context, { path, query
     const { includeTotal = false, httpStatusCode, from, to } = query;
     const scope = pageScope(context, [path.id, httpStatusCode, from, to]);
     const start = startOfPage(scope, query);
-    const subscription = await session.first(
-      sql`select 1 from event_subscription where tenant_id = ${tenantId} and id = ${path.id}`,
+    const subscription = await session.first<{ active: boolean; activeSince: string }>(
+      sql`select active, active_since as "activeSince" from event_subscription where tenant_id = ${tenantId} and id = ${path.id}`,
     );
     if (subscription === undefined)
       throw new Rejection('NOT_FOUND', 'Your tenant has no EventSubscription with this ID.');
@@ -35,12 +35,14 @@ export const listDeliveries: Handler<'listDeliveries'> = (context, { path, query
     if (to !== undefined) conditions.push(sql`attempted_at < ${to}`);
     const matching = sql.join(conditions, sql` and `);
     const next = start.after === undefined ? sql`true` : sql`(attempted_at, id) < (${sql.join([...start.after])})`;
+    // What waited for its next attempt is not sent after the subscription was deactivated.
+    const isWaiting = sql`${subscription.active} and attempted_at >= ${subscription.activeSince}`;
     const rows = await session.all(
       limited<DeliveryAttempt>(sql`
       select id, subscription_id as "subscriptionId", event_id as "eventId", entity_type as "entityType", operation,
         entity_id as "entityId", attempt, delivery_url as "deliveryUrl", http_status_code as "httpStatusCode", outcome,
         duration_ms as "durationMs", response_snippet as "responseSnippet", error_message as "errorMessage",
-        attempted_at as "attemptedAt", next_retry_at as "nextRetryAt"
+        attempted_at as "attemptedAt", case when ${isWaiting} then next_retry_at end as "nextRetryAt"
       from delivery_attempt where ${matching} and ${next}
       order by attempted_at desc, id desc limit ${start.pageSize + 1} offset ${start.skipped}`),
     );

@@ -332,13 +332,18 @@ describe('listDeliveries', () => {
     `${Temporal.Now.plainDateISO('UTC').subtract({ days })}T10:00:${String(second).padStart(2, '0')}.000Z`;
 
   /** Attempts straight into the table, one a second. */
-  async function attempts(subscriptionId: string, statuses: readonly (number | null)[], days?: number): Promise<void> {
+  async function attempts(
+    subscriptionId: string,
+    statuses: readonly (number | null)[],
+    days?: number,
+    next?: string,
+  ): Promise<void> {
     for (const [second, status] of statuses.entries()) {
       await change(sql`
         insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
-          delivery_url, http_status_code, outcome, duration_ms, attempted_at)
+          delivery_url, http_status_code, outcome, duration_ms, attempted_at, next_retry_at)
         values (${tenant.id}, ${newId()}, ${subscriptionId}, ${newId()}, 'Client', 'CREATE', ${newId()}, 1,
-          'https://hooks.example.com/in', ${status}, ${status === 200 ? 'SUCCESS' : 'FAILED'}, 5, ${instant(second, days)})`);
+          'https://hooks.example.com/in', ${status}, ${status === 200 ? 'SUCCESS' : 'FAILED'}, 5, ${instant(second, days)}, ${next ?? null})`);
     }
   }
   interface Page {
@@ -367,6 +372,18 @@ describe('listDeliveries', () => {
     expect(seconds(await list(id, `from=${instant(1)}&to=${instant(3)}`))).toEqual([2, 1]);
     expect(seconds(await list(id, `from=${instant(3)}&httpStatusCode=200&includeTotal=true`))).toEqual([3]);
     expect(seconds(await list(id, 'page=9'))).toEqual([]);
+  });
+
+  test('names no next attempt of a subscription that was deactivated since', async () => {
+    const { id } = await subscribe(toClients);
+    await change(sql`update event_subscription set active_since = ${instant(0)} where id = ${id}`);
+    await attempts(id, [500], 1, instant(30));
+    const next = async () => (await list(id, '')).data.map((attempt) => Reflect.get(attempt, 'nextRetryAt'));
+    expect(await next()).toEqual([instant(30)]);
+    await service.call('DELETE', `${path}/${id}`);
+    expect(await next()).toEqual([null]);
+    await service.call('POST', `${path}/${id}/reactivate`);
+    expect(await next()).toEqual([null]);
   });
 
   test('returns attempts of the last 30 days, also while older ones exist', async () => {
