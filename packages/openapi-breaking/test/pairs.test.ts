@@ -16,7 +16,7 @@ afterAll(() => rm(folder, { recursive: true }));
 /** Each comparison takes a process of its own: a sample by day, of every verdict, and all by night. */
 const all = [...pairs, ...reported];
 const rejected = all.filter(({ verdict }) => verdict === 'rejected');
-const sample = [...all.filter((_, index) => index % 24 === 0), ...rejected.slice(0, 1)];
+const sample = [...all.filter((_, index) => index % 40 === 0), ...rejected.slice(0, 1)];
 const chosen = process.env.NIGHTLY === undefined ? sample : all;
 
 describe('compare', () => {

@@ -92,7 +92,8 @@ export function signInTests({ call, invoiceOf, newClient, newKey, visitor, stran
       status: 303,
       headers: { location: '/console/keys?done=yes' },
     });
-    await expect.poll(async () => (await leaver.get('')).status, { timeout: 20_000 }).toBe(401);
+    // A page each time, for some seconds.
+    await expect.poll(async () => (await leaver.get('')).status, { timeout: 20_000, interval: 500 }).toBe(401);
     const rows = await audit('api-key revoke');
     expect(rows).toEqual([{ actor: 'ops', entityId: id, requestId: expect.any(String) }]);
     expect(await admin.submit('/keys', `/keys/${id}/revoke`)).toMatchObject({ status: 404 });
@@ -102,7 +103,7 @@ export function signInTests({ call, invoiceOf, newClient, newKey, visitor, stran
     const former = await visitor((await newKey('former administrator')).key);
     expect(await former.get('/keys')).toMatchObject({ status: 200 });
     await newKey('former administrator', ['CLNT_R', 'FILE_R']);
-    await expect.poll(async () => (await former.get('/keys')).status, { timeout: 20_000 }).toBe(403);
+    await expect.poll(async () => (await former.get('/keys')).status, { timeout: 20_000, interval: 500 }).toBe(403);
     const closed = [
       '/keys',
       '/settings',

@@ -133,7 +133,7 @@ test('a session ends by signing out, and when an administrator revokes its key',
   const submit = (path: string) =>
     admin.send(`${address}/console${path}`, { method: 'POST', body: new URLSearchParams({ formKey }) });
   expect((await submit(`/keys/${id}/revoke`)).status).toBe(303);
-  await expect.poll(async () => (await one.console()).status, { timeout: 20_000 }).toBe(401);
+  await expect.poll(async () => (await one.console()).status, { timeout: 20_000, interval: 500 }).toBe(401);
   const url = `${address}/console/sign-in/provider`;
   const isAsked = async () => {
     const start = await admin.send(url);
