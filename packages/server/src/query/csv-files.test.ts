@@ -1,7 +1,7 @@
 /** Searches and aggregates as files for spreadsheets: a kind of response, so all of them are tested alike. */
 import { parse } from 'csv-parse/sync';
 import { sql } from 'kysely';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, contract } from '../contract/contract.ts';
@@ -110,7 +110,10 @@ describe('format=csv', () => {
         insert into task_type (tenant_id, id, system_ref, display_name, code, is_billable, billing_method)
         select ${tenant.id}, gen_random_uuid(), 'many-' || n, 'Many ' || n, 'M' || n, true, 'HOURLY' from generate_series(1, ${contract['x-row-limits'].file}::integer + 1) n`),
     );
+    const reads = vi.spyOn(service.store, 'read');
     const { status, text } = await fileOf('/v1/task-types/search', { fields: ['code'] });
+    // Each page has the time of a read for itself.
+    expect(reads.mock.calls.length).toBeGreaterThan(5);
     expect({ status, body: JSON.parse(text) }).toMatchObject({
       status: 400,
       body: { errors: [{ pointer: '/where', code: 'OUT_OF_RANGE' }] },

@@ -33,7 +33,7 @@ export function searchOf<Type extends EntityType>(entity: Entity<Type>) {
     input: { readonly body: PageRequest & Choice; readonly query: { readonly format?: string } },
   ): Promise<{ readonly status: 200; readonly body: Page<StoredRow<Type>> | CsvFile }> =>
     input.query.format === 'csv'
-      ? { status: 200, body: await context.read(rowsFile(context, pageScope(context), entity, input.body), true) }
+      ? { status: 200, body: await rowsFile(context, pageScope(context), entity, input.body) }
       : page(context, input);
 }
 
