@@ -65,10 +65,14 @@ interface DueRow extends Omit<DueEvent, 'message'> {
   readonly data?: string | null;
 }
 
-/** Events in the form in which they are sent, of all tenants: several subscriptions often receive the same ones. */
+/**
+ * Events in the form in which they are sent, of all tenants: several subscriptions often receive the same ones. They are kept for two
+ * seconds only, because the erasure of a person changes events that wait for their next attempt.
+ */
 export class Messages {
   readonly #kept = new LRUCache<string, Message>({
     maxSize: 8_000_000,
+    ttl: 2_000,
     sizeCalculation: ({ body }) => body.length + 500,
   });
 
