@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { sql } from 'kysely';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { deliveringService } from '../../../../test/delivery.ts';
 import { firm } from '../../../../test/modules/billing.ts';
 import { tickOf } from '../../../../test/modules/pay.ts';
@@ -71,6 +71,27 @@ describe('listEvents', () => {
     expect((await feed({ after: page.body.data[0]?.id ?? '' })).body.data.map(({ sequence }) => sequence)).toEqual([
       2, 1,
     ]);
+  });
+
+  test('returns 410 if the events after the position are removed while the page is read', async () => {
+    const other = await signIn({ roles: ['API_ADMIN'], tenant: await addTenant('forgetful') });
+    const write = (...names: string[]) =>
+      recordsOf(other).upsert(names.map((name) => ({ type: 'ClientGroup', systemRef: name, attributes: { name } })));
+    const { nextCursor } = (await feed({ after: 'latest' }, other)).body;
+    await write('Removed', 'Kept');
+    expect((await feed({ after: nextCursor }, other)).body.data).toHaveLength(2);
+    // The next page begins with giving a position to this event.
+    await write('New');
+    const original = store.write.bind(store);
+    const assigns = vi.spyOn(store, 'write').mockImplementationOnce(async (tenantId, work) => {
+      await original(tenantId, (transaction) =>
+        transaction.all(sql`delete from event_position where tenant_id = ${tenantId} and position = 1`),
+      );
+      return original(tenantId, work);
+    });
+    expect(await feed({ after: nextCursor }, other)).toMatchObject({ status: 410, body: { code: 'EVENTS_EXPIRED' } });
+    assigns.mockRestore();
+    expect((await feed({}, other)).body.data).toMatchObject([{ data: { name: 'Kept' } }, { data: { name: 'New' } }]);
   });
 
   test('starts after the last event with after=latest', async () => {

@@ -94,7 +94,7 @@ async function keptEvents(session: Session, tenantId: number): Promise<Kept> {
 /** The position after which the list begins. @throws Rejection `INVALID_CURSOR`, `EVENTS_EXPIRED` */
 async function startOf(session: Session, context: Context, after: string | undefined) {
   const kept = await keptEvents(session, context.tenant.id);
-  const before = (kept.oldest ?? kept.newest + 1) - 1;
+  const before = firstStart(kept);
   if (after === undefined) return { kept, position: before };
   if (after === 'latest') return { kept, position: kept.newest };
   const position = isId(after)
@@ -103,6 +103,11 @@ async function startOf(session: Session, context: Context, after: string | undef
   if (position === undefined || position > kept.newest) throw unknown();
   if (position < before) throw expired();
   return { kept, position };
+}
+
+/** The first position that a list can begin after. */
+function firstStart({ oldest, newest }: Kept): number {
+  return (oldest ?? newest + 1) - 1;
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -190,6 +195,8 @@ async function pageAfter(session: Session, context: Context, query: Query, after
           ),
         ),
       );
+  // Old events may have been removed since the request began.
+  if (query.after !== undefined && firstStart(await keptEvents(session, tenant.id)) > after) throw expired();
   const isCut = removeBeyond(rows, 'id') || rows.length > pageSize;
   if (rows.length > pageSize) rows.length = pageSize;
   const data = rows
