@@ -69,7 +69,9 @@ export async function deliverPartition(partition: Partition, services: Partition
     health = batch.health;
     const isOver = !batch.isOpen || performance.now() - began > maxLeaseMs;
     const hasMore = work.hasMore || batch.hasUnsent || (isProbe && work.due.length > 0);
-    const release = !hasMore || tenant === undefined ? 'done' : isOver ? 'more' : 'keep';
+    // A tenant that is closed, or has another name now, is leased again when it can be.
+    const isAway = tenant === undefined;
+    const release = isAway || (hasMore && isOver) ? 'more' : hasMore ? 'keep' : 'done';
     if (!(await acknowledged)) return;
     acknowledged = services.acknowledge(batch.progress(subscriptionId, release));
     // It may fail before it is awaited, as may what is read ahead.

@@ -22,6 +22,21 @@ test('eventsByRow returns the events of each row in their order, also of rows wh
 });
 
 test('sends no more of a batch when what was read of the subscription is old', async () => {
+  const { sent, recorded } = await deliverForty(true);
+  expect(sent).toBeLessThan(10);
+  // The others wait, and what is read of the subscription next decides on them.
+  expect(recorded).toMatchObject([{ position: 40, release: 'more', attempts: { length: sent } }]);
+  expect(recorded[0]?.retries.map(({ attempts, dueIn }) => [attempts, dueIn])).toEqual(Array(40 - sent).fill([0, 0]));
+});
+
+test('keeps what is due of a tenant that is closed or renamed during a lease', async () => {
+  const { sent, recorded } = await deliverForty(false);
+  expect(sent).toBe(0);
+  expect(recorded).toMatchObject([{ position: undefined, release: 'more', retries: [] }]);
+});
+
+/** Delivers 40 events, each of which takes a second. @param isFound whether the tenant is open under its name */
+async function deliverForty(isFound: boolean) {
   let now = 0;
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
   const type = 'ClientGroup';
@@ -53,7 +68,6 @@ test('sends no more of a batch when what was read of the subscription is old', a
   await deliverPartition(
     { tenantId: 1, tenantName: 'firm', subscriptionId: one, failures: 0, failingSince: null },
     {
-      // Each takes a second.
       send: async () => {
         now += 1_000;
         sent += 1;
@@ -61,7 +75,7 @@ test('sends no more of a batch when what was read of the subscription is old', a
         return { outcome: 'SUCCESS', httpStatusCode: 200, duration: 1_000, attemptedAt: now, ...nothing };
       },
       isStopping: () => false,
-      tenant: async () => tenant,
+      tenant: async () => (isFound ? tenant : undefined),
       load: async () => ({ subscription, secrets, due, position: 40, hasMore: false, clockOffset: 0, readAt: now }),
       acknowledge: async (progress) => recorded.push(progress) > 0,
       deactivate: async () => undefined,
@@ -69,8 +83,5 @@ test('sends no more of a batch when what was read of the subscription is old', a
     },
   );
   clock.mockRestore();
-  expect(sent).toBeLessThan(10);
-  // The others wait, and what is read of the subscription next decides on them.
-  expect(recorded).toMatchObject([{ position: 40, release: 'more', attempts: { length: sent } }]);
-  expect(recorded[0]?.retries.map(({ attempts, dueIn }) => [attempts, dueIn])).toEqual(Array(40 - sent).fill([0, 0]));
-});
+  return { sent, recorded };
+}
