@@ -69,7 +69,8 @@ function statementOf(entries: readonly Entry[], from: string, to: string) {
       unappliedCredit: money(-total(until.filter(({ account }) => account === 'CREDIT').map(signed))),
     },
     amounts: inPeriod
-      .filter((row) => !isInternal(row))
+      // The void of an invoice over nothing moves nothing.
+      .filter((row) => !isInternal(row) && signed(row) !== 0n)
       .map((row) => money(signed(row)))
       .toSorted(),
     lastBalance: owed(until),
