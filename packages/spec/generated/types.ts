@@ -3830,8 +3830,7 @@ export interface paths {
          * Subscribe to events
          * @description Creates a subscription. From then on, the service sends a POST request to `deliveryUrl` for each event of the entity type
          *     and operations. Send either `entityType`, or up to 50 `entityTypes`, of which each has at least one of the operations; Payment has a subscription of its own. The webhooks describe the events and their signatures. Several subscriptions can have the same entity type
-         *     and operations; each gets its own deliveries. The event of a change that another call had begun before is not sent, although the change can take effect after
-         *     the subscription was created: `listEvents` has it.
+         *     and operations; each gets its own deliveries. Events of changes that are in progress are sent, too: if you read all rows after you subscribe, you miss no change.
          *
          *     This also requires the role that reads each entity type, such as `CLNT_R` for clients (`RECORD_R` for custom types); without
          *     it, the call returns 403. Roles are checked again when an event is sent: while your API user lacks one, events are skipped, and

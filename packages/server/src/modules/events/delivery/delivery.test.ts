@@ -74,6 +74,34 @@ describe('an event', () => {
     expect(receiver.faults).toEqual([]);
   });
 
+  test('of a change that is in progress when the subscription is created, or active again, arrives', async () => {
+    const [group] = await groups('In progress');
+    const receiver = await startReceiver();
+    const changeDuring = async (begin: () => Promise<unknown>, sequence: number) => {
+      const [begun, subscribed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const changing = parts.store.write(tenant.id, async (transaction) => {
+        await transaction.all(sql`
+          insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
+          values (${tenant.id}, uuidv7(), 'ClientGroup', ${group}, 'UPDATE', ${sequence}, '{}')`);
+        begun.resolve();
+        await subscribed.promise;
+      });
+      await begun.promise;
+      await begin();
+      subscribed.resolve();
+      await changing;
+      await expect.poll(() => sequences(receiver, group).at(-1)).toBe(sequence);
+    };
+    let id = '';
+    await changeDuring(async () => ({ id } = await subscribe(receiver)), 101);
+    await call('DELETE', `/api/v1/event-subscriptions/${id}`);
+    await change(sql`
+      insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
+      values (${tenant.id}, uuidv7(), 'ClientGroup', ${group}, 'UPDATE', 102, '{}')`);
+    await changeDuring(() => call('POST', `/api/v1/event-subscriptions/${id}/reactivate`), 103);
+    expect(sequences(receiver, group)).toEqual([101, 103]);
+  });
+
   test('of a custom record type arrives, and of the definition too', async () => {
     const receiver = await startReceiver();
     const { define, make } = recordsOf({ call } as Parameters<typeof recordsOf>[0]);

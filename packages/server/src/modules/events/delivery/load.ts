@@ -129,7 +129,7 @@ export async function loadWork(
   const due = await session.all<DueRow>(sql`
     with requested as materialized (
       select requested.request, partition.subscription_id, requested.most, array[subscription.entity_type] || subscription.more_entity_types as entity_types, subscription.operations,
-        subscription.active_since, coalesce(requested.after, partition.position) as position,
+        coalesce(requested.after, partition.position) as position,
         coalesce((select position from event_feed where tenant_id = ${tenant.id}), 0) as feed,
         exists (select from delivery_retry retry
           where retry.tenant_id = ${tenant.id} and retry.subscription_id = partition.subscription_id) as has_retries,
@@ -156,7 +156,7 @@ export async function loadWork(
        from unnest(requested.entity_types) kind cross join lateral (select * from event_position event
        where event.tenant_id = ${tenant.id} and event.entity_type = kind
          and event.position > requested.position and event.operation = any (requested.operations)
-         and event.recorded_at >= requested.active_since and not requested.is_full
+         and not requested.is_full
        order by event.position limit requested.most) event
        order by event.position limit requested.most)
       union all

@@ -52,7 +52,6 @@ const waitsForDelivery = sql`exists (
   join delivery_partition partition on partition.tenant_id = subscription.tenant_id and partition.subscription_id = subscription.id
   where subscription.tenant_id = event.tenant_id and subscription.active
     and event.entity_type = any (array[subscription.entity_type] || subscription.more_entity_types) and event.operation = any (subscription.operations)
-    and subscription.active_since <= event.recorded_at
     and (partition.position < event.position or exists (select from delivery_retry retry
       where retry.tenant_id = event.tenant_id and retry.subscription_id = subscription.id and retry.event_id = event.event_id)))`;
 

@@ -5,7 +5,6 @@ import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Context, Handler } from '../../../entity/context.ts';
 import type { Session } from '../../../platform/store/store.ts';
-import { partitionsDue } from '../../../platform/store/trace.ts';
 import { readCursor, writeCursor } from '../../../query/cursor.ts';
 import { removeBeyond, withinPageBytes } from '../../../query/page-bytes.ts';
 import { customRecord, findListedType, standardTypeNames } from '../catalog/catalog.ts';
@@ -13,14 +12,13 @@ import { mayReceive, passesFilter, type Subscriber } from '../delivery/load.ts';
 import { messageText, type StoredEvent, selectPositioned, storedNames, visibleText } from '../delivery/message.ts';
 import { keptDays } from '../delivery/retention.ts';
 import { checkFilter, checkPayments, isFiltered } from '../subscriptions/payment-filter.ts';
+import { assignPositions } from './assign-positions.ts';
 
 type Event = components['schemas']['Event'];
 type Query = Parameters<typeof listEvents>[1]['query'];
 
 const limited = withinPageBytes({ names: ['position', ...storedNames], sized: ['data', 'changedFields'], key: 'id' });
 const standardPageSize = standardPageSizeOf('listEvents');
-/** How many events without a position get one before a page is read: more than a page has. */
-const maxAssigned = 1_000;
 /** How many positions a page goes through at most to find events that the caller wants. */
 const maxScanned = 20_000;
 
@@ -50,7 +48,7 @@ export const listEvents: Handler<'listEvents'> = async (context, { query }) => {
   const start = await context.read((session) => startOf(session, context, query.after));
   // Where the page is full without them, they can wait.
   const isNearEnd = start.kept.newest - start.position <= pageSize;
-  const hasWaiting = start.kept.hasWaiting && (!isNearEnd || (await assignPositions(context)) === maxAssigned);
+  const hasWaiting = start.kept.hasWaiting && (!isNearEnd || (await assignPositions(context)));
   const page = await context.read((session) => pageAfter(session, context, query, start.position, pageSize));
   return {
     status: 200,
@@ -65,21 +63,6 @@ export const listEvents: Handler<'listEvents'> = async (context, { query }) => {
 /** Positions do not depend on the filter, so a cursor is valid with any. */
 function cursorOf({ tenant, operation }: Context) {
   return { operation: operation.id, tenantId: tenant.id, where: null, orderBy: null };
-}
-
-/**
- * Gives positions to the events that are recorded: what a caller has written is listed at once, also where nothing is delivered.
- *
- * @returns their number.
- */
-async function assignPositions({ service: { store }, tenant }: Context): Promise<number> {
-  const result = await store.write(tenant.id, (transaction) =>
-    transaction.first(
-      sql<{ assigned: number; partitions: number }>`select * from assign_event_positions(${maxAssigned})`,
-    ),
-  );
-  if (result !== undefined && result.partitions > 0) store.cellOf(tenant.id).notify(partitionsDue, '');
-  return result?.assigned ?? 0;
 }
 
 async function keptEvents(session: Session, tenantId: number): Promise<Kept> {

@@ -8,6 +8,7 @@ import { entityOf } from '../../../entity/registry.ts';
 import { checkTenantLimit } from '../../../entity/tenant-limit.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import { findEventType, rolesToRead } from '../catalog/catalog.ts';
+import { assignPositions } from '../feed/assign-positions.ts';
 import type { ActiveSubscription } from './active-subscription.ts';
 import { checkPayments, isFiltered } from './payment-filter.ts';
 
@@ -110,4 +111,12 @@ export async function checkDeliveryUrl({ service, tenant }: Context, deliveryUrl
 export function checkCount(unit: UnitOfWork): Promise<void> {
   const active = sql`select from event_subscription where tenant_id = ${unit.tenantId} and active`;
   return checkTenantLimit(unit, 'activeEventSubscriptions', 'active event subscriptions', active);
+}
+
+/**
+ * Has a subscription that begins next go past what is recorded: it begins after the events that have a position. Those of changes that
+ * are still in progress get one later, and are sent.
+ */
+export async function passRecorded(context: Context): Promise<void> {
+  while (await assignPositions(context));
 }

@@ -1,7 +1,7 @@
 import { invalid } from '../../../contract/problem.ts';
 import type { Handler } from '../../../entity/context.ts';
 import { writtenRow } from '../../../query/entity-tag.ts';
-import { checkCount, checkDeliveryUrl, checkEvents, checkReader } from './check-subscription.ts';
+import { checkCount, checkDeliveryUrl, checkEvents, checkReader, passRecorded } from './check-subscription.ts';
 import { eventSubscription } from './event-subscription.ts';
 import { checkFilter } from './payment-filter.ts';
 
@@ -18,6 +18,7 @@ export const createEventSubscription: Handler<'createEventSubscription'> = async
   checkFilter(entityType, filterExpression);
   checkReader(context, { entityTypes, filterExpression, createdByApiUserId });
   await checkDeliveryUrl(context, body.deliveryUrl);
+  await passRecorded(context);
   return context.write(async (unit) => {
     await checkCount(unit);
     const system = { entityType, entityTypes, operations, createdByApiUserId };
