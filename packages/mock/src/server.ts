@@ -38,12 +38,12 @@ const common = {
 
 /** Starts the mock. @throws Error with a sentence if the port is in use, and Node's if it is not allowed (`EACCES`) */
 export async function startMock({ port, host = '127.0.0.1', onResponse }: Options): Promise<RunningMock> {
-  const prism = await startPrism(responseDocument());
+  const { promise: ready, resolve: begin } = Promise.withResolvers<Prism>();
   const server = createServer(messages, async (request, response) => {
     const started = performance.now();
     const id = newRequestId();
     try {
-      const result = await resultOf(prism, urlOf(server), request, response).catch((error) =>
+      const result = await resultOf(await ready, urlOf(server), request, response).catch((error) =>
         problemResult(rejectionOf(error), id),
       );
       await send(response, result, { ...common, 'x-request-id': id });
@@ -56,12 +56,14 @@ export async function startMock({ port, host = '127.0.0.1', onResponse }: Option
   try {
     await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(port, host, resolve));
   } catch (error) {
-    await prism.close();
     if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
     throw new Error(
       `Port ${port} is in use. Stop the other process, or choose another port: pnpm mock --port ${port + 1}`,
     );
   }
+  // Prism takes seconds to start, which a port that is in use does not have to wait for.
+  const prism = await startPrism(responseDocument());
+  begin(prism);
   return {
     url: urlOf(server),
     async close() {
