@@ -137,10 +137,10 @@ print(JSON.stringify(failed));`,
     }
   });
 
-  // By night all of them twice, by day every second one, and again the one that leaves most behind.
+  // By night all of them twice, by day every fourth one, and again the one that leaves most behind.
   it.each(['', 'a second time'])('succeed as guides, and print what the guides show %s', async (again) => {
     const called = guides.filter(
-      ({ name }, index) => isWhole || name === 'payments' || (again === '' && index % 2 === 0),
+      ({ name }, index) => isWhole || name === 'payments' || (again === '' && index % 4 === 0),
     );
     const programs = await Promise.all(called.map((guide) => runnable(guide, demo.address)));
     const keys = await Promise.all(called.map(keyFor));

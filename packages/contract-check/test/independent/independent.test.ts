@@ -94,7 +94,7 @@ const all = (Object.keys(strangers) as (keyof typeof strangers)[]).flatMap((suit
   strangers[suite].drifts.map(({ name }) => [suite, name] as const),
 );
 
-it.each(sampleOf(all, 101))(
+it.each(sampleOf(all, 202))(
   'all operations of %s with the drift %s have a finding, unless it is named as missed',
   async (suite, name) => {
     // With fewer values, a length of one property is not tried.
