@@ -62,7 +62,10 @@ export async function startMock({ port, host = '127.0.0.1', onResponse }: Option
     );
   }
   // Prism takes seconds to start, which a port that is in use does not have to wait for.
-  const prism = await startPrism(responseDocument());
+  const prism = await startPrism(responseDocument()).catch((error) => {
+    server.close();
+    throw error;
+  });
   begin(prism);
   return {
     url: urlOf(server),
