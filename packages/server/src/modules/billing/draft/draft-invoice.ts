@@ -12,7 +12,7 @@ import { job } from '../../projects/index.ts';
 import { checkNotAfterToday } from '../../reference/index.ts';
 import { wipEntry } from '../../time/index.ts';
 import {
-  checkNamed,
+  checkSameClient,
   checkSigns,
   completeLines,
   invalidLine,
@@ -67,7 +67,7 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       // Lines are completed before they are compared: sending those of the draft again changes nothing.
       const { values, previous, input } = change;
       const isRepriced = previous !== undefined && values.pricesIncludeTax !== previous.pricesIncludeTax;
-      checkNamed(plan, values.clientId, input);
+      checkSameClient(plan, values.clientId, input);
       if (input.lines !== undefined || isRepriced) setLines(change, plan);
       if (change.previous !== undefined && !checkChange(change)) return;
       setDates(change, plan);

@@ -31,7 +31,7 @@ export interface LineDefaults extends Pricing {
 }
 
 /** @throws Rejection if a document names a job or an engagement of another client than its own */
-export function checkNamed(
+export function checkSameClient(
   plan: Plan,
   clientId: string,
   {

@@ -19,7 +19,7 @@ import { checkCreditUnapplied, notCredited } from './credit-note.ts';
 import { earlyPaymentNoteOf, settleEarlyPayment } from './early-payment.ts';
 import { invoice } from './invoice.ts';
 import {
-  checkNamed,
+  checkSameClient,
   checkSigns,
   completeLines,
   invalidLine,
@@ -165,7 +165,7 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
   values.orgId = owner.orgId;
   if (change.by === 'caller') {
     checkImport(input, plan);
-    checkNamed(plan, owner.id, input);
+    checkSameClient(plan, owner.id, input);
     checkSent(values, plan);
     checkNotAfterToday(plan, 'invoiceDate', values.invoiceDate);
   }
