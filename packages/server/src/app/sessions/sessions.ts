@@ -251,7 +251,7 @@ function nameOf({ name, preferred_username: userName, email, email_verified: isV
     typeof text === 'string' && text.trim() !== '' && text.length <= maxNameLength && faultOf(text) === undefined
       ? text.trim()
       : undefined;
-  // Of an address that nobody has verified, the provider says that the person has entered it: it can be that of somebody else.
+  // An address that is not verified can be that of another person.
   const account = (isVerified === false ? undefined : readable(email)) ?? readable(userName) ?? readable(sub);
   if (account === undefined)
     throw new Rejection('VALIDATION_ERROR', 'Your account has neither a name nor an address that can be shown.');

@@ -32,7 +32,7 @@ export interface DeliveryProgress {
   /** They have the same entity type and delivery URL. */
   readonly attempts: readonly AttemptRecord[];
   readonly retries: readonly Retry[];
-  /** Retries that are over: delivered, given up, or no longer wanted. `attempts` had failed when they were read. */
+  /** Retries that are over: delivered, given up, or of a subscription that has ended. `attempts` is the number of those that had failed before. */
   readonly done: readonly { readonly eventId: string; readonly entityId: string; readonly attempts: number }[];
   /** Every event up to here was delivered, is among the retries, or was given up. Undefined where it has not moved. */
   readonly position: number | undefined;
