@@ -3,7 +3,12 @@
  * roles, limits, idempotency, values on creation and transitions.
  */
 import type { Oas3Decorator } from '@redocly/openapi-core';
-import type { StateMachine, StateTransition } from '../../packages/spec/src/index.ts';
+import {
+  conditionInWords,
+  type RowCondition,
+  type StateMachine,
+  type StateTransition,
+} from '../../packages/spec/src/state-machine.ts';
 import { isObject, type JsonObject, nameIn, objectOf } from './contract.ts';
 
 export const described: Oas3Decorator = () => ({
@@ -195,9 +200,10 @@ export function describeMachine(machine: StateMachine): string {
     To: ({ to }) => coded([to]).join(),
     By: (transition) => moversOf(transition, operations),
     Role: ({ roles = [] }) => coded(roles).join(' or '),
-    Condition: ({ requires = [], conditions: names = [] }) => {
+    Condition: ({ requires = [], conditions: names = [], repeatable }) => {
       const required = requires.length === 0 ? [] : [`Requires ${all(requires)}.`];
-      return [...required, ...names.map((name) => conditions[name])].join(' ');
+      const again = repeatable === undefined ? [] : ['Can be repeated.'];
+      return [...required, ...names.map((name) => sentenceOf(conditions[name] ?? '')), ...again].join(' ');
     },
   };
   const shown = Object.entries(columns).filter(([, cell]) => transitions.some((transition) => cell(transition) !== ''));
@@ -209,6 +215,12 @@ export function describeMachine(machine: StateMachine): string {
     `|${'---|'.repeat(shown.length)}`,
     ...transitions.map((transition) => row(shown.map(([, cell]) => cell(transition)))),
   ].join('\n');
+}
+
+function sentenceOf(condition: string | RowCondition): string {
+  if (typeof condition === 'string') return condition;
+  const clause = conditionInWords(condition);
+  return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
 }
 
 /** What causes a transition: operations by their ids, events of the service in words. */

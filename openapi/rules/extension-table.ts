@@ -73,6 +73,22 @@ const transition = {
     roles,
     requires: names(camelCase),
     conditions: names(camelCase),
+    repeatable: { const: true },
+  },
+};
+const sentence = { type: 'string', pattern: '^[A-Z].*[.]$', maxLength: 200 };
+const valuesOfField = { type: 'object', minProperties: 1, maxProperties: 1, additionalProperties: states };
+const rowCondition = {
+  ...closed,
+  required: ['remedy'],
+  minProperties: 2,
+  maxProperties: 2,
+  properties: {
+    zero: names(camelCase),
+    positive: names(camelCase),
+    is: valuesOfField,
+    isNot: valuesOfField,
+    remedy: sentence,
   },
 };
 
@@ -298,7 +314,7 @@ export const extensionTable: Record<string, Extension> = {
           type: 'object',
           minProperties: 1,
           propertyNames: { pattern: camelCase },
-          additionalProperties: { type: 'string', pattern: '^[A-Z].*[.]$', maxLength: 200 },
+          additionalProperties: { anyOf: [sentence, rowCondition] },
         },
       },
     },

@@ -34,6 +34,11 @@ const places: [place: string, change: (files: Files) => void][] = [
     'the condition of a transition',
     (files) => set(files, 'schemas/boats/BoatStatus.yaml', ['x-state-machine', 'conditions', 'isTight'], 'Answers.'),
   ],
+  [
+    'the remedy of a condition',
+    (files) =>
+      set(files, 'schemas/boats/BoatStatus.yaml', ['x-state-machine', 'conditions', 'isTight'], { remedy: 'Answers.' }),
+  ],
 ];
 
 test.each(places)('plain-words reports a word in %s', async (_place, change) => {

@@ -66,7 +66,10 @@ export function textsOf(node: JsonObject): Text[] {
     [['summary'], node.summary],
     [['description'], node.description],
     [['x-on-create', 'rule'], objectOf(node['x-on-create']).rule],
-    ...conditions.map(([name, text]): [string[], unknown] => [['x-state-machine', 'conditions', name], text]),
+    ...conditions.flatMap(([name, one]): [string[], unknown][] => [
+      [['x-state-machine', 'conditions', name], one],
+      [['x-state-machine', 'conditions', name, 'remedy'], objectOf(one).remedy],
+    ]),
     ...detailsIn(node.value, ['value']),
   ];
   return candidates.flatMap(([keys, text]): Text[] => (typeof text === 'string' ? [[keys, text]] : []));

@@ -16,11 +16,21 @@ const machine: StateMachine = {
   initial: ['ASHORE'],
   operations: ['updateBoat'],
   transitions: [
-    { from: ['ASHORE'], to: 'AFLOAT', roles: ['BOAT_W'], requires: ['tug'], conditions: ['isTight', 'isPaid'] },
+    {
+      ...{ from: ['ASHORE'], to: 'AFLOAT', roles: ['BOAT_W'], repeatable: true },
+      ...{ requires: ['tug'], conditions: ['isTight', 'isPaid', 'isEmpty', 'isUsed', 'isOurs', 'isWood'] },
+    },
     { from: ['AFLOAT', 'ASHORE'], to: 'SUNK', events: ['hullBroken', 'stormReported'] },
     { from: ['AFLOAT'], to: 'ASHORE', operations: ['updateBoat', 'deleteBoat'], events: ['tideFallen'] },
   ],
-  conditions: { isTight: 'The hull has no leak.', isPaid: 'The fee is paid | waived.' },
+  conditions: {
+    isTight: 'The hull has no leak.',
+    isPaid: 'The fee is paid | waived.',
+    isEmpty: { zero: ['load', 'crew'], remedy: 'Unload it.' },
+    isUsed: { positive: ['miles', 'hours'], remedy: 'Sail it.' },
+    isOurs: { is: { owner: ['FIRM'] }, remedy: 'Buy it.' },
+    isWood: { isNot: { hull: ['STEEL', 'IRON'] }, remedy: 'Build another.' },
+  },
 };
 
 describe('describeMachine', () => {
@@ -30,7 +40,7 @@ describe('describeMachine', () => {
       '',
       '| From | To | By | Role | Condition |',
       '|---|---|---|---|---|',
-      '| `ASHORE` | `AFLOAT` | `updateBoat` | `BOAT_W` | Requires `tug`. The hull has no leak. The fee is paid \\| waived. |',
+      '| `ASHORE` | `AFLOAT` | `updateBoat` | `BOAT_W` | Requires `tug`. The hull has no leak. The fee is paid \\| waived. The `load` and `crew` are zero. The `miles` or `hours` is more than zero. The `owner` is `FIRM`. The `hull` is not `STEEL` or `IRON`. Can be repeated. |',
       '| `AFLOAT`, `ASHORE` | `SUNK` | service: hull broken, storm reported |  |  |',
       '| `AFLOAT` | `ASHORE` | `updateBoat`, `deleteBoat`, service: tide fallen |  |  |',
     ]);

@@ -14551,13 +14551,13 @@ export interface components {
          *     | From | To | By | Condition |
          *     |---|---|---|---|
          *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
-         *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+         *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `source` is not `QUICK_PAYMENT_LINK`. |
          *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. |
          *     | `PENDING` | `FAILED` | service: payment failed |  |
-         *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+         *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The `source` is not `QUICK_PAYMENT_LINK`. |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
-         *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is neither `CASH` nor `CREDIT`. |
-         *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+         *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is not `CASH` or `CREDIT`. |
+         *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. Can be repeated. |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
@@ -14677,13 +14677,13 @@ export interface components {
              *     | From | To | By | Condition |
              *     |---|---|---|---|
              *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
-             *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+             *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `source` is not `QUICK_PAYMENT_LINK`. |
              *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. |
              *     | `PENDING` | `FAILED` | service: payment failed |  |
-             *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+             *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The `source` is not `QUICK_PAYMENT_LINK`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
-             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is neither `CASH` nor `CREDIT`. |
-             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is not `CASH` or `CREDIT`. |
+             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. Can be repeated. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
@@ -14906,13 +14906,13 @@ export interface components {
              *     | From | To | By | Condition |
              *     |---|---|---|---|
              *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
-             *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+             *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `source` is not `QUICK_PAYMENT_LINK`. |
              *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. |
              *     | `PENDING` | `FAILED` | service: payment failed |  |
-             *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+             *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The `source` is not `QUICK_PAYMENT_LINK`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
-             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is neither `CASH` nor `CREDIT`. |
-             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is not `CASH` or `CREDIT`. |
+             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. Can be repeated. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
@@ -16899,9 +16899,9 @@ export interface components {
          *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
          *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
          *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-         *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. No payment of the invoice is pending. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
-         *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. |
-         *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The amount due is at most `settleWithin` of the org. |
+         *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `amountPending` is zero. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
+         *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. The `amountPending` is zero. |
+         *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. The `amountPending` is zero. The amount due is at most `settleWithin` of the org. |
          *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. |
          *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. |
          * @enum {string}
@@ -16968,9 +16968,9 @@ export interface components {
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. No payment of the invoice is pending. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The amount due is at most `settleWithin` of the org. |
+             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `amountPending` is zero. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. The `amountPending` is zero. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. The `amountPending` is zero. The amount due is at most `settleWithin` of the org. |
              *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. |
              *
@@ -17274,9 +17274,9 @@ export interface components {
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. No payment of the invoice is pending. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The amount due is at most `settleWithin` of the org. |
+             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `amountPending` is zero. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. The `amountPending` is zero. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. The `amountPending` is zero. The amount due is at most `settleWithin` of the org. |
              *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. |
              *
@@ -28651,13 +28651,13 @@ export interface components {
              *     | From | To | By | Condition |
              *     |---|---|---|---|
              *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
-             *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+             *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `source` is not `QUICK_PAYMENT_LINK`. |
              *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. |
              *     | `PENDING` | `FAILED` | service: payment failed |  |
-             *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+             *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The `source` is not `QUICK_PAYMENT_LINK`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
-             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is neither `CASH` nor `CREDIT`. |
-             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `method` is not `CASH` or `CREDIT`. |
+             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | Requires `refundedAmount`. The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. Can be repeated. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
@@ -29116,9 +29116,9 @@ export interface components {
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. No payment of the invoice is pending. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. No payment of the invoice is pending. The amount due is at most `settleWithin` of the org. |
+             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `amountPending` is zero. The credit of a credit note is not applied to an invoice. No credit note refers to the invoice, except voided ones. No draft invoice includes work in progress that the invoice billed in part. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. The `amountPending` is zero. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `PAID` | `upsertRecords`, `updateRecords` | Requires `settleRest` and `writeOffReason`. The `documentType` is not `CREDIT_NOTE`. The write-off and the credit notes that refer to the invoice together are at most its total. The `amountPending` is zero. The amount due is at most `settleWithin` of the org. |
              *     | `PAID`, `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` and `amountCredited` are zero. |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Requires `changeReason`. The `amountWrittenOff` is more than zero. The `amountPaid` or `amountCredited` is more than zero. |
              *

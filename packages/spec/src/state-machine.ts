@@ -7,8 +7,21 @@ export interface StateMachine {
   /** The states in which an import creates a row, and to which it brings one, without transitions. */
   readonly imported?: readonly string[];
   readonly transitions: readonly StateTransition[];
-  /** The conditions that transitions name, in words. */
-  readonly conditions?: Readonly<Record<string, string>>;
+  /** The conditions that transitions name: of the values of the row, or others in words. */
+  readonly conditions?: Readonly<Record<string, string | RowCondition>>;
+}
+
+/** A condition that the values of a row meet, and what to do about a row that does not. It has one of the four forms. */
+export interface RowCondition {
+  /** Amounts that are all zero. */
+  readonly zero?: readonly string[];
+  /** Amounts of which one at least is more than zero. */
+  readonly positive?: readonly string[];
+  /** By field, the values of which it has one. */
+  readonly is?: Readonly<Record<string, readonly string[]>>;
+  /** By field, the values of which it has none. */
+  readonly isNot?: Readonly<Record<string, readonly string[]>>;
+  readonly remedy: string;
 }
 
 export interface StateTransition {
@@ -23,4 +36,40 @@ export interface StateTransition {
   readonly requires?: readonly string[];
   /** Names of the conditions that must be met. */
   readonly conditions?: readonly string[];
+  /** Whether what it requires can be written again in the state that it leads to. */
+  readonly repeatable?: true;
+}
+
+/** Whether a row meets a condition, as far as its values are known. */
+export function isMet(
+  { zero = [], positive = [], is = {}, isNot = {} }: RowCondition,
+  row: Readonly<Record<string, unknown>>,
+): boolean {
+  const amountOf = (name: string) => Number(String(row[name]));
+  const known = (names: readonly string[]) => names.filter((name) => row[name] !== undefined);
+  const isOneOf = (values: Readonly<Record<string, readonly string[]>>) => (name: string) =>
+    values[name]?.includes(String(row[name])) === true;
+  const amounts = known(positive);
+  return (
+    known(zero).every((name) => amountOf(name) === 0) &&
+    (amounts.length === 0 || amounts.some((name) => amountOf(name) > 0)) &&
+    known(Object.keys(is)).every(isOneOf(is)) &&
+    !known(Object.keys(isNot)).some(isOneOf(isNot))
+  );
+}
+
+/** A condition as a clause in Markdown, such as "the `amountPaid` and `amountCredited` are zero". */
+export function conditionInWords({ zero = [], positive = [], is = {}, isNot = {} }: RowCondition): string {
+  const fields = (values: Readonly<Record<string, readonly string[]>>, verb: (values: readonly string[]) => string) =>
+    Object.entries(values).map(([name, all]) => `the \`${name}\` ${verb(all)}`);
+  return [
+    ...(zero.length === 0 ? [] : [`the ${listed(zero, 'conjunction')} ${zero.length === 1 ? 'is' : 'are'} zero`]),
+    ...(positive.length === 0 ? [] : [`the ${listed(positive, 'disjunction')} is more than zero`]),
+    ...fields(is, (values) => `is ${listed(values, 'disjunction')}`),
+    ...fields(isNot, (values) => `is not ${listed(values, 'disjunction')}`),
+  ].join(', and ');
+}
+
+function listed(names: readonly string[], type: 'conjunction' | 'disjunction'): string {
+  return new Intl.ListFormat('en', { type }).format(names.map((name) => `\`${name}\``));
 }

@@ -21,6 +21,7 @@ import { emptyRow, readInput, shownAmong } from './row-input.ts';
 import { type AnyPendingChange, rulesOf } from './rules.ts';
 import {
   callerMover,
+  checkCondition,
   checkImported,
   checkInitialState,
   findTransition,
@@ -231,6 +232,7 @@ export class RowWriter {
     }
     const { conditions = [], requires = [] } = findTransition(machine, from, to, this.#moverOf(change));
     for (const name of conditions) {
+      if (checkCondition(machine, name, change.previous, to)) continue;
       const check = rulesOf(change.entity).conditions?.[name];
       if (check === undefined) throw new Error(`${machine.type} has no rule for the condition ${name}.`);
       check(change, this.#plan);

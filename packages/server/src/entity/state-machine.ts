@@ -1,4 +1,9 @@
-import type { StateMachine, StateTransition } from '@financial-automation/spec';
+import {
+  conditionInWords,
+  isMet,
+  type StateMachine,
+  type StateTransition,
+} from '@financial-automation/spec/state-machine';
 import type { Field } from '../contract/fields.ts';
 import { Rejection } from '../contract/rejection.ts';
 
@@ -70,6 +75,25 @@ export function findTransition(machine: Machine, from: string, to: string, mover
     `Setting ${machine.field} to ${to} requires the ${listed(roles)} role.`,
     `/${machine.field}`,
   );
+}
+
+/**
+ * Checks a condition that the contract declares on the values of the row before the change. Returns false for one in words.
+ *
+ * @throws Rejection `INVALID_STATE`
+ */
+export function checkCondition(
+  machine: Machine,
+  name: string,
+  row: Readonly<Record<string, unknown>>,
+  to: string,
+): boolean {
+  const condition = machine.conditions?.[name];
+  if (typeof condition !== 'object') return false;
+  if (isMet(condition, row)) return true;
+  const clause = conditionInWords(condition).replaceAll('`', '');
+  const detail = `Setting ${machine.field} to ${to} requires that ${clause}. ${condition.remedy}`;
+  throw new Rejection('INVALID_STATE', detail, `/${machine.field}`);
 }
 
 /** Returns the states from one of several to another by transitions of the mover, both included: the fewest; undefined if there are none. */

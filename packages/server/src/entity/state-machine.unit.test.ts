@@ -182,9 +182,20 @@ describe('machineOf', () => {
 describe('the rules of entities', () => {
   const withMachine = [...allEntities()].filter(({ machine, writable }) => writable && machine !== undefined);
 
-  it.each(withMachine)('$type checks exactly the conditions that its state machine defines', (entity) => {
-    const { machine } = entity;
-    expect(Object.keys(rulesOf(entity).conditions ?? {}).sort()).toEqual(Object.keys(machine?.conditions ?? {}).sort());
+  it.each(withMachine)('$type checks exactly the conditions that its state machine defines in words', (entity) => {
+    const inWords = Object.entries(entity.machine?.conditions ?? {}).filter(([, one]) => typeof one === 'string');
+    expect(Object.keys(rulesOf(entity).conditions ?? {}).sort()).toEqual(inWords.map(([name]) => name).sort());
+  });
+
+  it.each(withMachine)('$type has the fields and values that the conditions of its state machine name', (entity) => {
+    for (const condition of Object.values(entity.machine?.conditions ?? {})) {
+      if (typeof condition === 'string') continue;
+      const { zero = [], positive = [], is = {}, isNot = {} } = condition;
+      for (const name of [...zero, ...positive])
+        expect([name, entity.fields.get(name)?.kind]).toEqual([name, 'decimal']);
+      for (const [name, values] of Object.entries({ ...is, ...isNot }))
+        expect(entity.fields.get(name)?.schema.enum).toEqual(expect.arrayContaining([...values]));
+    }
   });
 
   it.each(withMachine)('$type can be written with the fields that its transitions require', ({ type, machine }) => {

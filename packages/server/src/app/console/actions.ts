@@ -1,5 +1,6 @@
 /** What can be done, derived from the contract: transitions of state machines, changes of fields, new rows, and other operations on a row. */
 import { hasRole, mayCall } from '@financial-automation/spec/roles';
+import { isMet } from '@financial-automation/spec/state-machine';
 import { allOperations, type Operation, operationOf, type Schema } from '../../contract/contract.ts';
 import { isOf } from '../../contract/fields.ts';
 import { maxUploadBytes } from '../../modules/files/index.ts';
@@ -80,29 +81,23 @@ function variantOf(unmerged: Schema, type: string): Schema | undefined {
   return found.find((one) => one !== undefined);
 }
 
-const conditionOnAmounts = /^The (`\w+`(?: (?:and|or) `\w+`)*) (is more than|is|are) zero(?:\.|, and)/;
-
-/** Whether a row can meet a condition. Of those on amounts that only the service sets, this can be seen; a row without them can. */
-function canMeet(text: string, row: ShownRow): boolean {
-  const [, names = '', verb] = conditionOnAmounts.exec(text) ?? [];
-  const amounts = [...names.matchAll(/`(\w+)`/g)].flatMap(([, name = '']) => row[name] ?? []);
-  return amounts.length === 0 || amounts.some((amount) => /[1-9]/.test(String(amount))) === (verb === 'is more than');
-}
-
 /** The transitions from the state of a row, if the roles of the caller allow one of their operations. */
 export function transitionsOn(list: DataList, row: ShownRow, caller: Roles): Action[] {
   const { status } = row;
   const machine = list.properties.get('status')?.['x-state-machine'];
   if (machine === undefined || typeof status !== 'string' || !allows(caller, list.writeRoles)) return [];
   const found = new Map<string, Action>();
-  for (const { from, to, roles, operations, events, requires = [], conditions = [] } of machine.transitions) {
+  for (const transition of machine.transitions) {
+    const { from, to, roles, operations, events, requires = [], conditions = [], repeatable = false } = transition;
     const named = operations ?? (events === undefined ? machine.operations : []);
     const isAllowed = ({ operation }: Writer) => named.includes(operation.id) && allows(caller, operation.roles);
-    const texts = conditions.map((condition) => machine.conditions?.[condition] ?? '');
-    // A part can grow without a change of the state.
-    const isOpen = from.includes(status) || (to === status && texts.some((text) => text.includes('less than')));
+    const isOpen = from.includes(status) || (repeatable && to === status);
+    const canBeMet = (name: string) => {
+      const condition = machine.conditions?.[name];
+      return typeof condition !== 'object' || isMet(condition, row);
+    };
     const writer = isOpen && allows(caller, roles) ? writersOf(list).find(isAllowed) : undefined;
-    if (writer === undefined || found.has(to) || !texts.every((text) => canMeet(text, row))) continue;
+    if (writer === undefined || found.has(to) || !conditions.every(canBeMet)) continue;
     const required = requires.map((path) => {
       const schema = merged(writer.attributes.properties?.[path] ?? {});
       return { path, schema, isRequired: true };

@@ -30,8 +30,9 @@ test('every transition that a caller can cause is an action, with the fields tha
   expect(found.filter(([, missing]) => missing !== '')).toEqual([]);
 });
 
-test('a transition that the amounts of a row rule out is no action', () => {
-  const namesFor = (row: ShownRow) => transitionsOn(listOf('Invoice'), row, caller).map(({ name }) => name);
+test('a transition that the values of a row rule out is no action', () => {
+  const namesFor = (row: ShownRow, type = 'Invoice') =>
+    transitionsOn(listOf(type), row, caller).map(({ name }) => name);
   const paid = {
     status: 'PAID',
     total: '90.00',
@@ -43,6 +44,12 @@ test('a transition that the amounts of a row rule out is no action', () => {
   expect(namesFor({ ...paid, amountWrittenOff: '10.00' })).toEqual(['PARTIALLY_PAID']);
   expect(namesFor({ ...paid, amountPaid: '0.00', amountWrittenOff: '90.00' })).toEqual(['POSTED']);
   expect(namesFor({ ...paid, total: '0.00', amountPaid: '0.00' })).toEqual(['VOIDED']);
+  expect(namesFor({ status: 'POSTED', documentType: 'CREDIT_NOTE', amountPending: '0.00' })).toEqual(['VOIDED']);
+  expect(namesFor({ status: 'POSTED', documentType: 'INVOICE', amountPending: '5.00' })).toEqual([]);
+  const received = (method: string, source: string) => namesFor({ status: 'COMPLETED', method, source }, 'Payment');
+  expect(received('CREDIT', 'CREDIT_NOTE')).toEqual([]);
+  expect(received('CASH', 'MANUAL')).toEqual(['PARTIALLY_REFUNDED', 'REFUNDED', 'VOIDED']);
+  expect(received('CARD', 'QUICK_PAYMENT_LINK')).toEqual(['RETURNED', 'PARTIALLY_REFUNDED', 'REFUNDED']);
 });
 
 test('a payment of which a part was refunded has an action that refunds another part', () => {

@@ -74,22 +74,10 @@ addRules(invoice, {
     WRITTEN_OFF: writeOffInvoice,
   },
   conditions: {
-    totalIsZero({ values }) {
-      if (values.total.eq(zero)) return;
-      throw new Rejection(
-        'INVALID_STATE',
-        'The invoice is paid. Unapply, refund or void its payments and credits first, or make a rest due again that was settled.',
-        '/status',
-      );
-    },
     creditUnapplied: ({ values }, plan) => checkCreditUnapplied(plan, values),
     noCreditNotes({ id, values: { total } }, plan) {
       if (!notCredited(plan, { id, total }).eq(total))
         throw new Rejection('INVALID_STATE', 'Credit notes refer to the invoice. Void them first.', '/status');
-    },
-    notCreditNote({ values }) {
-      if (isCreditNote(values))
-        throw new Rejection('INVALID_STATE', 'Nothing is due on a credit note. Void it instead.', '/status');
     },
     notCreditedAlready({ id, values }, plan) {
       if (values.amountWrittenOff.gt(notCredited(plan, { id, total: values.total })))
@@ -100,21 +88,7 @@ addRules(invoice, {
         );
     },
     noWorkInDraft: ({ id }, plan) => checkNotInDraft(plan, id),
-    nothingPending({ values }) {
-      if (values.amountPending.gt(zero))
-        throw new Rejection('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
-    },
     restSettled: checkRest,
-    partWrittenOff({ previous }) {
-      if (previous?.amountWrittenOff.gt(zero) === true) return;
-      throw new Rejection(
-        'INVALID_STATE',
-        'Nothing of the invoice is written off or settled, so it remains paid. Unapply, refund or void its payments to change that.',
-        '/status',
-      );
-    },
-    nothingCovered: ({ values }) => checkCover(values, false),
-    partCovered: ({ values }) => checkCover(values, true),
   },
   constraints: {
     invoice_invoice_number_org_unique: {
@@ -288,15 +262,6 @@ function completeChange(change: InvoiceChange, plan: Plan): void {
 /** Checks when an invoice was sent: what is recorded has happened. */
 function checkSent({ sentAt }: Row<'Invoice'>, plan: Plan): void {
   if (sentAt !== null && sentAt > plan.now) throw invalidField('sentAt', 'sentAt must not be in the future.');
-}
-
-/** Checks that a reinstated invoice gets the status that its payments and credits determine. */
-function checkCover({ amountPaid, amountCredited }: Row<'Invoice'>, expected: boolean): void {
-  if (amountPaid.plus(amountCredited).gt(zero) === expected) return;
-  const detail = expected
-    ? 'Nothing of the invoice is paid or credited. Set the status to POSTED.'
-    : 'A part of the invoice is paid or credited. Set the status to PARTIALLY_PAID.';
-  throw new Rejection('INVALID_STATE', detail, '/status');
 }
 
 /** Each reason belongs to one status. */

@@ -142,7 +142,7 @@ test('the status POSTED or PARTIALLY_PAID makes a rest due again that was settle
     error: { detail: expect.stringContaining('set the status POSTED or PARTIALLY_PAID') },
   });
   expect(await change(small, { status: 'VOIDED', voidReason: 'Twice' })).toMatchObject({
-    error: { detail: expect.stringContaining('make a rest due again that was settled') },
+    error: { detail: expect.stringContaining('undo the settlement of a rest') },
   });
   const reopened = { status: 'POSTED', amountDue: '1.50', amountWrittenOff: '0.00', writeOffReason: null };
   expect((await change(small, undo)).attributes).toMatchObject({ ...reopened, paidAt: null, paidDate: null });

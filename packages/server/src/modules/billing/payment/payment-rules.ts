@@ -48,9 +48,6 @@ const createdByService: Readonly<Partial<Record<PaymentRow['source'], string>>> 
   CREDIT_NOTE: 'the approval of a credit note',
 };
 
-/** Methods by which no money comes from a bank, so that no bank returns it. */
-const withoutBank: readonly string[] = ['CASH', 'CREDIT'];
-
 addRules(payment, {
   complete(change, plan) {
     const invoices = lockInvoices(change, plan);
@@ -71,22 +68,6 @@ addRules(payment, {
     VOIDED: voidPayment,
   },
   conditions: {
-    enteredAsRecord({ values }) {
-      if (values.source === 'QUICK_PAYMENT_LINK')
-        throw new Rejection('INVALID_STATE', 'The result of this payment comes from its processor.', '/status');
-    },
-    canBeReturned({ values }) {
-      if (!withoutBank.includes(values.method)) return;
-      const undo =
-        values.method === 'CASH'
-          ? 'Refund it, or void it if it was entered by mistake.'
-          : values.source === 'CREDIT_NOTE'
-            ? 'Unapply it, and void the credit note.'
-            : 'Void it.';
-      const detail = `A payment by ${values.method} is not returned by a bank. ${undo}`;
-      throw new Rejection('INVALID_STATE', detail, '/status');
-    },
-    canBeRefunded: ({ values }) => checkRefundable(values),
     partRefunded({ values }) {
       if (!values.refundedAmount.gt(zero) || values.refundedAmount.gte(values.amount))
         throw invalidField('refundedAmount', 'refundedAmount must be more than zero and less than amount.');
@@ -94,16 +75,6 @@ addRules(payment, {
     allRefunded({ values }) {
       if (!values.refundedAmount.eq(values.amount))
         throw invalidField('refundedAmount', 'refundedAmount must equal amount.');
-    },
-    enteredByFirm({ values }) {
-      if (values.source === 'CREDIT_NOTE')
-        throw new Rejection('INVALID_STATE', 'The credit of a credit note is voided with the credit note.', '/status');
-      if (values.source !== 'MANUAL' && values.source !== 'IMPORT')
-        throw new Rejection(
-          'INVALID_STATE',
-          `A payment of the source ${values.source} cannot be voided. Refund it, or record that it was returned.`,
-          '/status',
-        );
     },
   },
 });
@@ -185,13 +156,6 @@ function completeChange(change: PaymentChange, plan: Plan): void {
   recordBookChange(change, plan, previous.paymentDate);
 }
 
-function checkRefundable({ method }: PaymentRow): void {
-  if (method !== 'CREDIT') return;
-  const detail =
-    'A credit is not money, so it cannot be refunded. Apply it to an invoice, unapply the payment of that invoice, and refund that.';
-  throw new Rejection('INVALID_STATE', detail, '/refundedAmount');
-}
-
 /** Takes a refund from the unapplied amount first, then from the newest allocations. */
 function refund({ values, previous }: PaymentChange, plan: Plan): void {
   if (previous === undefined) return;
@@ -201,7 +165,6 @@ function refund({ values, previous }: PaymentChange, plan: Plan): void {
       `The payment is ${previous.status}. There is nothing to refund.`,
       '/refundedAmount',
     );
-  checkRefundable(previous);
   const more = values.refundedAmount.minus(previous.refundedAmount);
   if (more.lt(zero)) throw invalidField('refundedAmount', 'refundedAmount cannot decrease.');
   if (values.refundedAmount.gt(values.amount))
