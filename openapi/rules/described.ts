@@ -100,6 +100,7 @@ export interface Schema {
   description?: string;
   'x-read-roles'?: readonly string[];
   'x-write-roles'?: readonly string[];
+  'x-imports-only'?: true;
   'x-state-machine'?: StateMachine;
   'x-value-roles'?: Readonly<Record<string, readonly string[]>>;
   'x-open-enum'?: true;
@@ -133,6 +134,7 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
     ...Object.entries(valueRoles).map(([sent, roles]) => `\`${sent}\` also requires the ${either(roles)} role.`),
     ...(readRoles === undefined ? [] : [`Null without the ${either(readRoles)} role.`]),
     ...(writeRoles === undefined ? [] : [`Writing it requires the ${either(writeRoles)} role.`]),
+    ...(schema['x-imports-only'] === true ? ['Only an import (`source: IMPORT`) can set it.'] : []),
   ];
   if (sentences.length === 0) return;
   const text = (schema.description ?? target?.description ?? '').trimEnd();

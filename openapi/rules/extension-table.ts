@@ -284,6 +284,12 @@ export const extensionTable: Record<string, Extension> = {
   'x-entry-type': { on: ['Schema'], ofSchemaAlone: true, schema: rows, why: 'what the entries API does with the type' },
   'x-read-roles': { on: ['Schema'], schema: roles, why: 'the roles of which one is required to see the value' },
   'x-write-roles': { on: ['Schema'], schema: roles, why: 'the roles of which one is required to write the value' },
+  'x-imports-only': { on: ['Schema'], schema: { const: true }, why: 'only an import can set the value' },
+  'x-of-change': {
+    on: ['Schema'],
+    schema: { const: true },
+    why: 'the value belongs to a change of the row: a new row has none, and an import writes it with the last transition',
+  },
   'x-value-roles': {
     on: ['Schema'],
     ofSchemaAlone: true,

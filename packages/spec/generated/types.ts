@@ -15623,7 +15623,10 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string | null;
-            /** @description Text of the line on the invoice. */
+            /**
+             * @description Text of the line on the invoice.
+             * @example Tax return 2025
+             */
             description: string;
             /**
              * Signed unit price
@@ -15683,7 +15686,12 @@ export interface components {
             relief: components["schemas"]["InvoiceLineRelief"];
             /** @description Whether the line may bill more than what remains of the fee of a `FIXED_FEE` job. Default on creation: `false`. */
             exceedsFee: boolean;
-            /** @description Work in progress that the line bills, all of the client of the document. Empty if there is none. Default on creation: `[]`. */
+            /**
+             * @description Work in progress that the line bills, all of the client of the document. Empty if there is none. Default on creation: `[]`.
+             * @example [
+             *       "0199a1c2-0f06-7c01-8a4f-5d2e9b60f101"
+             *     ]
+             */
             wipIds: string[];
             /**
              * Signed money
@@ -16329,7 +16337,7 @@ export interface components {
         };
         /**
          * Invoice line input
-         * @description Line of a draft invoice or an invoice to write.
+         * @description Line of a draft invoice to write.
          */
         InvoiceLineInput: {
             /**
@@ -16349,7 +16357,7 @@ export interface components {
             jobId?: string | null;
             /**
              * @description Text of the line on the invoice.
-             * @example Preparation of the 2026 partnership return
+             * @example Tax return 2025
              */
             description: string;
             /**
@@ -16417,13 +16425,6 @@ export interface components {
              *     ]
              */
             wipIds?: string[];
-            /**
-             * Signed money
-             * Format: decimal
-             * @description Tax of a line of an imported invoice, as the source has it: within 0.01 of the calculated amount, unless `taxAsStated` is true.
-             * @example 1250.00
-             */
-            taxAmount?: DecimalString;
             /**
              * @description Taxes of the line, in the order of the document. `taxable` and `taxRatePercent` are the short form of one tax, which is named after the
              *     tax region of the client; `taxable` alone means the taxes of the client's `taxCodeId`, if it has one. If you send both forms, they must
@@ -16568,7 +16569,7 @@ export interface components {
             lines?: components["schemas"]["InvoiceLineInput"][];
             /**
              * @description Staff member who approved it in the other system, for an import with the status `APPROVED`, or null. `instants` has `approvedAt`. An approval in this service sets the staff
-             *     member of the API user.
+             *     member of the API user. Only an import (`source: IMPORT`) can set it.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
             approvedById?: (string | null) | components["schemas"]["RowReference"];
@@ -16908,6 +16909,110 @@ export interface components {
          */
         InvoiceStatus: "PENDING" | "POSTED" | "PARTIALLY_PAID" | "PAID" | "VOIDED" | "WRITTEN_OFF";
         /**
+         * Imported invoice line input
+         * @description Line of an imported invoice to write.
+         */
+        ImportedInvoiceLineInput: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the line. Send it to keep an existing line when you replace the lines of the document. Default on creation: a new ID.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id?: string;
+            lineType: components["schemas"]["InvoiceLineType"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job that is billed, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            jobId?: string | null;
+            /**
+             * @description Text of the line on the invoice.
+             * @example Tax return 2025
+             */
+            description: string;
+            /**
+             * Signed unit price
+             * Format: decimal
+             * @description Hours, pieces or 1. Negative if the line bills reversed work, as in a credit note.
+             * @example 275.00
+             */
+            quantity: DecimalString;
+            /**
+             * @description Unit of a quantity (UN/ECE Recommendation 20):
+             *
+             *     | code | unit |
+             *     |---|---|
+             *     | `C62` | one |
+             *     | `HUR`, `MIN`, `DAY`, `WEE`, `MON`, `QAN`, `ANN` | hour, minute, day, week, month, quarter, year |
+             *     | `LS` | lump sum |
+             *     | `H87`, `E48`, `ZP` | piece, service, page |
+             *     | `KMT`, `SMI` | kilometre, mile |
+             *     | `P1` | percent |
+             *     | `KGM`, `LTR`, `MTR`, `MTK`, `KWH` | kilogram, litre, metre, square metre, kilowatt hour |
+             *
+             *     Default on creation: `HUR` for `TIME`, otherwise `C62`.
+             * @example HUR
+             */
+            unitCode?: components["schemas"]["UnitCode"];
+            /**
+             * Signed unit price
+             * Format: decimal
+             * @description Price per unit, in the currency of the document, with tax if `pricesIncludeTax`. Negative for discounts.
+             * @example 275.00
+             */
+            unitAmount: DecimalString;
+            /** @description Whether the line has taxes. To write one tax, send `true` with `taxRatePercent` instead of `taxes`. Default on creation: whether `taxes` has any. */
+            taxable?: boolean;
+            /**
+             * Percentage
+             * Format: decimal
+             * @description Sum of the rates of `taxes`, in percent. It applies only to taxable lines. Sent without `taxes`, it is the rate of the only tax. Default on creation: the rates of the client's tax code, otherwise of its tax region, if the line is `taxable`; otherwise 0.
+             * @example 62.5
+             */
+            taxRatePercent?: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Tax code of the line, or null. Sent without `taxes`, the line gets those of the code.
+             * @example 0199a1c2-1a09-7c01-8a4f-5d2e9b60f101
+             */
+            taxCodeId?: string | null;
+            /**
+             * @description What becomes of the work in progress that a line bills below its outstanding amount. What it bills beyond that is written up.
+             *
+             *     - `FULL`: the rest is written down, and the work is `BILLED`.
+             *     - `PART`: the rest remains outstanding, and the work is `PARTIALLY_BILLED`.
+             *
+             *     Default on creation: `PART` for `FIXED_FEE` and `PROGRESS`, otherwise `FULL`.
+             */
+            relief?: components["schemas"]["InvoiceLineRelief"];
+            /** @description Whether the line may bill more than what remains of the fee of a `FIXED_FEE` job. Default on creation: `false`. */
+            exceedsFee?: boolean;
+            /**
+             * @description Work in progress that the line bills, all of the client of the document. Empty if there is none. Default on creation: `[]`.
+             * @example [
+             *       "0199a1c2-0f06-7c01-8a4f-5d2e9b60f101"
+             *     ]
+             */
+            wipIds?: string[];
+            /**
+             * @description Taxes of the line, in the order of the document. `taxable` and `taxRatePercent` are the short form of one tax, which is named after the
+             *     tax region of the client; `taxable` alone means the taxes of the client's `taxCodeId`, if it has one. If you send both forms, they must
+             *     agree. Default on creation: those of the line with this ID, or those of `taxable` and `taxRatePercent`.
+             */
+            taxes?: components["schemas"]["LineTaxInput"][];
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Tax of the line, as the source has it: within 0.01 of the calculated amount, unless `taxAsStated` is true.
+             * @example 1250.00
+             */
+            taxAmount?: DecimalString;
+        };
+        /**
          * Invoice fields
          * @description Fields of an invoice that a caller can write. An import writes the whole invoice; afterwards, only `status`, `voidReason`,
          *     `writeOffReason`, `writeOffAmount`, `settleRest` and `settleEarlyPayment` can change, with `changeDate` and `changeReason`, and `purchaseOrder`, `orderReference`, `buyerReference`, `memo`, `isDisputed` and `sentAt`. Other invoices are
@@ -17135,7 +17240,7 @@ export interface components {
              */
             taxTotal?: DecimalString;
             /** @description Lines, in the order of the document. An invoice without lines has the total 0.00 and is paid when it is posted. Default on creation: `[]`. */
-            lines?: components["schemas"]["InvoiceLineInput"][];
+            lines?: components["schemas"]["ImportedInvoiceLineInput"][];
         };
         /**
          * Invoice document type

@@ -55,6 +55,10 @@ export interface Schema {
   readonly 'x-read-roles'?: readonly string[];
   /** Roles that can write the value. */
   readonly 'x-write-roles'?: readonly string[];
+  /** Whether only an import can set the value. */
+  readonly 'x-imports-only'?: true;
+  /** Whether the value belongs to a change of the row, or to its last transition, and not to a new row. */
+  readonly 'x-of-change'?: true;
   /** By a value, the roles of which one is required to send it. */
   readonly 'x-value-roles'?: Readonly<Record<string, readonly string[]>>;
   readonly 'x-state-machine'?: StateMachine;

@@ -85,6 +85,16 @@ const draft = writing('upsertRecords', 'DraftInvoice', { clientId, ...dates, lin
 const imported = writing('upsertRecords', 'Invoice', {
   ...{ clientId, pmsRef: 'I-1', invoiceDate: '2026-01-05', dueDate: '2026-01-05', lines: [line] },
 });
+const linesOf = (document: (more: object) => Request): Case => ({
+  rejected: [
+    { lineType: 'DISCOUNT' },
+    { unitAmount: '-10.00' },
+    { unitAmount: '-10.00', wipIds: [] },
+    { lineType: 'INTEREST', wipIds: [wipId] },
+    { lineType: 'DISCOUNT', unitAmount: '-10.00', wipIds: [wipId] },
+  ].map((more) => document({ lines: [{ ...line, ...more }] })),
+  accepted: document({ lines: [line, { ...line, lineType: 'DISCOUNT', unitAmount: '-10.00' }] }),
+});
 const wip = writing('upsertRecords', 'WipEntry', { ...work, wipType: 'FIXED_FEE' });
 const sign = (more: object): Request => [
   'updateEngagement',
@@ -197,16 +207,8 @@ const cases: Readonly<Record<string, Case>> = {
     ],
     accepted: imported({ status: 'PENDING', writeOffReason: null }),
   },
-  'InvoiceLineInput not': {
-    rejected: [
-      { lineType: 'DISCOUNT' },
-      { unitAmount: '-10.00' },
-      { unitAmount: '-10.00', wipIds: [] },
-      { lineType: 'INTEREST', wipIds: [wipId] },
-      { lineType: 'DISCOUNT', unitAmount: '-10.00', wipIds: [wipId] },
-    ].map((more) => draft({ lines: [{ ...line, ...more }] })),
-    accepted: draft({ lines: [line, { ...line, lineType: 'DISCOUNT', unitAmount: '-10.00' }] }),
-  },
+  'InvoiceLineInput not': linesOf(draft),
+  'ImportedInvoiceLineInput not': linesOf(imported),
   'WipEntryFields not': { rejected: [wip({ amount: '-0.01' })], accepted: wip({ amount: '0.00' }) },
   'EngagementSignerEntry not': {
     rejected: [sign({ signedAt: '2026-01-05T10:00:00.000Z' })],

@@ -52,6 +52,17 @@ const fieldsWithWriteRoles = perEntity(({ fields }) =>
   [...fields.values()].filter((field) => holdsField(field, hasWriteRoles)),
 );
 
+/** @throws Rejection if a field gets a value that only an import can set */
+export function checkImportsOnly(entity: AnyEntity, provided: AnyInput, previous: AnyRow | undefined): void {
+  for (const { name } of fieldsOfImports(entity))
+    if ((provided[name] ?? null) !== null && provided[name] !== previous?.[name])
+      throw invalidField(name, `Only an import can set ${name}. Send the record with the source IMPORT.`);
+}
+
+const fieldsOfImports = perEntity(({ fields }) =>
+  [...fields.values()].filter(({ written }) => written?.['x-imports-only'] === true),
+);
+
 function hasWriteRoles({ writeRoles }: Field): boolean {
   return writeRoles.length > 0;
 }

@@ -11,6 +11,7 @@ import { checkBounds } from './row-bounds.ts';
 import { isChanged } from './row-changes.ts';
 import {
   checkComplete,
+  checkImportsOnly,
   checkInstants,
   checkProvided,
   checkReferences,
@@ -53,7 +54,7 @@ export class RowWriter {
   create(entity: AnyEntity, by: By, input: AnyInput, { id = this.#keys.id(), systemRef, system }: NewRow): AnyWritten {
     this.#rows.addNewId(id);
     const provided = readInput(entity, input);
-    this.#checkWriteRoles(entity, provided, undefined);
+    this.#checkProvided(entity, by, provided, undefined);
     const { now, origin } = this.#plan;
     const caller = origin.caller?.apiUserName ?? 'system';
     const values: AnyRow = {
@@ -84,7 +85,7 @@ export class RowWriter {
   update(entity: AnyEntity, id: string, by: By, input: AnyInput, system: AnyInput): AnyWritten {
     const previous = this.#rows.locked(entity, id);
     const provided = readInput(entity, input);
-    this.#checkWriteRoles(entity, provided, previous);
+    this.#checkProvided(entity, by, provided, previous);
     const values: AnyRow = { ...previous, ...readInput(entity, system), ...shownAmong(entity, provided) };
     const change = pendingChange({ entity, id, previous, values, by, input: provided });
     this.#checkReferences(change);
@@ -198,7 +199,8 @@ export class RowWriter {
     });
   }
 
-  #checkWriteRoles(entity: AnyEntity, provided: AnyInput, previous: AnyRow | undefined): void {
+  #checkProvided(entity: AnyEntity, by: By, provided: AnyInput, previous: AnyRow | undefined): void {
+    if (by === 'caller' && !this.#plan.isImport) checkImportsOnly(entity, provided, previous);
     checkWriteRoles(entity, provided, previous, (roles, action, pointer) =>
       this.#plan.requires(roles, action, pointer),
     );

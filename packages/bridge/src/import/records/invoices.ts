@@ -7,7 +7,7 @@ import { clientOf } from './clients.ts';
 
 const lineFields = ['item', 'description', 'quantity', 'rate', 'amount', 'taxAmount', 'taxRate'] as const;
 const states = ['POSTED', 'VOIDED', 'DRAFT'] as const;
-type Line = Schema<'InvoiceLineInput'>;
+type Line = Schema<'ImportedInvoiceLineInput'>;
 
 export const invoices = recordPlan({
   fields: [

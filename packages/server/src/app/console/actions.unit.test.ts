@@ -70,6 +70,16 @@ test('a client has an input for each part of an electronic address', () => {
   ]);
 });
 
+test('a form has no input that only an import sets, and that of a new row none of a change', () => {
+  const inputsOf = (type: string, row?: ShownRow) =>
+    writingOf(listOf(type), row, caller)?.inputs.map(({ path }) => path) ?? [];
+  const drafts = [inputsOf('DraftInvoice'), inputsOf('DraftInvoice', { id: '', lines: [] })].flat();
+  expect(drafts).toContain('lines.0.unitAmount');
+  expect(drafts.filter((path) => /approvedById|taxAmount/.test(path))).toEqual([]);
+  expect(inputsOf('Invoice').filter((path) => /change|void|writeOff|settle/.test(path))).toEqual([]);
+  expect(inputsOf('Invoice', { id: '' })).toContain('writeOffAmount');
+});
+
 test('nobody has an action or an input without the roles that it requires', () => {
   const [job, industry, staff] = (['Job', 'Industry', 'Staff'] as const).map(listOf);
   const namesFor = (list: typeof job, ...roles: string[]) =>

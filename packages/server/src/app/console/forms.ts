@@ -19,10 +19,6 @@ const maxChoices = 100;
 /** Empty rows of a list in a form. */
 const newItems = 3;
 const skipped = new Set(['metadata', 'sysRefs', 'systemRef', 'active']);
-/** What only an import states. */
-const ofImports = new Set(['approvedById', 'taxAmount']);
-/** What only a change has. */
-const ofChanges = /^(change|rejection)[A-Z]|(?<!Exempt)Reason$/;
 
 /** An input of a form: a field, a part of it (`address.city`), or one of an item (`lines.0.amount`). */
 export interface FormInput {
@@ -50,8 +46,8 @@ export function inputsOf({ properties = {} }: Schema, row?: ShownRow, isCustom =
   return Object.entries(properties).flatMap(([name, unmerged]): FormInput[] => {
     const schema = plain(unmerged);
     const { initial } = schema['x-state-machine'] ?? {};
-    const isSkipped = row === undefined ? ofChanges.test(name) || initial?.length === 1 : initial !== undefined;
-    if (!isCustom && (skipped.has(name) || ofImports.has(name) || isSkipped)) return [];
+    const isSkipped = row === undefined ? schema['x-of-change'] || initial?.length === 1 : initial !== undefined;
+    if (!isCustom && (skipped.has(name) || schema['x-imports-only'] || isSkipped)) return [];
     if (initial !== undefined) return [{ path: name, schema: { ...schema, enum: initial } }];
     if (isLeaf(schema)) return [{ path: name, schema, isRequired: row === undefined && isRequired(merged(unmerged)) }];
     const isList = isOf(schema, 'array');
@@ -64,7 +60,7 @@ export function inputsOf({ properties = {} }: Schema, row?: ShownRow, isCustom =
         : [{ path: name, schema, isRequired: false }];
     const hasId = isList && item.properties?.id !== undefined;
     const parts = Object.entries(item.properties ?? {}).flatMap(([part, of]) =>
-      (hasId && part === 'id') || ofImports.has(part) ? [] : [[part, plain(of)] as const],
+      hasId && part === 'id' ? [] : [[part, plain(of)] as const],
     );
     const leaves = parts.filter(([, of]) => isLeaf(of) || (isTexts(of) && of['x-references'] === undefined));
     const rows = parts.filter(([, of]) => isTexts(of) && of['x-references'] !== undefined);

@@ -517,6 +517,8 @@ describe('the tax of an import', () => {
         },
       },
     ]);
-    expect(failed).toMatchObject({ error: { pointer: '/records/0/attributes/lines/0/taxAmount' } });
+    expect(failed).toMatchObject({
+      error: { errors: [{ code: 'UNKNOWN_PROPERTY', pointer: '/records/0/attributes/lines/0/taxAmount' }] },
+    });
   });
 });

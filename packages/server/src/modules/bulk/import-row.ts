@@ -8,9 +8,6 @@ import { callerMover, isImported, type Machine, statesTo } from '../../entity/st
 import type { RecordItem } from './own-keys.ts';
 import type { RecordType } from './record-type.ts';
 
-/** Fields that belong to the last transition, and not to the row that it starts from. */
-const ofLastState = /Reason$|^changeDate$|^refundedAmount$|^writeOffAmount$|^approvedById$/;
-
 const importRoles = rolesOfValue(schemaOf('RecordSource'), 'IMPORT');
 
 /**
@@ -79,14 +76,15 @@ function writeBySteps<Item extends RecordItem>(
   // No step is taken to be undone: an invoice becomes PARTIALLY_PAID by a payment, and not by a write-off that is taken back.
   const isDirect = path?.every((one, index) => order(one) >= order(path[index - 1] ?? one)) === true;
   const [first, ...others] = isDirect ? (path ?? []) : [];
+  const isOfChange = (name: string) => entity.fields.get(name)?.written?.['x-of-change'] === true;
   // What is written off of a row without another state is a second step, too.
   const isWrittenOff = isNew && others.length === 0 && Number(attributes.writeOffAmount ?? 0) !== 0;
   if ((others.length <= (isNew ? 0 : 1) && !isWrittenOff) || isImported(machine, state)) return write(item);
-  const start = without(attributes, (name) => ofLastState.test(name) || (name === machine.field && !isWrittenOff));
+  const start = without(attributes, (name) => isOfChange(name) || (name === machine.field && !isWrittenOff));
   const initial = isNew && others.length > 0 ? { ...start, [machine.field]: first } : start;
   let written = write({ ...item, attributes: initial });
   const { id } = written.row;
-  const end = without(attributes, (name) => !ofLastState.test(name));
+  const end = without(attributes, (name) => !isOfChange(name));
   const steps = others.map((next, index) => ({ ...(index === others.length - 1 && end), [machine.field]: next }));
   for (const step of isWrittenOff ? [end] : steps) {
     // A tenant without approval approves by itself.

@@ -301,10 +301,11 @@ test('upsertRecords leaves a row unchanged that was corrected here if its import
 
 test('upsertRecords imports a voided invoice over nothing', async () => {
   const { id: clientId } = await newClient();
-  const nothing = { lines: [{ ...line, unitAmount: '0.00' }], status: 'VOIDED', voidReason: 'Twice' };
+  const reasons = { voidReason: 'Twice', taxExemptReason: 'Embassy' };
+  const nothing = { lines: [{ ...line, unitAmount: '0.00' }], status: 'VOIDED', ...reasons };
   expect(await bill('nothing', clientId, nothing)).toMatchObject({
     status: 'CREATED',
-    attributes: { status: 'VOIDED' },
+    attributes: { status: 'VOIDED', ...reasons },
   });
   expect(await bill('nothing', clientId, nothing)).toMatchObject({ status: 'UNCHANGED' });
   await agrees();
@@ -455,7 +456,7 @@ test('upsertRecords posts an imported draft at once whose day has come, and reje
     });
   const usual = { ...draft, approvedById: staffId };
   expect(only(await records.upsert([{ type: 'DraftInvoice', attributes: usual }]))).toMatchObject({
-    error: { pointer: '/records/0/attributes/approvedById' },
+    error: { pointer: '/records/0/attributes/approvedById', detail: expect.stringContaining('source IMPORT') },
   });
   const clerk = await service.signIn({ roles: ['RECORD_W', 'IMPORT_W', 'DINVC_W'] });
   expect(await imported('DraftInvoice', 'clerk', { ...draft, status: 'APPROVED' }, clerk)).toMatchObject({

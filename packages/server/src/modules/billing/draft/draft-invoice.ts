@@ -153,8 +153,8 @@ function checkImport({ id, values, previous, input }: DraftChange, plan: Plan): 
       '/status',
     );
   const isApproved = values.status === 'APPROVED' || values.status === 'POSTED';
-  if (input.approvedById != null && input.approvedById !== previous?.approvedById && !(plan.isImport && isApproved))
-    throw invalidField('approvedById', 'approvedById can be set only by an import with the status APPROVED.');
+  if (input.approvedById != null && input.approvedById !== previous?.approvedById && !isApproved)
+    throw invalidField('approvedById', 'approvedById can be set only together with the status APPROVED.');
 }
 
 function completeNew({ values, input, privateColumns }: DraftChange, plan: Plan): void {
@@ -213,10 +213,7 @@ function setDates({ values, previous, input }: DraftChange, plan: Plan): void {
   if (!plan.isImport) values.approvedById = plan.origin.caller?.staffId ?? null;
 }
 
-function setLines({ values, previous, input }: DraftChange, plan: Plan): void {
-  const stated = input.lines?.findIndex(({ taxAmount }) => taxAmount !== undefined) ?? -1;
-  if (stated >= 0)
-    throw invalidLine(stated, 'taxAmount', 'Only an imported invoice can state its tax. Omit taxAmount.');
+function setLines({ values, previous }: DraftChange, plan: Plan): void {
   values.lines = completeLines(plan, plan.get(client, values.clientId), values, previous?.lines ?? []);
 }
 
