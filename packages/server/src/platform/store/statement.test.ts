@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { PoolClient } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { testDatabase, testEngine } from '../../../test/database.ts';
@@ -63,4 +65,21 @@ test('a prepared statement whose columns have changed is rejected', async () => 
   expect([await read(), await read()]).toEqual([[{ value: 1 }], [{ value: 1 }]]);
   await client.query('alter table changing alter column value type text using value::text');
   await expect(read()).rejects.toMatchObject({ code: '0A000' });
+});
+
+test('the rows of statements that have ended are free without a full collection', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectYoung = runInNewContext('options => gc(options)').bind(undefined, { type: 'minor' });
+  const read = async () =>
+    void (await rowsOf(`select repeat('x', 100) || $1 || n as text from generate_series(1, 1000) n`, ['']));
+  const readAndCollect = async () => {
+    await read();
+    // The first one leaves it among the young, the second one would move it to the old.
+    collectYoung();
+    collectYoung();
+  };
+  for (let count = 0; count < 5; count += 1) await readAndCollect();
+  const before = process.memoryUsage().heapUsed;
+  for (let count = 0; count < 40; count += 1) await readAndCollect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(2_000_000);
 });

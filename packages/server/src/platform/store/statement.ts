@@ -54,7 +54,7 @@ class Statement implements Submittable {
   readonly #client: ClientBase;
   readonly #values: (string | Buffer | null)[];
   readonly #described: Map<string, Columns>;
-  readonly #rows: unknown[] = [];
+  #rows: unknown[] = [];
   #columns: Columns | undefined;
   #failure: { readonly error: unknown } | undefined;
 
@@ -116,7 +116,10 @@ class Statement implements Submittable {
   handleEmptyQuery(): void {}
 
   handleReadyForQuery(): void {
-    if (this.#failure === undefined) this.callback(null, this.#rows);
+    // What a statement has read would remain until the next full collection: V8 keeps those of a connection as a chain.
+    const rows = this.#rows;
+    this.#rows = [];
+    if (this.#failure === undefined) this.callback(null, rows);
     else this.callback(this.#failure.error);
   }
 
