@@ -2,7 +2,7 @@ import type { RawBuilder } from 'kysely';
 import { numberOf, schemaOf } from '../contract/contract.ts';
 import { eitherCursorOrPage } from '../contract/findings.ts';
 import { invalid } from '../contract/problem.ts';
-import { withJson } from '../contract/serialized.ts';
+import { serialized, withJson } from '../contract/serialized.ts';
 import { asOfToday } from '../contract/stored-values.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { seesAll, visibleTo } from '../entity/field-access.ts';
@@ -119,7 +119,7 @@ export function parsedPage<Row extends object>(
   let json = '{"data":[';
   for (const [index, row] of written.entries()) json += index === 0 ? row.json : `,${row.json}`;
   json += `],${JSON.stringify(page).slice(1)}`;
-  if (!entity.hasSnapshots && seesAll(holds, entity)) return withJson(unread<Row>(page, json), json);
+  if (!entity.hasSnapshots && seesAll(holds, entity)) return unread<Row>(page, json);
   const stored = rowsIn<Row>(json);
   const data = entity.hasSnapshots ? stored.map((row) => asOfToday(schemaOf(entity.schema), row)) : stored;
   return { data: data.map((row) => visibleTo(holds, entity, row)), ...page };
@@ -130,16 +130,24 @@ function rowsIn<Row>(json: string): Row[] {
   return data;
 }
 
+/** The rows of a page, once they are parsed. */
+const parsed = Symbol('rows');
+
+/** One getter for all pages: until its next full collection, V8 keeps each getter, and with it all that the function can read. */
+const rowsWhenRead: PropertyDescriptor & ThisType<{ [parsed]: unknown }> = {
+  enumerable: true,
+  configurable: true,
+  get() {
+    this[parsed] ??= rowsIn(serialized(this));
+    return this[parsed];
+  },
+};
+
 /** A page whose rows are parsed when they are first read: responses beyond `VALIDATE_RESPONSES` are sent unread. */
 function unread<Row>(page: Omit<Page<Row>, 'data'>, json: string): Page<Row> {
-  let rows: Row[] | undefined;
-  return {
-    get data() {
-      rows ??= rowsIn<Row>(json);
-      return rows;
-    },
-    ...page,
-  };
+  const body = Object.defineProperty({}, 'data', rowsWhenRead);
+  Object.defineProperty(Object.assign(body, page), parsed, { value: undefined, writable: true });
+  return withJson(body as Page<Row>, json);
 }
 
 function queryOf({ name, tenantId }: PageScope, { where = {}, orderBy = [] }: PageRequest) {
