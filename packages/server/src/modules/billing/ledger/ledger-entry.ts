@@ -47,8 +47,9 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
       amounts: ['amount'],
       extremes: ['businessDate', 'dueDate', 'workDate'],
     },
-    { ...months, requires: 'clientId' },
+    // Its days that are no whole months are those of work, which are fewer than the entries.
     { ...months, earliest: { field: 'workDate', column: 'first_work_date', days: work } },
+    { ...months, requires: 'clientId' },
     work,
   ],
   balances: {

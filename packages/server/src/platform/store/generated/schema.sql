@@ -2024,6 +2024,7 @@ create table ledger_work (
   entries integer not null,
   constraint ledger_work_pkey PRIMARY KEY (tenant_id, client_id, business_date, id) INCLUDE (work_date, job_id, currency, amount, entries)
 );
+CREATE INDEX ledger_work_day_index ON ledger_work USING btree (tenant_id, business_date);
 CREATE INDEX ledger_work_job_index ON ledger_work USING btree (tenant_id, job_id, business_date) INCLUDE (work_date, client_id, currency, amount, entries);
 CREATE INDEX ledger_work_late_relief_index ON ledger_work USING btree (tenant_id, business_date) INCLUDE (work_date, client_id, job_id, currency, amount) WHERE (business_date - work_date) > 100;
 CREATE INDEX ledger_work_relief_index ON ledger_work USING btree (tenant_id, business_date) INCLUDE (work_date, client_id, job_id, currency, amount) WHERE business_date > work_date;
