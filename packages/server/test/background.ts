@@ -28,7 +28,7 @@ export function backgroundService(store: Store): BackgroundService {
     store,
     storage: new LocalStorage(dataDir),
     log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
-    vault: new Vault(Buffer.alloc(32, 7)),
+    vault: new Vault([Buffer.alloc(32, 7)]),
     directory: new Directory(store),
     metrics: createMetrics('v1.0.0', []),
     processor: undefined,

@@ -57,7 +57,7 @@ export async function filledDatabase(filling: Filling, config: Service['config']
 async function fill(database: StoreOptions, filling: Filling, config: Service['config']): Promise<void> {
   const store = await openStore({ ...database, limits: patientLimits });
   try {
-    const service = await createService({ ...config, masterKey }, store, pino({ level: 'silent' }));
+    const service = await createService({ ...config, masterKeys: [masterKey] }, store, pino({ level: 'silent' }));
     const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
     // Loaded here, because few tests need it.
     if (filling === 'demo') {

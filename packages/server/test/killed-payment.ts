@@ -63,7 +63,7 @@ const config = readConfig(process.env);
 const store = await openStore({ ...databaseOf(config), limits: patientLimits });
 const tenant = await new Directory(store).tenant(tenantName);
 if (tenant === undefined) throw new Error(`The tenant ${tenantName} does not exist.`);
-const origin = { tenant, caller: undefined, operation: 'test', requestId: 'test', vault: new Vault(config.masterKey) };
+const origin = { tenant, caller: undefined, operation: 'test', requestId: 'test', vault: new Vault(config.masterKeys) };
 const common = {
   tenant,
   write: <Result>(work: (unit: UnitOfWork) => Promise<Result>) => transact(store, origin, work),

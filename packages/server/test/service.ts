@@ -132,7 +132,11 @@ const patient = { waitMs: { light: 60_000, heavy: 60_000 }, bodyMs: 60_000 };
  */
 export async function testService(options: TestServiceOptions = {}): Promise<TestService> {
   const { filled } = options;
-  const config = { ...testConfig(), ...(filled !== undefined && { masterKey }), ...options.config };
+  const config = {
+    ...testConfig(),
+    ...(filled !== undefined && { masterKeys: [masterKey] as const }),
+    ...options.config,
+  };
   const database = filled === undefined ? options.database : await filledDatabase(filled, config);
   const { store: opened } = await testStore({ ...database, poolSize: config.poolSize });
   const store = (await options.wrapStore?.(opened, config)) ?? opened;
@@ -244,7 +248,7 @@ function testConfig(): Service['config'] {
     firstConnect: 1_500,
     readBudget: 2_000,
     maxConnections: 1_000,
-    masterKey: randomBytes(32),
+    masterKeys: [randomBytes(32)],
     logLevel: 'silent',
     responseValidation: 1,
     rateLimitFactor: 0,

@@ -4,6 +4,7 @@ import { cleanEnv, email, host, makeValidator, num, port, str, url } from 'enval
 import proxyAddr from 'proxy-addr';
 import { millisecondsOf } from '../contract/durations.ts';
 import type { IdentityProviderSettings } from '../platform/auth/identity-provider.ts';
+import type { MasterKeys } from '../platform/auth/vault.ts';
 import type { MailSettings } from '../platform/mail/mail-server.ts';
 import type { PaymentSettings } from '../platform/payments/open-processor.ts';
 import { type Config, localUrl } from '../platform/process/config.ts';
@@ -179,7 +180,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     firstConnect: read.CONNECT_TIMEOUT_MS,
     readBudget: read.READ_BUDGET_MS,
     maxConnections: read.MAX_CONNECTIONS,
-    masterKey: decodeMasterKey(read.MASTER_KEY === '' ? keyBeside(databaseUrl, dataDir) : read.MASTER_KEY),
+    masterKeys: decodeMasterKeys(read.MASTER_KEY === '' ? keyBeside(databaseUrl, dataDir) : read.MASTER_KEY),
     logLevel: read.LOG_LEVEL,
     responseValidation: read.VALIDATE_RESPONSES,
     rateLimitFactor: read.RATE_LIMIT_FACTOR,
@@ -299,9 +300,15 @@ function keyBeside(databaseUrl: string | undefined, dataDir: string): string {
   return readSecretFile(join(dataDir, 'master.key'), () => `${randomBytes(32).toString('base64')}\n`);
 }
 
-/** @throws Error if the key has the wrong length. Node ignores characters that are not base64. */
-function decodeMasterKey(text: string): Buffer {
-  const key = Buffer.from(text, 'base64');
-  if (key.length === 32) return key;
-  throw new Error('The master key must be 32 bytes in base64. Generate one with: openssl rand -base64 32');
+/** @throws Error if a key has the wrong length. Node ignores characters that are not base64. */
+function decodeMasterKeys(text: string): MasterKeys {
+  const decoded = (part: string) => {
+    const key = Buffer.from(part, 'base64');
+    if (key.length === 32) return key;
+    throw new Error(
+      'The master key must be 32 bytes in base64, or several of them, separated by commas. Generate one with: openssl rand -base64 32',
+    );
+  };
+  const [first = '', ...others] = text.split(',');
+  return [decoded(first), ...others.map(decoded)];
 }

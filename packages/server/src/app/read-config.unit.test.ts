@@ -26,6 +26,15 @@ test.each([
   expect(readConfig({ ...good, HOST, PORT: '3600' }).publicUrl).toBe(url);
 });
 
+test('MASTER_KEY is one key or several, each of 32 bytes', () => {
+  const [one, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)].map((key) => key.toString('base64'));
+  const keysOf = (text: string) => readConfig({ ...good, MASTER_KEY: text }).masterKeys;
+  expect(keysOf(`${one}`)).toEqual([Buffer.alloc(32, 1)]);
+  expect(keysOf(`${one}, ${other}`)).toEqual([Buffer.alloc(32, 1), Buffer.alloc(32, 2)]);
+  for (const wrong of ['c2hvcnQ=', `${one},`, `${one},c2hvcnQ=`, `,${one}`])
+    expect(() => keysOf(wrong), wrong).toThrow(/^The master key must be 32 bytes in base64, or several of them/);
+});
+
 test('COMPRESS_RESPONSES is off by default', () => {
   expect(readConfig(good).compressResponses).toBe(false);
   expect(readConfig({ ...good, COMPRESS_RESPONSES: 'on' }).compressResponses).toBe(true);

@@ -66,7 +66,7 @@ export async function createService(
   log: Logger,
   patience: Pick<AdmissionOptions, 'waitMs' | 'bodyMs'> = {},
 ): Promise<Service> {
-  const vault = new Vault(config.masterKey);
+  const vault = new Vault(config.masterKeys);
   const keys = await KeyRing.open(store, vault);
   const metrics = createMetrics(
     contract['x-release'],

@@ -63,7 +63,7 @@ export async function prepareServing(
   const config = isDrill ? { ...shared, payments: undefined, mail: undefined } : shared;
   if (isDrill) log.warn(drillWarning);
   else if (config.payments === undefined) log.warn(processorWarning);
-  const store = await openCells(config, home, new Vault(config.masterKey), log);
+  const store = await openCells(config, home, new Vault(config.masterKeys), log);
   if (store instanceof Cells) {
     store.keepLooking();
     opened.defer(() => store.close());

@@ -108,6 +108,7 @@ const inputs: { readonly [Name in CommandName]: () => Promise<Commands[Name]['in
   'signing-key retire': async () => ({
     kid: String((await query('select kid from signing_key order by created_at limit 1'))[0]?.kid),
   }),
+  'master-key reencrypt': () => null,
   'files import': async () => {
     await writeFile(join(folder, 'letter.txt'), 'Dear client');
     return { ...firm, client: null, source: 'DMS_DIRECT_UPLOAD', root: folder, paths: ['letter.txt'] };

@@ -11,6 +11,7 @@ import { listJobs, retryJob } from './jobs.ts';
 import { deleteTenant, renameTenant } from './leave.ts';
 import { cancelMove, type MoveRequest, moveTenant, removeOldCopies } from './moves/index.ts';
 import type { Operator } from './operator.ts';
+import { reencryptAll } from './reencrypt.ts';
 import { debugToken, requestNamed } from './requests.ts';
 import { checkRows } from './rows.ts';
 import { listSharedSettings, setSharedSetting } from './shared-settings.ts';
@@ -58,6 +59,7 @@ const commands = {
   'signing-key list': ({ service }: Operator) => service.keys.list(),
   'signing-key rotate': async ({ service }: Operator) => ({ kid: await service.keys.rotate() }),
   'signing-key retire': ({ service }: Operator, { kid }: { readonly kid: string }) => service.keys.retire(kid),
+  'master-key reencrypt': reencryptAll,
   'files import': importFiles,
   'job list': listJobs,
   'job retry': (operator: Operator, { id }: Identified) => retryJob(operator, id),

@@ -30,10 +30,10 @@ test('operator migrate › shows the plan, applies it, and a server that only ch
 
 test('operator migrate › says that the master key is another than the one of the database, and applies nothing', async () => {
   const store = await openStore({ databaseUrl, migrations: 'check' });
-  await KeyRing.open(store, new Vault(config.masterKey));
+  await KeyRing.open(store, new Vault(config.masterKeys));
   await store.close();
   const lines: string[] = [];
-  const wrong = { ...config, masterKey: Buffer.alloc(32, 1) };
+  const wrong = { ...config, masterKeys: [Buffer.alloc(32, 1)] } as const;
   await expect(migrateDatabase(wrong, false, (line) => lines.push(line))).rejects.toThrow(
     /^MASTER_KEY is not the key with which this database was set up\./,
   );

@@ -15,7 +15,7 @@ export async function migrateDatabase(config: Config, onlyPlan: boolean, print: 
   const log = { info: print, warn: print };
   const options = { ...databaseOf(config), log, onlyPlan };
   // Before anything changes, because a wrong master key is found here.
-  const others = await cellsIn(options, new Vault(config.masterKey));
+  const others = await cellsIn(options, new Vault(config.masterKeys));
   await upgradeDatabase(options, reportTo(print, onlyPlan));
   for (const { name, url } of others) {
     print(`Database ${name}:`);

@@ -74,7 +74,7 @@ export async function onDatabase<Result>(
   const database = databaseOf(config);
   const log = pino({ level: 'silent' });
   const home = await openStore({ ...database, limits: { ...database.limits, ...limits }, log });
-  const vault = new Vault(config.masterKey);
+  const vault = new Vault(config.masterKeys);
   const store = await openCells(config, home, vault, log, limits);
   try {
     const keys = await KeyRing.open(store, vault);

@@ -59,7 +59,7 @@ async function rowsOf<Row>(url: string, statement: string): Promise<Row[]> {
 /** A process that its supervisor starts again, a second after it ended. */
 class Supervised {
   #process: Promise<TestProcess>;
-  readonly #environment: Environment;
+  #environment: Environment;
 
   constructor(environment: Environment) {
     this.#environment = environment;
@@ -70,8 +70,9 @@ class Supervised {
     return this.#process;
   }
 
-  /** Sends a signal that ends it, and waits until it serves again. @returns its exit code */
-  async restart(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+  /** Sends a signal that ends it, and waits until it serves again, with these settings if there are any. @returns its exit code */
+  async restart(signal: 'SIGTERM' | 'SIGKILL', changed: Environment = {}): Promise<number | null> {
+    this.#environment = { ...this.#environment, ...changed };
     const running = await this.#process;
     running.kill(signal);
     const { code } = await running.finished;
@@ -205,6 +206,18 @@ test.skipIf(!isPossible)(
         const former = JSON.parse(Buffer.from(key.split('.')[1] ?? '', 'base64url').toString()).jti;
         await operator(`api-key revoke hartwell ${former}`);
         await pause(5_000);
+      });
+      await load.phase('replace the master key', async () => {
+        const [former, next] = [environment.MASTER_KEY, Buffer.alloc(32, 8).toString('base64')];
+        const restartAll = async (keys: string) => {
+          environment.MASTER_KEY = keys;
+          for (const one of processes) expect(await one.restart('SIGTERM', { MASTER_KEY: keys })).toBe(0);
+        };
+        await restartAll(`${former},${next}`);
+        await restartAll(`${next},${former}`);
+        await operator('master-key reencrypt');
+        await restartAll(next);
+        expect(await operator('master-key reencrypt')).toMatch(/^0 of \d+ values/);
       });
       const certificate = await load.phase('delete another tenant', async () => {
         await operator('tenant close stormy');

@@ -79,4 +79,25 @@ export function addKeyCommands(program: Command): void {
       await doCommand('signing-key retire', { kid });
       console.log(`The key ${kid} is retired. All keys and tokens that it signed are rejected within 5 seconds.`);
     });
+
+  program
+    .command('master-key')
+    .description('The key that encrypts signing keys, webhook secrets and tax IDs.')
+    .command('reencrypt')
+    .description(
+      'Encrypt again with the first key of MASTER_KEY what another one of its keys has encrypted. It works meanwhile.',
+    )
+    .action(async () => {
+      const [{ withOperator }, { showProgress }] = await Promise.all([
+        import('../../operator/run-commands.ts'),
+        import('../../operator/show-progress.ts'),
+      ]);
+      const progress = showProgress(process.stderr);
+      const { values, reencrypted } = await withOperator((run) => run('master-key reencrypt', null), {
+        progress: progress.show,
+      }).finally(progress.end);
+      console.log(
+        `${reencrypted} of ${values} values were under another key. All are under the first key of MASTER_KEY now.`,
+      );
+    });
 }

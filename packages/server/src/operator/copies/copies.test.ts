@@ -26,9 +26,9 @@ import { encryptedColumns } from './file-key.ts';
 import { importTenant } from './import-tenant.ts';
 import { removeInterruptedImports } from './interrupted-imports.ts';
 
-const masterKey = Buffer.alloc(32, 7);
-const source = await testService({ filled: 'examples', config: { masterKey } });
-const target = await testService({ config: { masterKey } });
+const config = { masterKeys: [Buffer.alloc(32, 7)] } as const;
+const source = await testService({ filled: 'examples', config });
+const target = await testService({ config });
 const elsewhere = await testService();
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-copies-'));
 atEnd(() => rm(folder, { recursive: true, force: true }));

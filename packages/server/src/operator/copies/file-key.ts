@@ -54,14 +54,13 @@ export class FileKey {
   #recrypted(from: Vault, to: Vault, table: string, column: string, bytes: Buffer): Buffer {
     const purpose = encryptedColumns[table]?.[column];
     if (purpose === undefined) throw new Error(`The column ${column} of ${table} is not encrypted.`);
-    const text = from.decrypt(purpose, bytes);
-    return from === to ? bytes : to.encrypt(purpose, text);
+    return from === to ? to.reencrypt(purpose, bytes) : to.encrypt(purpose, from.decrypt(purpose, bytes));
   }
 }
 
 function vaultOf(transferKey: string): Vault {
   try {
-    return new Vault(Buffer.from(transferKey, 'base64'));
+    return new Vault([Buffer.from(transferKey, 'base64')]);
   } catch (error) {
     throw new Error('TRANSFER_KEY must be 32 bytes in base64. Generate one with: openssl rand -base64 32', {
       cause: error,

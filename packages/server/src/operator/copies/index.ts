@@ -8,6 +8,7 @@ export {
   replaceCopiedRows,
 } from './copied-rows.ts';
 export { exportTenant } from './export-tenant.ts';
+export { encryptedColumns } from './file-key.ts';
 export { importTenant } from './import-tenant.ts';
 export { removeInterruptedImports } from './interrupted-imports.ts';
 export { standardOutput } from './write-file.ts';

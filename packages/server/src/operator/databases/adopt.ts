@@ -28,7 +28,7 @@ export async function adoptDatabase(
     throw new Error('The embedded database needs no adoption: nothing else uses it.');
   const log = { info() {}, warn() {} };
   const home = await openStore({ ...databaseOf(config), log });
-  const cells = await openAllCells(config, home, new Vault(config.masterKey), log);
+  const cells = await openAllCells(config, home, new Vault(config.masterKeys), log);
   try {
     for (const choice of kept) await keepTenantIn(cells, choice);
     const open = await openTenants(cells);

@@ -150,7 +150,7 @@ test('tenants of both databases are served, and their names are used once', asyn
 });
 
 test('a wrong master key is reported before another database is opened', async () => {
-  const wrong = openAllCells(service.config, service.store, new Vault(randomBytes(32)), { info() {}, warn() {} });
+  const wrong = openAllCells(service.config, service.store, new Vault([randomBytes(32)]), { info() {}, warn() {} });
   await expect(wrong).rejects.toThrow(/^MASTER_KEY is not the key with which this database was set up\./);
 });
 

@@ -10,7 +10,8 @@ import { homeCell, openEngine, openStore, type Store, type StoreOptions } from '
 import type { Operator } from '../operator.ts';
 import { noDatabase } from './placement.ts';
 
-const urlPurpose = 'cell-url';
+/** The purpose of the key that encrypts the addresses of databases. */
+export const urlPurpose = 'cell-url';
 
 /**
  * Opens the databases of the directory. The embedded database has no directory, and a restored one does not use that of the installation

@@ -8,5 +8,6 @@ export {
   openCells,
   removeCell,
   setCellAddress,
+  urlPurpose,
 } from './cells.ts';
 export { inCell, noDatabase, storeOfTenant } from './placement.ts';

@@ -14,7 +14,7 @@ test('a payment that began before a move is recorded by the notification of the 
   const { databaseUrl: url = '' } = await testDatabase();
   const log = pino({ level: 'silent' });
   const firm = await stripeFirm({
-    wrapStore: (home, config) => openCells(config, home, new Vault(config.masterKey), log, patientLimits),
+    wrapStore: (home, config) => openCells(config, home, new Vault(config.masterKeys), log, patientLimits),
   });
   const { owing, payer, payments, linkStatus, sessionOf, session, stripe, notify, server, expectAgreement } = firm;
   const { service, store, tenant } = server;

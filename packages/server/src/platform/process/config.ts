@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { IdentityProviderSettings } from '../auth/identity-provider.ts';
+import type { MasterKeys } from '../auth/vault.ts';
 import type { MailSettings } from '../mail/mail-server.ts';
 import type { PaymentSettings } from '../payments/open-processor.ts';
 import type { S3Settings } from '../storage/s3-storage.ts';
@@ -34,7 +35,8 @@ export interface Config {
   readonly readBudget: number;
   /** How many requests of callers may be in progress, each on a connection of its own. */
   readonly maxConnections: number;
-  readonly masterKey: Buffer;
+  /** What `Vault` protects data with. */
+  readonly masterKeys: MasterKeys;
   readonly logLevel: string;
   /** Share of responses that are validated before they are sent, from 0 to 1. Problems are always validated. */
   readonly responseValidation: number;

@@ -291,7 +291,7 @@ async function onStore(work: (store: Store, tenantId: number, write: Write) => P
   const store = await openStore({ ...databaseOf(config), limits: patientLimits });
   try {
     const tenant = await tenantOf(store);
-    const vault = new Vault(config.masterKey);
+    const vault = new Vault(config.masterKeys);
     const origin = { tenant, caller: undefined, operation: 'test', requestId: 'test', vault };
     await work(store, tenant.id, (inTransaction) => transact(store, origin, inTransaction));
   } finally {
