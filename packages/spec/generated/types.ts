@@ -6921,7 +6921,9 @@ export interface components {
         /**
          * Nullable vat ID
          * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
-         *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+         *     spaces. Countries without VAT IDs have the number in their place, such as the ABN of Australia and the GST number of New Zealand. For countries of the European Union, the United Kingdom, Norway,
+         *     Switzerland, Australia, Canada, India, New Zealand and South Africa, its form and check digits are checked. Documents name it as its country does: `AU83914571673` is `ABN 83914571673`, and an
+         *     invoice with tax has the title that the country requires.
          * @example DE136695976
          */
         NullableVatId: string | null;
@@ -7152,7 +7154,9 @@ export interface components {
             /**
              * Nullable vat ID
              * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
-             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             *     spaces. Countries without VAT IDs have the number in their place, such as the ABN of Australia and the GST number of New Zealand. For countries of the European Union, the United Kingdom, Norway,
+             *     Switzerland, Australia, Canada, India, New Zealand and South Africa, its form and check digits are checked. Documents name it as its country does: `AU83914571673` is `ABN 83914571673`, and an
+             *     invoice with tax has the title that the country requires.
              * @example DE136695976
              */
             vatId: string | null;
@@ -8185,7 +8189,9 @@ export interface components {
             /**
              * Nullable vat ID
              * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
-             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             *     spaces. Countries without VAT IDs have the number in their place, such as the ABN of Australia and the GST number of New Zealand. For countries of the European Union, the United Kingdom, Norway,
+             *     Switzerland, Australia, Canada, India, New Zealand and South Africa, its form and check digits are checked. Documents name it as its country does: `AU83914571673` is `ABN 83914571673`, and an
+             *     invoice with tax has the title that the country requires.
              * @example DE136695976
              */
             vatId?: string | null;
@@ -8622,7 +8628,9 @@ export interface components {
             /**
              * Nullable vat ID
              * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
-             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             *     spaces. Countries without VAT IDs have the number in their place, such as the ABN of Australia and the GST number of New Zealand. For countries of the European Union, the United Kingdom, Norway,
+             *     Switzerland, Australia, Canada, India, New Zealand and South Africa, its form and check digits are checked. Documents name it as its country does: `AU83914571673` is `ABN 83914571673`, and an
+             *     invoice with tax has the title that the country requires.
              * @example DE136695976
              */
             vatId?: string | null;
@@ -10439,7 +10447,9 @@ export interface components {
             /**
              * Nullable vat ID
              * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
-             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             *     spaces. Countries without VAT IDs have the number in their place, such as the ABN of Australia and the GST number of New Zealand. For countries of the European Union, the United Kingdom, Norway,
+             *     Switzerland, Australia, Canada, India, New Zealand and South Africa, its form and check digits are checked. Documents name it as its country does: `AU83914571673` is `ABN 83914571673`, and an
+             *     invoice with tax has the title that the country requires.
              * @example DE136695976
              */
             vatId?: string | null;
@@ -10616,7 +10626,9 @@ export interface components {
             /**
              * Nullable vat ID
              * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
-             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             *     spaces. Countries without VAT IDs have the number in their place, such as the ABN of Australia and the GST number of New Zealand. For countries of the European Union, the United Kingdom, Norway,
+             *     Switzerland, Australia, Canada, India, New Zealand and South Africa, its form and check digits are checked. Documents name it as its country does: `AU83914571673` is `ABN 83914571673`, and an
+             *     invoice with tax has the title that the country requires.
              * @example DE136695976
              */
             vatId: string | null;
@@ -27615,7 +27627,9 @@ export interface components {
             /**
              * Nullable vat ID
              * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
-             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             *     spaces. Countries without VAT IDs have the number in their place, such as the ABN of Australia and the GST number of New Zealand. For countries of the European Union, the United Kingdom, Norway,
+             *     Switzerland, Australia, Canada, India, New Zealand and South Africa, its form and check digits are checked. Documents name it as its country does: `AU83914571673` is `ABN 83914571673`, and an
+             *     invoice with tax has the title that the country requires.
              * @example DE136695976
              */
             vatId: string | null;
@@ -28161,7 +28175,9 @@ export interface components {
             /**
              * Nullable vat ID
              * @description VAT ID as it appears on documents, or null: the country (ISO 3166-1; `EL` for Greece, `XI` for Northern Ireland) and the number, without
-             *     spaces. For countries of the European Union, the United Kingdom, Norway and Switzerland, its form and check digits are checked.
+             *     spaces. Countries without VAT IDs have the number in their place, such as the ABN of Australia and the GST number of New Zealand. For countries of the European Union, the United Kingdom, Norway,
+             *     Switzerland, Australia, Canada, India, New Zealand and South Africa, its form and check digits are checked. Documents name it as its country does: `AU83914571673` is `ABN 83914571673`, and an
+             *     invoice with tax has the title that the country requires.
              * @example DE136695976
              */
             vatId: string | null;

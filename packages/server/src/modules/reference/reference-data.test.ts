@@ -120,6 +120,7 @@ test('upsertRecords rejects a state that its country does not have, wherever the
 const vatIds = [
   ...[
     'ATU13585627',
+    'AU83914571673',
     'BE0411905847',
     'BE1017000062',
     'BG175074752',
@@ -142,6 +143,7 @@ const vatIds = [
   ...[
     'HU12892312',
     'IE6433435F',
+    'IN27AAPFU0939F1ZV',
     'IT00743110157',
     'LT100001919017',
     'LU26375245',
@@ -151,12 +153,15 @@ const vatIds = [
   ],
   ...[
     'NO923609016MVA',
+    'NZ49091850',
     'PL8567346215',
     'PT501964843',
     'RO18547290',
     'SE123456789701',
     'SI50223054',
     'SK2022749619',
+    'ZA4103456788',
+    'CA123456782RT0001',
     'US123456789',
   ],
 ];
@@ -168,10 +173,11 @@ test('vatId of a Client is checked by the rules of its country', async () => {
     );
   for (const [index, written] of (await write(vatIds)).entries())
     expect(written).toMatchObject({ status: 'CREATED', attributes: { vatId: vatIds[index] } });
-  // The last digit of each but the last is another one.
+  // The last digit of each but the last three is another one.
   const wrong = vatIds
-    .slice(0, -1)
-    .map((vatId) => vatId.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10)));
+    .slice(0, -3)
+    .map((vatId) => vatId.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10)))
+    .concat('ZA5103456788', 'CA123456783RT0001');
   for (const written of await write(wrong))
     expect([written.attributes?.name, written.error]).toEqual([
       undefined,

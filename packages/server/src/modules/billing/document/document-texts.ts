@@ -7,6 +7,8 @@ type Unit = Row<'Invoice'>['lines'][number]['unitCode'];
 /** What the documents of invoices say in one language. */
 export interface DocumentTexts {
   readonly title: Readonly<Record<Row<'Invoice'>['documentType'], string>>;
+  /** The title of an invoice with tax, in countries that require another one. */
+  readonly taxInvoice: string;
   /** The number and the day of each kind of document. */
   readonly number: Readonly<Record<Row<'Invoice'>['documentType'], string>>;
   readonly date: Readonly<Record<Row<'Invoice'>['documentType'], string>>;
@@ -68,6 +70,7 @@ const symbols = { HUR: 'h', MIN: 'min', KMT: 'km', P1: '%', KGM: 'kg', LTR: 'l',
 
 const en: DocumentTexts = {
   title: { INVOICE: 'Invoice', CREDIT_NOTE: 'Credit note' },
+  taxInvoice: 'Tax invoice',
   number: { INVOICE: 'Invoice number', CREDIT_NOTE: 'Credit note number' },
   date: { INVOICE: 'Invoice date', CREDIT_NOTE: 'Credit note date' },
   due: 'Due date',
@@ -137,6 +140,7 @@ const en: DocumentTexts = {
 
 const de: DocumentTexts = {
   title: { INVOICE: 'Rechnung', CREDIT_NOTE: 'Rechnungskorrektur' },
+  taxInvoice: 'Steuerrechnung',
   number: { INVOICE: 'Rechnungsnummer', CREDIT_NOTE: 'Belegnummer' },
   date: { INVOICE: 'Rechnungsdatum', CREDIT_NOTE: 'Belegdatum' },
   due: 'Fällig am',
@@ -206,6 +210,7 @@ const de: DocumentTexts = {
 
 const fr: DocumentTexts = {
   title: { INVOICE: 'Facture', CREDIT_NOTE: 'Avoir' },
+  taxInvoice: 'Facture fiscale',
   number: { INVOICE: 'Numéro de facture', CREDIT_NOTE: 'Numéro d’avoir' },
   date: { INVOICE: 'Date de facture', CREDIT_NOTE: 'Date d’avoir' },
   due: 'Échéance',
@@ -275,6 +280,7 @@ const fr: DocumentTexts = {
 
 const es: DocumentTexts = {
   title: { INVOICE: 'Factura', CREDIT_NOTE: 'Factura rectificativa' },
+  taxInvoice: 'Factura fiscal',
   number: { INVOICE: 'Número de factura', CREDIT_NOTE: 'Número de factura' },
   date: { INVOICE: 'Fecha de factura', CREDIT_NOTE: 'Fecha de factura' },
   due: 'Vencimiento',

@@ -4,6 +4,7 @@ import type { Row } from '../../../entity/row.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { addressLines, fileNamePart, type Language, type StoredAddress, storedAddress } from '../../documents/index.ts';
 import { documentTexts } from './document-texts.ts';
+import { titleWord } from './tax-number.ts';
 
 /** A tax of a line. */
 interface LineTax {
@@ -168,9 +169,9 @@ export async function readDocument(session: Session, tenantId: number, invoiceId
   const billingAddress = hasAddress ? rest.billingAddress : (clientAddress ?? rest.billingAddress);
   const face: InvoiceFace = { ...rest, billingAddress, parties };
   const [jobId = null] = jobIds.length === 1 ? jobIds : [];
-  const { title, void: voided } = documentTexts[parties.language];
-  const mark = face.voidedOn === null ? '' : ` ${voided.toLowerCase()}`;
-  const fileName = `${title[face.documentType]} ${fileNamePart(face.invoiceNumber)}${mark}.pdf`;
+  const texts = documentTexts[parties.language];
+  const mark = face.voidedOn === null ? '' : ` ${texts.void.toLowerCase()}`;
+  const fileName = `${titleWord(face, texts)} ${fileNamePart(face.invoiceNumber)}${mark}.pdf`;
   const folderPath = `/${fileNamePart(parties.clientName)}/Invoices`;
   return { face, lines, written, isImported, file: { fileName, folderPath, clientId, engagementId, jobId } };
 }

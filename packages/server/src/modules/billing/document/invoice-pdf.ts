@@ -13,6 +13,7 @@ import {
 import { type DocumentStyle, documentTexts } from './document-texts.ts';
 import { earlyPaymentTerms } from './early-payment-terms.ts';
 import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace } from './invoice-document.ts';
+import { taxNumberLine, titleWord } from './tax-number.ts';
 import { setTaxes } from './tax-table.ts';
 
 const margin = 54;
@@ -92,11 +93,11 @@ function setTop(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
   const addresses = addressesOf(face);
   const top = page.y;
   const title: Style = { size: 22, weight: 'bold' };
-  page.line(texts.title[face.documentType], title, { ...right, align: 'right' });
+  page.line(titleWord(face, texts), title, { ...right, align: 'right' });
   page.text(parties.firmName, { size: 14, weight: 'bold' }, left);
   page.space(2);
   for (const line of addresses.firm) page.text(line, label, left);
-  if (parties.firmVatId !== null) page.text(`${texts.vatId} ${parties.firmVatId}`, label, left);
+  if (parties.firmVatId !== null) page.text(taxNumberLine(parties.firmVatId, texts), label, left);
   page.y = Math.max(page.y, top + heightOf(title)) + 12;
   page.rule();
   page.space(12);
@@ -105,7 +106,7 @@ function setTop(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
   page.text(parties.clientName, { weight: 'bold' }, left);
   if (parties.contactName !== null) page.text(parties.contactName, {}, left);
   for (const line of addresses.billing) page.text(line, {}, left);
-  if (parties.clientVatId !== null) page.text(`${texts.vatId} ${parties.clientVatId}`, {}, left);
+  if (parties.clientVatId !== null) page.text(taxNumberLine(parties.clientVatId, texts), {}, left);
   const end = page.y;
   page.y = middle;
   const facts = factsOf(face, style);
@@ -117,8 +118,8 @@ function setTop(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
   page.y = Math.max(page.y, end) + 20;
 }
 
-function titleOf({ documentType, invoiceNumber }: InvoiceFace, { texts }: DocumentStyle): string {
-  return `${texts.title[documentType]} ${invoiceNumber}`;
+function titleOf(face: InvoiceFace, { texts }: DocumentStyle): string {
+  return `${titleWord(face, texts)} ${face.invoiceNumber}`;
 }
 
 function factsOf(face: InvoiceFace, { texts, locale }: DocumentStyle): readonly (readonly [string, string])[] {

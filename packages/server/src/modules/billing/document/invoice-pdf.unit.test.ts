@@ -48,6 +48,22 @@ test('the PDF of an invoice contains the parties, the facts, the lines and the t
   expect(text).not.toMatch(/VOID|Voided|United States|null|undefined|NaN/);
 });
 
+test.each([
+  ['AU83914571673', 'NZ49091850', 'Tax invoice', 'ABN 83914571673', 'GST number 49091850'],
+  ['CA123456782RT0001', 'US123456789', 'Invoice', 'GST/HST number 123456782RT0001', 'VAT ID US123456789'],
+  ['DE136695976', 'AU83914571673', 'Invoice', 'VAT ID DE136695976', 'ABN 83914571673'],
+])('the PDF of an invoice of %s to %s has the title and the numbers of their countries', async (...row) => {
+  const [firmVatId, clientVatId, title, own, others] = row;
+  const parties = { ...invoice.face.parties, firmVatId, clientVatId };
+  const text = (await pagesOf(withFace({ parties }))).join(' ').replaceAll(/\s+/g, ' ');
+  for (const words of [own, others, `${title} INV-2026-00412 Page 1 of 1`]) expect(text).toContain(words);
+  // Without tax, and of a credit note, the title is the usual one.
+  const textOf = async (face: Partial<InvoiceDocument['face']>) =>
+    (await pagesOf(withFace({ parties, ...face }))).join(' ');
+  expect(await textOf({ taxes: [] })).not.toContain('Tax invoice');
+  expect(await textOf({ documentType: 'CREDIT_NOTE' })).not.toContain('Tax invoice');
+});
+
 test('the PDF of an invoice omits what the invoice does not have', async () => {
   const lines = [line];
   const face = { taxes: [], discountTotal: '0.00', interestTotal: '0.00', memo: null, purchaseOrder: null };
