@@ -23,7 +23,12 @@ function checksOf(through: string, orgId?: string): readonly WaitingRows[] {
     [
       'DraftInvoice',
       'Draft invoices that are not posted',
-      { status: { _in: ['DRAFT', 'IN_REVIEW'] }, active: { _eq: true }, proposedInvoiceDate: until, ...ofClient },
+      {
+        status: { _nin: ['POSTED', 'REJECTED', 'DELETED'] },
+        active: { _eq: true },
+        proposedInvoiceDate: until,
+        ...ofClient,
+      },
     ],
     ['Payment', 'Payments that are pending', { status: { _eq: 'PENDING' }, paymentDate: until, ...ofOrg }],
     ['Payment', 'Payments with money to apply', { unappliedAmount: { _gt: '0.00' }, paymentDate: until, ...ofOrg }],

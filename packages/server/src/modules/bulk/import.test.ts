@@ -441,6 +441,29 @@ test('upsertRecords imports an approved draft with its approver, which is posted
   await agrees();
 });
 
+test('deleteRecords rejects a client and a job while an imported draft is approved for a later day', async () => {
+  const { id: clientId } = await newClient({ systemRef: 'billed-later' });
+  const job = await imported('Job', 'billed-later', {
+    name: 'Return',
+    clientId,
+    billingType: 'NON_BILLABLE',
+    status: 'CLOSED',
+  });
+  const tomorrow = Temporal.Now.plainDateISO('UTC').add({ days: 2 }).toString();
+  const later = { clientId, jobIds: [job.id], ...dates, dueDate: '2099-01-01', proposedInvoiceDate: tomorrow };
+  expect(await imported('DraftInvoice', 'later', { ...later, lines: [line], status: 'APPROVED' })).toMatchObject({
+    attributes: { status: 'APPROVED' },
+  });
+  for (const type of ['Client', 'Job']) {
+    const { body } = await preparer.call<WriteResult>('DELETE', '/api/v1/records', {
+      records: [{ type, systemRef: 'billed-later' }],
+    });
+    expect(only(body.records)).toMatchObject({
+      error: { code: 'INVALID_STATE', detail: expect.stringContaining('draft invoices') },
+    });
+  }
+});
+
 test('upsertRecords posts an imported draft at once whose day has come, and rejects one that is POSTED or has an approver alone', async () => {
   const { id: clientId } = await newClient();
   const draft = { clientId, ...dates, lines: [line] };

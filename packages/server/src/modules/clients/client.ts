@@ -7,7 +7,7 @@ import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
-import { checkNothingUnfinished, unfinishedRows } from '../../entity/unfinished-rows.ts';
+import { checkNothingUnfinished, unfinishedRows, unpostedDrafts } from '../../entity/unfinished-rows.ts';
 import { zero } from '../../platform/decimal.ts';
 import { checkVatId, clientType, hasOpenStatus, org } from '../reference/index.ts';
 
@@ -62,7 +62,7 @@ const unfinishedOfOrg = unfinishedRows('Org', [
     what: 'clients that are not archived',
     table: 'client',
     refers: 'org_id',
-    states: ['PROSPECT', 'ACTIVE', 'INACTIVE'],
+    ended: ['ARCHIVED'],
   },
 ]);
 
@@ -70,19 +70,15 @@ const unfinishedOfOrg = unfinishedRows('Org', [
 const unfinishedOfClient = unfinishedRows(
   'Client',
   [
-    {
-      what: 'open jobs',
-      table: 'job',
-      states: ['PLANNED', 'READY', 'IN_PROGRESS', 'ON_HOLD', 'IN_REVIEW', 'COMPLETED'],
-    },
-    { what: 'draft invoices', table: 'draft_invoice', states: ['DRAFT', 'IN_REVIEW', 'REJECTED'] },
+    { what: 'open jobs', table: 'job', ended: ['CLOSED', 'CANCELLED'] },
+    unpostedDrafts,
     { what: 'imported invoices that are not posted', table: 'invoice', states: ['PENDING'] },
     { what: 'pending payments', table: 'payment', states: ['PENDING'] },
     { what: 'payment links that can be used', table: 'quick_payment_link', states: ['ACTIVE', 'PROCESSING'] },
     {
       what: 'engagements that have not ended',
       table: 'engagement',
-      states: ['DRAFT', 'SENT', 'EXECUTED', 'ACTIVE', 'ON_HOLD'],
+      ended: ['COMPLETED', 'DECLINED', 'EXPIRED', 'CANCELLED'],
     },
   ].map((kind) => ({ ...kind, refers: 'client_id' })),
 );

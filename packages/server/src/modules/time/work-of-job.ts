@@ -4,7 +4,12 @@ import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
-import { checkNothingUnfinished, unapprovedEntries, unfinishedRows } from '../../entity/unfinished-rows.ts';
+import {
+  checkNothingUnfinished,
+  unapprovedEntries,
+  unfinishedRows,
+  unpostedDrafts,
+} from '../../entity/unfinished-rows.ts';
 import { zero } from '../../platform/decimal.ts';
 import { job } from '../projects/index.ts';
 import { wipEntry } from './wip-entry.ts';
@@ -40,12 +45,7 @@ addRules(job, {
 
 const unfinishedOfJob = unfinishedRows('Job', [
   ...unapprovedEntries('job_id'),
-  {
-    what: 'draft invoices',
-    table: 'draft_invoice',
-    refers: sql`t.job_ids @> array[k.id]`,
-    states: ['DRAFT', 'IN_REVIEW', 'REJECTED'],
-  },
+  { ...unpostedDrafts, refers: sql`t.job_ids @> array[k.id]` },
 ]);
 
 /** Jobs with entries that are drafts or wait for approval. */
