@@ -10,7 +10,7 @@ const copied = words(
   `staff staff_rate client_group client contact contact_info contact_client job task staff_job_assignment staff_task_assignment
   engagement engagement_job engagement_signer engagement_document time_entry expense_entry wip_entry draft_invoice draft_invoice_line
   draft_invoice_line_wip draft_invoice_history invoice invoice_billing invoice_line invoice_line_wip invoice_line_tax wip_relief payment
-  payment_allocation ledger_entry ledger_month ledger_work file custom_record entity_ref book_change`,
+  payment_allocation ledger_entry ledger_month ledger_work ledger_work_month file custom_record entity_ref book_change`,
 );
 
 /** Columns without a foreign key that do not refer to copied rows. */

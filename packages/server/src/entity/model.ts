@@ -84,13 +84,19 @@ export interface SumTable {
   /** The fields whose least and greatest values are those of the rows: sums of days of which no row is ever taken back. */
   readonly extremes?: readonly string[];
   /** A field of months that is never after the day. */
-  readonly earliest?: EarliestField;
+  readonly extreme?: ExtremeField;
+  /** Whether they are read only where all groups are added up: the rows of a few have other sums, with which they are read sooner. */
+  readonly isForAll?: boolean;
 }
 
-/** Of a field that is never after the day, months have the least value. So what is older than some days is known without the rows. */
-export interface EarliestField {
+/**
+ * Of a field that is never after the day, months have the least or the greatest value. So what is older than some days is known without the
+ * rows.
+ */
+export interface ExtremeField {
   readonly field: string;
-  /** The column of the least value. */
+  readonly function: 'MIN' | 'MAX';
+  /** The column of the value. */
   readonly column: string;
   /** Sums by day, with this field, from which the days that are no whole months are read. */
   readonly days: SumTable;

@@ -107,6 +107,13 @@ test.each([
   ['LedgerDay', 'ledger_day', `where account = 'CREDIT'`, /^51\.00 in \d entries$/],
   ['LedgerWork', 'ledger_work', `where amount > 0`, /^\d+1\.00 in \d entries$/, client.id],
   [
+    'LedgerWorkMonth',
+    'ledger_work_month',
+    `where amount > 0`,
+    /^\d+1\.00 in \d entries from [-\d]{10} to [-\d]{10}$/,
+    client.id,
+  ],
+  [
     'JournalDay',
     'journal_sum',
     `where purpose = 'CREDIT' and kind = 'PAYMENT'`,

@@ -106,7 +106,7 @@ async function repairSums(
   // Every change of a source locks the row with its sum, so the sums do not change while the rows are locked.
   for (const { type, table } of keptSums) await lock(transaction, tenantId, table, idsOf(type));
   await lockClientsOf(transaction, tenantId, idsOf('Invoice'), idsOf('Payment'));
-  const clients = [...idsOf('LedgerMonth'), ...idsOf('LedgerWork')];
+  const clients = [...idsOf('LedgerMonth'), ...idsOf('LedgerWork'), ...idsOf('LedgerWorkMonth')];
   await lock(transaction, tenantId, 'client', clients);
   const wrong = (await differencesOf(transaction, tenantId)).filter(({ type, id }) => idsOf(type).includes(id));
   // The balances of clients first, based on the stored invoices and payments: triggers then add the corrections of these.

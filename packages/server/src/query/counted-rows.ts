@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import type { BalanceFunction, Balances, EarliestField, SumTable } from '../entity/model.ts';
+import type { BalanceFunction, Balances, ExtremeField, SumTable } from '../entity/model.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
 import { type Clause, type Comparison, clauseOf, type Where } from './clause.ts';
 import { firstDayFrom } from './figures.ts';
@@ -39,7 +39,7 @@ export function countedRows(
 ): CountedRows {
   const clause = clauseOf(entity, request.where ?? {});
   for (const sums of entity.sums) {
-    if (!areGrouped(sums, entity, request)) continue;
+    if (!areGrouped(sums, entity, request) || (sums.isForAll === true && owner !== undefined)) continue;
     const rows = sums.per === 'DAY' ? daysOf(sums, clause) : monthsOf(sums, clause, entity, tenantId, request, owner);
     if (rows === undefined) continue;
     const count = sql`coalesce(sum(${sql.ref(`${row}.entries`)}), 0)`;
@@ -55,29 +55,28 @@ export function countedRows(
 
 /** Whether the groups and figures of a request follow from sums. */
 function areGrouped(
-  { by, day, per, amounts, extremes = [], earliest }: SumTable,
+  { by, day, per, amounts, extremes = [], extreme }: SumTable,
   entity: AnyEntity,
   { groupBy = [], measures = {} }: Request,
 ): boolean {
-  const isOldest = (measure: Measure) =>
-    earliest !== undefined && measure.function === 'MIN' && measure.column === earliest.field;
+  const isExtreme = (measure: Measure) => measure.function === extreme?.function && measure.column === extreme.field;
   const isDay = ({ column, by: unit }: GroupBy) =>
     column === day && (per === 'DAY' || (unit !== undefined && months.has(unit)));
   return (
-    groupBy.every((group) => isDay(group) || isAge(group, earliest) || isKept(by, entity, group)) &&
+    groupBy.every((group) => isDay(group) || isAge(group, extreme) || isKept(by, entity, group)) &&
     Object.values(measures).every(
       (measure) =>
         measure.function === 'COUNT' ||
         isSum(amounts, measure) ||
-        isOldest(measure) ||
+        isExtreme(measure) ||
         ((measure.function === 'MIN' || measure.function === 'MAX') && extremes.includes(measure.column ?? '')),
     )
   );
 }
 
-/** Whether groups are by the ages of the field of which months have the least value. */
-function isAge({ column, boundaries, daysBefore }: GroupBy, earliest: EarliestField | undefined): boolean {
-  return column === earliest?.field && boundaries !== undefined && daysBefore !== undefined;
+/** Whether groups are by the ages of the field of which months have the least or the greatest value. */
+function isAge({ column, boundaries, daysBefore }: GroupBy, extreme: ExtremeField | undefined): boolean {
+  return column === extreme?.field && boundaries !== undefined && daysBefore !== undefined;
 }
 
 /** Whether groups by a column follow from rows with some fields. */
@@ -178,13 +177,18 @@ function lastDay({ day }: Balances, parts: readonly Clause[]): [RawBuilder<unkno
 const months: ReadonlySet<string> = new Set(['MONTH', 'QUARTER', 'YEAR']);
 
 /** SQL of sums by day, if they have all that a clause is about. */
-function daysOf({ by, day, table, only }: SumTable, clause: Clause): RawBuilder<unknown> | undefined {
+function daysOf(sums: SumTable, clause: Clause): RawBuilder<unknown> | undefined {
+  const { by, day, only } = sums;
   const kept = [...by, day, ...(only === undefined ? [] : [only.field])];
   if (!isOfKept(clause, new Set(kept), true)) return undefined;
+  const isOfOthers = only !== undefined && requiredValue(partsOf(clause), only.field) !== only.value;
+  return isOfOthers ? undefined : tableOf(sums);
+}
+
+/** SQL of sums, with the column of the field whose value they all have. */
+function tableOf({ table, only }: SumTable): RawBuilder<unknown> {
   if (only === undefined) return sql.table(table);
-  return requiredValue(partsOf(clause), only.field) === only.value
-    ? sql`(select *, ${only.value}::text collate "C" as ${sql.ref(columnOf(only.field))} from ${sql.table(table)})`
-    : undefined;
+  return sql`(select *, ${only.value}::text collate "C" as ${sql.ref(columnOf(only.field))} from ${sql.table(table)})`;
 }
 
 /**
@@ -192,13 +196,15 @@ function daysOf({ by, day, table, only }: SumTable, clause: Clause): RawBuilder<
  * their sums by day. Whole months end where the last age begins: all that is entered before is as old.
  */
 function monthsOf(
-  { by, requires, day: dayField, table: sumTable, amounts, earliest }: SumTable,
+  sums: SumTable,
   clause: Clause,
   entity: AnyEntity,
   tenantId: number,
   { groupBy = [] }: Request,
   owner: string | undefined,
 ): RawBuilder<unknown> | undefined {
+  const { requires, day: dayField, only, amounts, extreme } = sums;
+  const by = only === undefined ? sums.by : [only.field, ...sums.by];
   const kept = new Set(by);
   const days: Comparison[] = [];
   for (const part of partsOf(clause)) {
@@ -206,19 +212,19 @@ function monthsOf(
       days.push(part);
     else if (!isOfKept(part, kept, true)) return undefined;
   }
-  const sumsOfDays = earliest === undefined ? undefined : daysOf(earliest.days, clause);
-  if (earliest !== undefined && sumsOfDays === undefined) return undefined;
+  const sumsOfDays = extreme === undefined ? undefined : daysOf(extreme.days, clause);
+  if (extreme !== undefined && sumsOfDays === undefined) return undefined;
   const [rows, one] =
     sumsOfDays === undefined ? [sql.table(entity.table), sql`1`] : [sql`${sumsOfDays} days`, sql.ref('entries')];
   const columns = [...by, dayField, ...amounts].map((field) => sql.ref(columnOf(field)));
-  const oldest = earliest === undefined ? undefined : sql.ref(columnOf(earliest.field));
+  const ofExtreme = extreme === undefined ? undefined : sql.ref(columnOf(extreme.field));
   const part = (
     from: RawBuilder<unknown>,
     entries: RawBuilder<unknown>,
     condition: RawBuilder<unknown>,
-    least = oldest,
+    value = ofExtreme,
   ) => sql`
-    select tenant_id, ${sql.join(columns)}, ${entries} as entries${oldest === undefined ? sql`` : sql`, ${least} as ${oldest}`} from ${from}
+    select tenant_id, ${sql.join(columns)}, ${entries} as entries${ofExtreme === undefined ? sql`` : sql`, ${value} as ${ofExtreme}`} from ${from}
     where tenant_id = ${tenantId} and ${condition}`;
   const day = sql.ref(columnOf(dayField));
   const first = latest(
@@ -230,11 +236,11 @@ function monthsOf(
     ...days.flatMap(({ operator, operand }) =>
       operator === '_lte' ? [monthOf(operand, 1)] : operator === '_lt' ? [monthOf(operand, 0)] : [],
     ),
-    ...groupBy.filter((group) => isAge(group, earliest)).map(lastAge),
+    ...groupBy.filter((group) => isAge(group, extreme)).map(lastAge),
   ]);
   const whole = sql`${first === undefined ? sql`true` : sql`${day} >= ${first}`} and ${end === undefined ? sql`true` : sql`${day} < ${end}`}`;
-  const least = earliest === undefined ? undefined : sql.ref(earliest.column);
-  const parts = [part(sql.table(sumTable), sql.ref('entries'), whole, least)];
+  const value = extreme === undefined ? undefined : sql.ref(extreme.column);
+  const parts = [part(sql`${tableOf(sums)} months`, sql.ref('entries'), whole, value)];
   if (requires !== undefined && requires !== owner)
     parts.push(part(rows, one, sql`${sql.ref(columnOf(requires))} is null and ${whole}`));
   if (first !== undefined) parts.push(part(rows, one, sql`${day} < ${first}`));

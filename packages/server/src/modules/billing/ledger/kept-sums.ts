@@ -6,8 +6,11 @@ type SummingType = 'Payment' | 'Invoice' | 'Task' | 'Job' | 'Client';
 
 /** A stored sum that differs from its sources. */
 export interface Difference {
-  /** `LedgerMonth`, `LedgerWork`: the entries of a client, by month and of its work by day. `LedgerDay`, `JournalDay`: those of a day. */
-  readonly type: SummingType | 'LedgerMonth' | 'LedgerWork' | 'LedgerDay' | 'JournalDay';
+  /**
+   * `LedgerMonth`, `LedgerWork`, `LedgerWorkMonth`: the entries of a client, by month, of its work by day, and of its work by job and month.
+   * `LedgerDay`, `JournalDay`: those of a day.
+   */
+  readonly type: SummingType | 'LedgerMonth' | 'LedgerWork' | 'LedgerWorkMonth' | 'LedgerDay' | 'JournalDay';
   /** Of the row, or of the client; or the day. */
   readonly id: string;
   readonly field: string;
@@ -138,8 +141,9 @@ interface SumsOfEntries {
   readonly id: string;
   readonly by: readonly string[];
   readonly amounts: readonly string[];
-  /** A column with the earliest of their days. */
-  readonly earliest?: string;
+  /** Columns with the first and the last of their days. */
+  readonly first?: string;
+  readonly last?: string;
   /** SQL of the rows that it adds up to, with the same columns. */
   readonly source: RawBuilder<unknown>;
 }
@@ -159,7 +163,7 @@ const sumTables: readonly SumsOfEntries[] = [
     id: 'client_id',
     by: ['account', 'currency', 'business_date'],
     amounts: ['amount'],
-    earliest: 'first_work_date',
+    first: 'first_work_date',
     source: sql`(select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date as business_date, amount,
       entries, work_date as first_work_date from added where client_id is not null)`,
   },
@@ -170,6 +174,17 @@ const sumTables: readonly SumsOfEntries[] = [
     by: ['job_id', 'currency', 'work_date', 'business_date'],
     amounts: ['amount'],
     source: sql`(select * from added where account = 'WIP')`,
+  },
+  {
+    type: 'LedgerWorkMonth',
+    table: 'ledger_work_month',
+    id: 'client_id',
+    by: ['job_id', 'currency', 'business_date'],
+    amounts: ['amount'],
+    first: 'first_work_date',
+    last: 'last_work_date',
+    source: sql`(select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date as business_date, amount,
+      entries, work_date as first_work_date, work_date as last_work_date from added where account = 'WIP')`,
   },
   {
     type: 'JournalDay',
@@ -193,26 +208,30 @@ function wrongSums(tenantId: number) {
     )}`;
 }
 
-function wrongSumsOf(tenantId: number, { type, table, id, by, amounts, earliest, source }: SumsOfEntries) {
+function wrongSumsOf(tenantId: number, { type, table, id, by, amounts, first, last, source }: SumsOfEntries) {
   const keys = sql.join([id, ...by].map((column) => sql.ref(column)));
   const figures = [...amounts, 'entries'];
-  const days = earliest === undefined ? [] : [earliest];
+  const days = [
+    ...(first === undefined ? [] : [{ column: first, function: 'min', word: 'from' }]),
+    ...(last === undefined ? [] : [{ column: last, function: 'max', word: 'to' }]),
+  ];
   const rowsOf = (from: RawBuilder<unknown>, isKept: boolean) => sql`
-    select ${keys}, ${sql.join([...figures, ...days].map((column) => sql.ref(column)))}, ${sql.lit(isKept)} as is_kept
+    select ${keys}, ${sql.join([...figures, ...days.map(({ column }) => column)].map((column) => sql.ref(column)))}, ${sql.lit(isKept)} as is_kept
     from ${from} s where tenant_id = ${tenantId}`;
   const among = (isKept: boolean) => sql`filter (where is_kept = ${sql.lit(isKept)})`;
   const of = (column: string, isKept: boolean) => sql`coalesce(sum(${sql.ref(column)}) ${among(isKept)}, 0)`;
-  const firstOf = (column: string, isKept: boolean) => sql`min(${sql.ref(column)}) ${among(isKept)}`;
+  const dayOf = (day: (typeof days)[number], isKept: boolean) =>
+    sql`${sql.id(day.function)}(${sql.ref(day.column)}) ${among(isKept)}`;
   const shown = (isKept: boolean) => sql`concat_ws(' ',
     ${sql.join(amounts.map((column) => sql`${of(column, isKept)}::numeric(18, 2)`))}, 'in', ${of('entries', isKept)}, 'entries'
     ${sql.join(
-      days.map((column) => sql`, 'from ' || ${firstOf(column, isKept)}`),
+      days.map((day) => sql`, ${sql.lit(`${day.word} `)} || ${dayOf(day, isKept)}`),
       sql``,
     )})`;
   const differ = sql.join(
     [
       ...figures.map((column) => sql`${of(column, true)} <> ${of(column, false)}`),
-      ...days.map((column) => sql`${firstOf(column, true)} is distinct from ${firstOf(column, false)}`),
+      ...days.map((day) => sql`${dayOf(day, true)} is distinct from ${dayOf(day, false)}`),
     ],
     sql` or `,
   );
@@ -223,13 +242,13 @@ function wrongSumsOf(tenantId: number, { type, table, id, by, amounts, earliest,
     group by ${keys} having ${differ} order by 2, 3`;
 }
 
-/** Writes the sums of the ledger of clients, who are locked: by month, and those of their work. */
+/** Writes the sums of the ledger of clients, who are locked: by month, and those of their work by day and month. */
 export async function writeSumsOfClients(
   transaction: Transaction,
   tenantId: number,
   clientIds: readonly string[],
 ): Promise<void> {
-  for (const table of ['ledger_month', 'ledger_work'])
+  for (const table of ['ledger_month', 'ledger_work', 'ledger_work_month'])
     await transaction.all(
       sql`delete from ${sql.table(table)} where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[])`,
     );
@@ -242,6 +261,12 @@ export async function writeSumsOfClients(
     select tenant_id, client_id, business_date, work_date, job_id, currency, sum(amount), count(*)
     from ledger_entry where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[]) and account = 'WIP'
     group by 1, 2, 3, 4, 5, 6`);
+  await transaction.all(sql`
+    insert into ledger_work_month (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date)
+    select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*),
+      min(work_date), max(work_date)
+    from ledger_entry where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[]) and account = 'WIP'
+    group by 1, 2, 3, 4, 5`);
 }
 
 /** Writes the sums of the ledger and the journal by day. Entries can be written meanwhile. */

@@ -20,6 +20,16 @@ const months: SumTable = {
   amounts: ['amount'],
 };
 
+const monthsOfJobs: SumTable = {
+  table: 'ledger_work_month',
+  per: 'MONTH',
+  only: { field: 'account', value: 'WIP' },
+  by: ['clientId', 'jobId', 'currency'],
+  day: 'businessDate',
+  amounts: ['amount'],
+  isForAll: true,
+};
+
 /**
  * A movement of a balance. Entries are only inserted, with the change that causes them; the database refuses any other change,
  * and balances that are not their sums.
@@ -48,8 +58,10 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
       extremes: ['businessDate', 'dueDate', 'workDate'],
     },
     // Its days that are no whole months are those of work, which are fewer than the entries.
-    { ...months, earliest: { field: 'workDate', column: 'first_work_date', days: work } },
+    { ...months, extreme: { field: 'workDate', function: 'MIN', column: 'first_work_date', days: work } },
     { ...months, requires: 'clientId' },
+    { ...monthsOfJobs, extreme: { field: 'workDate', function: 'MIN', column: 'first_work_date', days: work } },
+    { ...monthsOfJobs, extreme: { field: 'workDate', function: 'MAX', column: 'last_work_date', days: work } },
     work,
   ],
   balances: {

@@ -291,11 +291,23 @@ describe('figures that sums are sufficient for', () => {
       { oldest: { function: 'MIN', column: 'workDate' } },
     ],
     [
+      'work of jobs by month',
+      'ledger_work_month',
+      { column: 'jobId' },
+      // Days of a month that is not whole are read from other sums, and so are those of the jobs of a page.
+      {
+        account: { _eq: 'WIP' },
+        clientId: { _is_null: false },
+        businessDate: { _lte: Temporal.PlainDate.from(today).add({ months: 2 }).toString() },
+      },
+      { newest: { function: 'MAX', column: 'workDate' } },
+    ],
+    [
       'work',
       'ledger_work',
       { column: 'jobId' },
       { account: { _eq: 'WIP' } },
-      { oldest: { function: 'MIN', column: 'workDate' } },
+      { oldest: { function: 'MIN', column: 'workDate' }, newest: { function: 'MAX', column: 'workDate' } },
     ],
   ])('aggregateLedgerEntries › reads %s from their sums', async (_what, table, groupBy, others, more) => {
     const entries = async () => {

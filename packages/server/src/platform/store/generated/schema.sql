@@ -2033,6 +2033,24 @@ create policy tenant_isolation on ledger_work for all to public using (tenant_id
 grant delete, insert, select on ledger_work to financial_automation_service;
 grant update (client_id) on ledger_work to financial_automation_service;
 
+create table ledger_work_month (
+  tenant_id integer not null,
+  client_id uuid not null,
+  job_id uuid not null,
+  currency text collate "C" not null,
+  business_date date not null,
+  amount numeric(18,2) not null,
+  entries integer not null,
+  first_work_date date not null,
+  last_work_date date not null,
+  constraint ledger_work_month_business_date_agrees CHECK (EXTRACT(day FROM business_date) = 1::numeric),
+  constraint ledger_work_month_pkey PRIMARY KEY (tenant_id, client_id, job_id, currency, business_date)
+) with (fillfactor=80);
+CREATE INDEX ledger_work_month_job_id_index ON ledger_work_month USING btree (tenant_id, job_id);
+alter table ledger_work_month enable row level security, force row level security;
+create policy tenant_isolation on ledger_work_month for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant delete, insert, select, update on ledger_work_month to financial_automation_service;
+
 create table mail (
   tenant_id integer not null,
   id uuid not null,
@@ -4255,6 +4273,17 @@ begin
     select distinct o.tenant_id, o.client_id as old_id, n.client_id as new_id from old_rows o
     join new_rows n on n.tenant_id = o.tenant_id and n.id = o.id where o.account = 'WIP') moved
   where w.tenant_id = moved.tenant_id and w.client_id = moved.old_id;
+  delete from ledger_work_month m using (select distinct tenant_id, client_id from old_rows) moved
+  where m.tenant_id = moved.tenant_id and m.client_id = moved.client_id;
+  insert into ledger_work_month as kept
+    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date)
+  select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*),
+    min(work_date), max(work_date)
+  from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict (tenant_id, client_id, job_id, currency, business_date)
+    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
+      first_work_date = least(kept.first_work_date, excluded.first_work_date),
+      last_work_date = greatest(kept.last_work_date, excluded.last_work_date);
   return null;
 end
 $function$;
@@ -4736,6 +4765,15 @@ begin
   insert into ledger_work (tenant_id, client_id, business_date, work_date, job_id, currency, amount, entries)
   select tenant_id, client_id, business_date, work_date, job_id, currency, sum(amount), count(*)
   from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5, 6;
+  insert into ledger_work_month as kept
+    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date)
+  select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*),
+    min(work_date), max(work_date)
+  from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict (tenant_id, client_id, job_id, currency, business_date)
+    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
+      first_work_date = least(kept.first_work_date, excluded.first_work_date),
+      last_work_date = greatest(kept.last_work_date, excluded.last_work_date);
   return null;
 end
 $function$;
