@@ -125,6 +125,9 @@ group('a property', () => {
   });
 
   it('describes with which values of another property it is null', () => {
+    expect(descriptionOf({ type: 'array', description: 'Masts.', 'x-only-for': { rig: ['KETCH'] } })).toBe(
+      'Masts. Empty unless `rig` is `KETCH`.',
+    );
     expect(descriptionOf({ description: 'Mast.', 'x-only-for': { rig: ['SLOOP', 'KETCH'] } })).toBe(
       'Mast. Null unless `rig` is `SLOOP` or `KETCH`.',
     );

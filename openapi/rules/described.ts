@@ -98,6 +98,7 @@ function deprecationInWords(deprecation: unknown): string[] {
 export interface Schema {
   $ref?: string;
   description?: string;
+  type?: unknown;
   'x-read-roles'?: readonly string[];
   'x-write-roles'?: readonly string[];
   'x-imports-only'?: true;
@@ -129,7 +130,9 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
   const sentences = [
     ...(schema['x-open-enum'] === true ? ['Values can be added in any release.'] : []),
     ...(onCreate === undefined || isOnlyState(onCreate.value, target) ? [] : [onCreationInWords(onCreate)]),
-    ...Object.entries(onlyFor).map(([name, values]) => `Null unless \`${name}\` is ${either(values)}.`),
+    ...Object.entries(onlyFor).map(
+      ([name, values]) => `${schema.type === 'array' ? 'Empty' : 'Null'} unless \`${name}\` is ${either(values)}.`,
+    ),
     ...(relatedRoles === undefined ? [] : [`Requires the ${either(relatedRoles)} role.`]),
     ...Object.entries(valueRoles).map(([sent, roles]) => `\`${sent}\` also requires the ${either(roles)} role.`),
     ...(readRoles === undefined ? [] : [`Null without the ${either(readRoles)} role.`]),

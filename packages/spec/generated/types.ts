@@ -22750,16 +22750,16 @@ export interface components {
             maximum: DecimalString | null;
             /**
              * Format: int32
-             * @description Maximum number of decimal places of a `DECIMAL`; null for other types. Default on creation: 2 for a `DECIMAL`.
+             * @description Maximum number of decimal places of a `DECIMAL`, or null. Default on creation: 2 for a `DECIMAL`.
              */
             scale: number | null;
-            /** @description Values of an `ENUM` or `MULTI_ENUM`; empty for other types. Default on creation: `[]`. */
+            /** @description Values of an `ENUM` or `MULTI_ENUM`. Default on creation: `[]`. */
             enumValues: string[];
-            /** @description Type that a `REFERENCE` refers to; null for other types. */
+            /** @description Type that a `REFERENCE` refers to, or null. */
             referencedEntityType: string | null;
             /**
              * @description Keys with which you can write a `REFERENCE`, as an object with exactly one of them: `{ "systemRef": "HR-17" }`. A string
-             *     is the ID. References are returned as IDs. Empty for other types. Default on creation: every key of the referenced type.
+             *     is the ID. References are returned as IDs. Default on creation: every key of the referenced type.
              */
             referenceKeys: components["schemas"]["ReferenceKey"][];
             /**
@@ -25096,44 +25096,44 @@ export interface components {
             defaultValue: unknown;
             /**
              * Format: int32
-             * @description Minimum number of characters, or null.
+             * @description Minimum number of characters, or null. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              * @example 1
              */
             minLength: number | null;
             /**
              * Format: int32
-             * @description Maximum number of characters, or null.
+             * @description Maximum number of characters, or null. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              */
             maxLength: number | null;
             /**
              * @description Regular expression (ECMA-262) that the text must match, or null. It must be possible to match it in linear time, so lookarounds and
-             *     back references are rejected, and it has at most 300 steps: each character or class is one, as often as it is repeated.
+             *     back references are rejected, and it has at most 300 steps: each character or class is one, as often as it is repeated. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              * @example ^OPP-[0-9]+$
              */
             pattern: string | null;
             /**
              * Format: decimal
-             * @description Minimum value, as a decimal string, or null.
+             * @description Minimum value, as a decimal string, or null. Null unless `type` is `INTEGER` or `DECIMAL`.
              */
             minimum: DecimalString | null;
             /**
              * Format: decimal
-             * @description Maximum value, as a decimal string, or null.
+             * @description Maximum value, as a decimal string, or null. Null unless `type` is `INTEGER` or `DECIMAL`.
              * @example 1000000
              */
             maximum: DecimalString | null;
             /**
              * Format: int32
-             * @description Maximum number of decimal places of a `DECIMAL`; null for other types. Default on creation: 2 for a `DECIMAL`.
+             * @description Maximum number of decimal places of a `DECIMAL`, or null. Default on creation: 2 for a `DECIMAL`. Null unless `type` is `DECIMAL`.
              */
             scale: number | null;
-            /** @description Values of an `ENUM` or `MULTI_ENUM`; empty for other types. Default on creation: `[]`. */
+            /** @description Values of an `ENUM` or `MULTI_ENUM`. Default on creation: `[]`. Empty unless `type` is `ENUM` or `MULTI_ENUM`. */
             enumValues: string[];
-            /** @description Type that a `REFERENCE` refers to; null for other types. */
+            /** @description Type that a `REFERENCE` refers to, or null. Null unless `type` is `REFERENCE`. */
             referencedEntityType: string | null;
             /**
              * @description Keys with which you can write a `REFERENCE`, as an object with exactly one of them: `{ "systemRef": "HR-17" }`. A string
-             *     is the ID. References are returned as IDs. Empty for other types. Default on creation: every key of the referenced type.
+             *     is the ID. References are returned as IDs. Default on creation: every key of the referenced type. Empty unless `type` is `REFERENCE`.
              */
             referenceKeys: components["schemas"]["ReferenceKey"][];
             /**
@@ -25258,9 +25258,8 @@ export interface components {
          *     already. A definition must also meet these rules; the error has the code:
          *
          *     - An `ENUM` or `MULTI_ENUM` requires `enumValues`, a `REFERENCE` requires `referencedEntityType` (`REQUIRED`).
-         *     - A rule that the type does not have must be null or empty (`NOT_APPLICABLE`): `minLength`, `maxLength` and `pattern` are for
-         *       `STRING`, `TEXT`, `EMAIL` and `URL`, `minimum` and `maximum` for `INTEGER` and `DECIMAL`, `scale` for `DECIMAL`. A
-         *       `MULTI_ENUM` or `JSON` field cannot be `unique`, and a unique field has no `defaultValue`.
+         *     - A rule that the type does not have must be null or empty (`NOT_APPLICABLE`). A `MULTI_ENUM` or `JSON` field cannot be `unique`,
+         *       and a unique field has no `defaultValue`.
          *     - A field that is neither `required` nor `nullable` requires a `defaultValue` (`NO_VALUE`).
          *     - `minLength` must not exceed `maxLength`, nor `minimum` exceed `maximum`. `minimum` and `maximum` have no decimal places for
          *       an `INTEGER` and at most `scale` for a `DECIMAL`. An `EMAIL` has 3 to 254 characters and a `URL` 8 to 2,048, so `minLength`
@@ -25295,42 +25294,42 @@ export interface components {
             defaultValue?: unknown;
             /**
              * Format: int32
-             * @description Minimum number of characters, or null.
+             * @description Minimum number of characters, or null. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              * @example 1
              */
             minLength?: number | null;
             /**
              * Format: int32
-             * @description Maximum number of characters, or null.
+             * @description Maximum number of characters, or null. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              * @example 200
              */
             maxLength?: number | null;
             /**
              * @description Regular expression (ECMA-262) that the text must match, or null. It must be possible to match it in linear time, so lookarounds and
-             *     back references are rejected, and it has at most 300 steps: each character or class is one, as often as it is repeated.
+             *     back references are rejected, and it has at most 300 steps: each character or class is one, as often as it is repeated. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              * @example ^OPP-[0-9]+$
              */
             pattern?: string | null;
             /**
              * Format: decimal
-             * @description Minimum value, as a decimal string, or null.
+             * @description Minimum value, as a decimal string, or null. Null unless `type` is `INTEGER` or `DECIMAL`.
              * @example 0
              */
             minimum?: DecimalString | null;
             /**
              * Format: decimal
-             * @description Maximum value, as a decimal string, or null.
+             * @description Maximum value, as a decimal string, or null. Null unless `type` is `INTEGER` or `DECIMAL`.
              * @example 1000000
              */
             maximum?: DecimalString | null;
             /**
              * Format: int32
-             * @description Maximum number of decimal places of a `DECIMAL`; null for other types. Default on creation: 2 for a `DECIMAL`.
+             * @description Maximum number of decimal places of a `DECIMAL`, or null. Default on creation: 2 for a `DECIMAL`. Null unless `type` is `DECIMAL`.
              * @example 2
              */
             scale?: number | null;
             /**
-             * @description Values of an `ENUM` or `MULTI_ENUM`; empty for other types. Default on creation: `[]`.
+             * @description Values of an `ENUM` or `MULTI_ENUM`. Default on creation: `[]`. Empty unless `type` is `ENUM` or `MULTI_ENUM`.
              * @example [
              *       "DRAFT",
              *       "SENT",
@@ -25340,13 +25339,13 @@ export interface components {
              */
             enumValues?: string[];
             /**
-             * @description Type that a `REFERENCE` refers to; null for other types.
+             * @description Type that a `REFERENCE` refers to, or null. Null unless `type` is `REFERENCE`.
              * @example Client
              */
             referencedEntityType?: string | null;
             /**
              * @description Keys with which you can write a `REFERENCE`, as an object with exactly one of them: `{ "systemRef": "HR-17" }`. A string
-             *     is the ID. References are returned as IDs. Empty for other types. Default on creation: every key of the referenced type.
+             *     is the ID. References are returned as IDs. Default on creation: every key of the referenced type. Empty unless `type` is `REFERENCE`.
              */
             referenceKeys?: components["schemas"]["ReferenceKey"][];
             /**

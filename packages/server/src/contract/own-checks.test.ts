@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
 import { firmWithLetters } from '../../test/modules/engagements.ts';
 import { sharedService } from '../../test/service.ts';
-import { allOperations, bundleFiles } from './contract.ts';
+import { allOperations, bundleFiles, schemaOf } from './contract.ts';
 import { declarationsOf } from './parameters.ts';
 
 /** What the published contract rejects by keywords that the service checks by rules of its own (`x-own-check`). */
@@ -105,6 +105,21 @@ const group = (more: object): Request => [
   { groupBy: [{ column: 'dueDate', ...more }], measures: { count: { function: 'COUNT' } } },
 ];
 
+/** A value of each rule of custom fields. */
+const rules = {
+  ...{ minLength: 1, maxLength: 9, pattern: 'a', minimum: '1', maximum: '1', scale: 0, enumValues: ['a'] },
+  ...{ referencedEntityType: 'Client', referenceKeys: ['id'] },
+};
+const required = { ENUM: ['enumValues'], MULTI_ENUM: ['enumValues'], REFERENCE: ['referencedEntityType'] };
+/** For each type of a custom field, fields with a rule that `x-only-for` does not give the type. */
+const rulesOfOtherTypes = (schemaOf('CustomFieldType').enum ?? []).flatMap((type) => {
+  const needed = Object.entries(rules).filter(([rule]) => Object(required)[type]?.includes(rule));
+  return Object.entries(rules).flatMap(([rule, value]) => {
+    const types = schemaOf('CustomFieldInput').properties?.[rule]?.['x-only-for']?.type ?? [];
+    return types.includes(type) ? [] : [{ type, ...Object.fromEntries(needed), [rule]: value }];
+  });
+});
+
 /** By the schema, and the keyword: requests that it alone rejects. */
 const cases: Readonly<Record<string, Case>> = {
   'EventSubscriptionCreateRequest not': {
@@ -129,15 +144,7 @@ const cases: Readonly<Record<string, Case>> = {
       { type: 'REFERENCE', referencedEntityType: null },
       { type: 'ENUM' },
       { type: 'MULTI_ENUM', enumValues: [] },
-      { type: 'DATE', minLength: 1 },
-      { type: 'INTEGER', maxLength: 1 },
-      { type: 'BOOLEAN', pattern: 'a' },
-      { type: 'STRING', minimum: '1' },
-      { type: 'DATE', maximum: '1' },
-      { type: 'INTEGER', scale: 0 },
-      { type: 'STRING', enumValues: ['a'] },
-      { type: 'STRING', referencedEntityType: 'Client' },
-      { type: 'STRING', referenceKeys: ['id'] },
+      ...rulesOfOtherTypes,
       { type: 'JSON', unique: true },
       { type: 'MULTI_ENUM', enumValues: ['a'], unique: true },
       { type: 'STRING', unique: true, defaultValue: 'a' },

@@ -228,7 +228,7 @@ export function listOf(type: string): DataList {
 const lookup = operationOf('lookupRecords');
 
 /** Fields of custom types as the contract would describe them: others are texts on a line. No form has a value of any JSON. */
-const customSchemas: Readonly<Record<string, Schema>> = {
+const customSchemas: Readonly<Partial<Record<CustomField['type'], Schema>>> = {
   TEXT: { maxLength: 100_000 },
   INTEGER: { type: 'integer' },
   DECIMAL: { format: 'decimal' },

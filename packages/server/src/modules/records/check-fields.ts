@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { schemaOf } from '../../contract/contract.ts';
 import type { ProblemDetail } from '../../contract/problem.ts';
 import { type ErrorCode, Rejection } from '../../contract/rejection.ts';
 import { findUnstorable } from '../../contract/unstorable.ts';
@@ -12,7 +13,7 @@ import { compareDecimals } from './decimal.ts';
 import { findMismatches, keyOf, type PatternReports, reportPatterns } from './pattern.ts';
 import { isStandardType } from './standard-types.ts';
 
-type Finding = readonly [rule: keyof CustomField, code: ErrorCode, detail: string];
+type Finding = readonly [rule: string, code: ErrorCode, detail: string];
 
 /**
  * Validates the fields of a custom type and completes them for storage.
@@ -52,30 +53,20 @@ function rejectIfAny(code: 'VALIDATION_ERROR' | 'REFERENCE_NOT_FOUND', errors: r
   throw new Rejection(code, 'The definition of a field is invalid.', { errors });
 }
 
-const texts = ['STRING', 'TEXT', 'EMAIL', 'URL'];
-const numbers = ['INTEGER', 'DECIMAL'];
-const choices = ['ENUM', 'MULTI_ENUM'];
+const { properties: rules = {} } = schemaOf('CustomFieldInput');
 
-/** The field types that a rule applies to; it must be omitted for others. */
-const rulesOfTypes: readonly (readonly [keyof CustomField, readonly string[]])[] = [
-  ['minLength', texts],
-  ['maxLength', texts],
-  ['pattern', texts],
-  ['minimum', numbers],
-  ['maximum', numbers],
-  ['scale', ['DECIMAL']],
-  ['enumValues', choices],
-  ['referencedEntityType', ['REFERENCE']],
-  ['referenceKeys', ['REFERENCE']],
-];
+/** Whether fields of a type can have a rule; it must be omitted for others. */
+function applies(rule: string, type: string): boolean {
+  return rules[rule]?.['x-only-for']?.type?.includes(type) !== false;
+}
 
 /** Returns the errors of a field that do not depend on other data. */
 function faultsOf(field: CustomField): Finding[] {
   const { type, unique, required, nullable, defaultValue } = field;
-  const findings = rulesOfTypes
-    .filter(([rule, types]) => !types.includes(type) && isSet(field[rule]))
+  const findings = Object.entries(field)
+    .filter(([rule, value]) => !applies(rule, type) && isSet(value))
     .map(([rule]): Finding => [rule, 'NOT_APPLICABLE', `This rule does not apply to the type ${type}.`]);
-  if (choices.includes(type) && field.enumValues.length === 0)
+  if ((type === 'ENUM' || type === 'MULTI_ENUM') && field.enumValues.length === 0)
     findings.push(['enumValues', 'REQUIRED', `A field of the type ${type} requires enumValues.`]);
   if (type === 'REFERENCE' && field.referencedEntityType === null)
     findings.push(['referencedEntityType', 'REQUIRED', 'A REFERENCE requires referencedEntityType.']);
@@ -118,7 +109,7 @@ function boundFaults(field: CustomField): Finding[] {
 
 function patternFaults(field: CustomField, reports: PatternReports): Finding[] {
   const report = reports.get(field.pattern);
-  if (report === undefined || !texts.includes(field.type)) return [];
+  if (report === undefined || !applies('pattern', field.type)) return [];
   if ('fault' in report) return [['pattern', 'PATTERN', report.fault]];
   const longest = maxTextLengthOf(field, reports);
   if (Math.max(field.maxLength ?? 0, field.minLength ?? 0) > longest) {
