@@ -31,11 +31,7 @@ function isWithin(address: string, texts: readonly string[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   // Sockets that accept both versions report IPv4 addresses as `::ffff:203.0.113.7`.
   const caller = ipaddr.process(address);
-  let networks = parsed.get(texts);
-  if (networks === undefined) {
-    networks = texts.map(parseNetwork);
-    parsed.set(texts, networks);
-  }
+  const networks = parsed.getOrInsertComputed(texts, () => texts.map(parseNetwork));
   return networks.some(([network, bits]) => caller.kind() === network.kind() && caller.match(network, bits));
 }
 

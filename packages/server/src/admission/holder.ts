@@ -43,8 +43,7 @@ export class Holder {
 
   /** The member with a name, of which a request has come. */
   arrived(name: string, now: number): Holder {
-    const member = this.members.get(name) ?? new Holder();
-    this.members.set(name, member);
+    const member = this.members.getOrInsertComputed(name, () => new Holder());
     if (this.#latest !== member) this.#otherAt = this.#latestAt;
     this.#latest = member;
     this.#latestAt = now;

@@ -20,11 +20,10 @@ export function createRateLimit(factor: number, counters: Counters): RateLimit {
     async take({ rateLimit: { policy, limit, window } }, key) {
       if (factor === 0) return {};
       const points = Math.max(1, Math.round(limit * factor));
-      let shared = limits.get(policy);
-      if (shared === undefined) {
-        shared = new SharedLimit(counters, { name: policy, points, seconds: window });
-        limits.set(policy, shared);
-      }
+      const shared = limits.getOrInsertComputed(
+        policy,
+        (name) => new SharedLimit(counters, { name, points, seconds: window }),
+      );
       const { isAllowed, remaining, msBeforeNext } = await shared.take(key);
       const seconds = Math.ceil(msBeforeNext / 1000);
       if (isAllowed)

@@ -39,26 +39,19 @@ const cache = new Map<string, readonly Field[]>();
  * type `X`.
  */
 export function fieldsOf(type: string): readonly Field[] {
-  let fields = cache.get(type);
-  if (fields === undefined) {
-    fields = fieldsBetween(schemaOf(type), contract.components.schemas[`${type}Fields`]);
-    cache.set(type, fields);
-  }
-  return fields;
+  return cache.getOrInsertComputed(type, () =>
+    fieldsBetween(schemaOf(type), contract.components.schemas[`${type}Fields`]),
+  );
 }
 
 const members = new WeakMap<Field, readonly Field[]>();
 
 /** Returns the properties of an object, or of the objects in a list; empty for other values. */
 export function membersOf(field: Field): readonly Field[] {
-  const { kind, schema, written } = field;
-  if (kind !== 'object' && kind !== 'list') return [];
-  let found = members.get(field);
-  if (found === undefined) {
-    found = kind === 'list' ? fieldsBetween(schema.items ?? {}, written?.items) : fieldsBetween(schema, written);
-    members.set(field, found);
-  }
-  return found;
+  if (field.kind !== 'object' && field.kind !== 'list') return [];
+  return members.getOrInsertComputed(field, ({ kind, schema, written }) =>
+    kind === 'list' ? fieldsBetween(schema.items ?? {}, written?.items) : fieldsBetween(schema, written),
+  );
 }
 
 /** Whether a field, or a member of it at any depth, meets a condition. */

@@ -59,14 +59,14 @@ export async function createContractValidator(
   const ofResponses = new Map<string | Schema, ValidateFunction>();
 
   const parametersFor = (operation: Operation) =>
-    cached(parameters, operation.id, () => {
+    parameters.getOrInsertComputed(operation.id, () => {
       const declared = parametersOf(declarationsOf(operation));
       return { declared, validate: compile(all(), declared.schema) };
     });
   const validateBody = (operation: Operation, body: unknown, which: 'all' | 'first'): Finding[] => {
     if (operation.bodyLimit === null) return [];
     if (body === undefined) return [{ path: '/body', keyword: 'required', message: 'The body is missing.' }];
-    const validate = cached(bodies[which], operation.id, () => {
+    const validate = bodies[which].getOrInsertComputed(operation.id, () => {
       const [, own] = declarationsOf(operation);
       const schema = withOpenItems(own?.requestBody?.content['application/json']?.schema ?? {});
       return compile(which === 'all' ? all() : first(), schema);
@@ -96,7 +96,7 @@ export async function createContractValidator(
         return [
           { path: '/response', keyword: '', message: `The contract declares no ${contentType} with status ${status}.` },
         ];
-      const validate = cached(ofResponses, schema.$ref ?? schema, () => compile(responses(), schema));
+      const validate = ofResponses.getOrInsertComputed(schema.$ref ?? schema, () => compile(responses(), schema));
       return findingsOf(validate, body, '/response');
     },
   };
@@ -125,15 +125,6 @@ function unknownParameter(name: string, declared: readonly string[]): Finding {
   const all = declared.length === 0 ? 'none' : declared.join(', ');
   const hint = meant === undefined ? ` The operation has: ${all}.` : ` Did you mean ${meant}?`;
   return { path: `/query/${name}`, keyword: '', message: `Unknown query parameter '${name}'.${hint}` };
-}
-
-function cached<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = create();
-    map.set(key, value);
-  }
-  return value;
 }
 
 /** Returns a function that calls `create` once and then returns the same value. */

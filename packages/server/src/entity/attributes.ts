@@ -98,14 +98,11 @@ export function resolveReference(
 }
 
 function checkOf(type: string): ItemCheck {
-  let check = checks.get(type);
-  if (check === undefined) {
+  return checks.getOrInsertComputed(type, () => {
     const schema = { $ref: `#/components/schemas/${type}Fields` };
-    check = itemCheck(
+    return itemCheck(
       () => first.compile(schema),
       () => all.compile(schema),
     );
-    checks.set(type, check);
-  }
-  return check;
+  });
 }

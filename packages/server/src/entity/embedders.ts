@@ -52,15 +52,12 @@ const paths = fromAllEntities(() => new WeakMap<AnyEntity, readonly Path[]>());
  */
 function pathsFrom(entity: AnyEntity): readonly Path[] {
   if (entity.isCustom) return [];
-  let known = paths().get(entity);
-  if (known === undefined) {
-    known = [...allEntities()]
+  return paths().getOrInsertComputed(entity, ({ key }) =>
+    [...allEntities()]
       .filter(({ writable }) => writable)
       .flatMap((embedder) => [...embedder.embeds].flatMap(([field, embed]) => pathsOf(field, [{ embed, embedder }])))
-      .filter(({ steps: [{ embed }] }) => embed.to().key === entity.key);
-    paths().set(entity, known);
-  }
-  return known;
+      .filter(({ steps: [{ embed }] }) => embed.to().key === key),
+  );
 }
 
 /** The paths through an embed, the innermost step first, and through nested embeds. */

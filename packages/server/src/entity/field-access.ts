@@ -99,12 +99,9 @@ const restricted = new WeakMap<readonly Field[], readonly Field[]>();
 
 /** The fields that are restricted, or have members that are. */
 function restrictedAmong(fields: readonly Field[]): readonly Field[] {
-  let found = restricted.get(fields);
-  if (found === undefined) {
-    found = fields.filter((field) => holdsField(field, ({ readRoles }) => readRoles.length > 0));
-    restricted.set(fields, found);
-  }
-  return found;
+  return restricted.getOrInsertComputed(fields, () =>
+    fields.filter((field) => holdsField(field, ({ readRoles }) => readRoles.length > 0)),
+  );
 }
 
 function maskMembers(field: Field, value: unknown, holds: Holds, audience: 'reader' | 'writer'): unknown {

@@ -263,15 +263,13 @@ export class LoadedRows {
     this.#requestedKeys = new Map();
     for (const [lookup, keys] of requested) {
       const loaded = await lookup.load(this.#transaction, this.#tenantId, [...keys]);
-      const known = this.#lookups.get(lookup) ?? new Map<string, unknown>();
-      this.#lookups.set(lookup, known);
+      const known = this.#lookups.getOrInsertComputed(lookup, () => new Map());
       for (const key of keys) known.set(key, loaded.get(key));
     }
   }
 
   #requestKey(lookup: Lookup<unknown>, key: string): void {
-    const keys = this.#requestedKeys.get(lookup) ?? new Set();
-    this.#requestedKeys.set(lookup, keys.add(key));
+    this.#requestedKeys.getOrInsertComputed(lookup, () => new Set()).add(key);
   }
 
   /**
@@ -308,12 +306,12 @@ export class LoadedRows {
   }
 
   #table(entity: AnyEntity): LoadedTable {
-    let table = this.#tables.get(entity.key);
-    if (table === undefined) {
-      table = { entity, rows: new Map(), found: new Map(), locks: new Map() };
-      this.#tables.set(entity.key, table);
-    }
-    return table;
+    return this.#tables.getOrInsertComputed(entity.key, () => ({
+      entity,
+      rows: new Map(),
+      found: new Map(),
+      locks: new Map(),
+    }));
   }
 }
 
@@ -322,16 +320,14 @@ function keep(table: LoadedTable, queries: readonly RowQuery[], stored: readonly
   const { entity, rows, found, locks } = table;
   for (const [field, group] of Map.groupBy(queries, (query) => query.field)) {
     const byValue = Map.groupBy(stored, (row) => String(row[field]));
-    const ids = found.get(field) ?? new Map<string, readonly string[]>();
-    found.set(field, ids);
+    const ids = found.getOrInsertComputed(field, () => new Map());
     for (const { value } of group)
       ids.set(
         value,
         (byValue.get(value) ?? []).map(({ id }) => id),
       );
   }
-  const byId = found.get('id') ?? new Map<string, readonly string[]>();
-  found.set('id', byId);
+  const byId = found.getOrInsertComputed('id', () => new Map());
   for (const row of stored) {
     byId.set(row.id, [row.id]);
     // A locked row does not change, and its embeds are only read once, so that all decisions are based on the same
@@ -349,9 +345,7 @@ function isSettledBy(rows: readonly AnyStoredRow[]): (query: RowQuery) => boolea
   const values = new Map<string, ReadonlySet<string>>();
   return ({ field, value }) => {
     if (field === 'id' || field === 'systemRef') return true;
-    const found = values.get(field) ?? new Set(rows.map((row) => String(row[field])));
-    values.set(field, found);
-    return found.has(value);
+    return values.getOrInsertComputed(field, () => new Set(rows.map((row) => String(row[field])))).has(value);
   };
 }
 

@@ -70,9 +70,7 @@ export class NewKeys {
     this.#used.set(counter, used + 1);
     const next = this.#allocated.get(counter)?.[used];
     if (next !== undefined) return next.text;
-    const request = this.#requested.get(counter) ?? { reference, count: 0 };
-    request.count += 1;
-    this.#requested.set(counter, request);
+    this.#requested.getOrInsertComputed(counter, () => ({ reference, count: 0 })).count += 1;
     return '';
   }
 
@@ -88,8 +86,7 @@ export class NewKeys {
   /** Allocates the references that the plan requested. */
   async loadRequested(pending: PendingRows): Promise<void> {
     for (const { reference, count } of this.#requested.values()) {
-      const allocated = this.#allocated.get(reference.counter) ?? [];
-      this.#allocated.set(reference.counter, allocated);
+      const allocated = this.#allocated.getOrInsertComputed(reference.counter, () => []);
       for (const one of await this.#allocate(reference, count, pending)) {
         allocated.push(one);
         this.#references.add(one.text);

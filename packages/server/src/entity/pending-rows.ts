@@ -121,22 +121,16 @@ export class PendingRows {
   /** The IDs of pending rows that have this value in the field. */
   withValue(entity: AnyEntity, field: string, value: string): ReadonlySet<string> {
     const { rows, indexes } = this.#table(entity);
-    let index = indexes.get(field);
-    if (index === undefined) {
-      index = new Map();
-      indexes.set(field, index);
-      for (const { id, row } of rows.values()) add(index, row[field], id);
-    }
+    const index = indexes.getOrInsertComputed(field, () => {
+      const created = new Map<string, Set<string>>();
+      for (const { id, row } of rows.values()) add(created, row[field], id);
+      return created;
+    });
     return index.get(value) ?? none;
   }
 
   #table({ key }: AnyEntity): PendingTable {
-    let table = this.#tables.get(key);
-    if (table === undefined) {
-      table = { rows: new Map(), indexes: new Map() };
-      this.#tables.set(key, table);
-    }
-    return table;
+    return this.#tables.getOrInsertComputed(key, () => ({ rows: new Map(), indexes: new Map() }));
   }
 }
 
@@ -150,9 +144,7 @@ function reindex({ indexes }: PendingTable, before: PendingRow | undefined, afte
 }
 
 function add(index: Map<string, Set<string>>, value: unknown, id: string): void {
-  const key = String(value);
-  const ids = index.get(key) ?? new Set<string>();
-  index.set(key, ids.add(id));
+  index.getOrInsertComputed(String(value), () => new Set()).add(id);
 }
 
 function keyOf({ table, key }: Pick<PlainRow, 'table' | 'key'>): string {

@@ -83,16 +83,11 @@ function inWords({ minimum, maximum }: Range): string {
   return `between ${minimum.toFixed()} and ${maximum.toFixed()}`;
 }
 
-const ranges = new WeakMap<Field, { readonly range: Range | undefined }>();
+const ranges = new WeakMap<Field, Range | undefined>();
 
 /** The range of a decimal, which the contract states as a pattern; undefined if the pattern does not limit it. */
 function rangeOf(field: Field): Range | undefined {
-  let known = ranges.get(field);
-  if (known === undefined) {
-    known = { range: rangeOfPattern(field) };
-    ranges.set(field, known);
-  }
-  return known.range;
+  return ranges.getOrInsertComputed(field, rangeOfPattern);
 }
 
 /** More digits than any decimal of the contract has. */

@@ -46,13 +46,6 @@ export function readStored(
 
 /** Caches the result of a function for each entity. */
 export function perEntity<Value>(make: (entity: AnyEntity) => Value): (entity: AnyEntity) => Value {
-  const cache = new WeakMap<AnyEntity, { readonly value: Value }>();
-  return (entity) => {
-    let known = cache.get(entity);
-    if (known === undefined) {
-      known = { value: make(entity) };
-      cache.set(entity, known);
-    }
-    return known.value;
-  };
+  const cache = new WeakMap<AnyEntity, Value>();
+  return (entity) => cache.getOrInsertComputed(entity, make);
 }

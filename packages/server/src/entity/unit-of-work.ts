@@ -327,12 +327,7 @@ export class UnitOfWork {
   }
 
   #storedOf({ key }: AnyEntity): Map<string, AnyStoredRow> {
-    let rows = this.#stored.get(key);
-    if (rows === undefined) {
-      rows = new Map();
-      this.#stored.set(key, rows);
-    }
-    return rows;
+    return this.#stored.getOrInsertComputed(key, () => new Map());
   }
 }
 

@@ -60,21 +60,11 @@ function kindsOf(...kinds: FieldKind[]): Kinds {
 }
 
 function holds({ kinds, fields }: Kinds, field: Field): boolean {
-  let known = fields.get(field);
-  if (known === undefined) {
-    known = holdsField(field, ({ kind }) => kinds.includes(kind));
-    fields.set(field, known);
-  }
-  return known;
+  return fields.getOrInsertComputed(field, () => holdsField(field, ({ kind }) => kinds.includes(kind)));
 }
 
 function fieldsHolding(kinds: Kinds, fields: readonly Field[]): readonly Field[] {
-  let known = kinds.lists.get(fields);
-  if (known === undefined) {
-    known = fields.filter((field) => holds(kinds, field));
-    kinds.lists.set(fields, known);
-  }
-  return known;
+  return kinds.lists.getOrInsertComputed(fields, () => fields.filter((field) => holds(kinds, field)));
 }
 
 /** Converts a value of a field without members. */

@@ -19,11 +19,7 @@ export function countersBy(
   const limiters = new Map<number, ReturnType<typeof open>>();
   return {
     async add(key, points, seconds) {
-      let limiter = limiters.get(seconds);
-      if (limiter === undefined) {
-        limiter = open(seconds);
-        limiters.set(seconds, limiter);
-      }
+      const limiter = limiters.getOrInsertComputed(seconds, open);
       const { consumedPoints, msBeforeNext } = await limiter.penalty(key, points);
       return { total: consumedPoints, msBeforeNext };
     },

@@ -148,8 +148,7 @@ function mergeRelated(kind: 'all' | 'any', parts: readonly Clause[]): readonly C
       continue;
     }
     const { relation, inner, negated } = part;
-    const group = groups.get(relation) ?? { present: [], absent: [] };
-    groups.set(relation, group);
+    const group = groups.getOrInsertComputed(relation, () => ({ present: [], absent: [] }));
     (negated ? group.absent : group.present).push(inner);
   }
   for (const [relation, { present, absent }] of groups) {

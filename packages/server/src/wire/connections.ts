@@ -76,8 +76,7 @@ export class Connections {
   bounded(listener: RequestListener): RequestListener {
     const serve: RequestListener = (request, response) => {
       const { socket, url = '' } = request;
-      const waiting = this.#waiting.get(socket) ?? [];
-      this.#waiting.set(socket, waiting);
+      const waiting = this.#waiting.getOrInsertComputed(socket, () => []);
       if (this.#open > this.#bounds.total) this.#makeRoom();
       response.once('close', () => {
         const next = socket.writable ? waiting.shift() : undefined;

@@ -12,11 +12,7 @@ const parsers = new Map<number, ReturnType<typeof express.raw>>();
  * @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`
  */
 export async function readRawBody(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
-  let parse = parsers.get(limit);
-  if (parse === undefined) {
-    parse = express.raw({ type: () => true, limit });
-    parsers.set(limit, parse);
-  }
+  const parse = parsers.getOrInsertComputed(limit, () => express.raw({ type: () => true, limit }));
   await new Promise<void>((resolve, reject) => {
     parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(failure(error, limit))));
   });

@@ -23,8 +23,7 @@ export class SocketQueue {
   /** Adds a socket as the newest one. One that is in the queue counts once. */
   add(owner: string, socket: Socket, weight = 1): void {
     this.delete(owner, socket);
-    const owned = this.#owners.get(owner) ?? { sockets: new Map(), size: 0 };
-    this.#owners.set(owner, owned);
+    const owned = this.#owners.getOrInsertComputed(owner, () => ({ sockets: new Map(), size: 0 }));
     owned.sockets.set(socket, weight);
     owned.size += weight;
     this.#size += weight;

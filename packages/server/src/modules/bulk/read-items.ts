@@ -29,17 +29,14 @@ const all = contractAjv({ allErrors: true, useDefaults: true, verbose: true });
 const checks = new Map<ItemSchema, ItemCheck>();
 
 function checkOf(name: ItemSchema): ItemCheck {
-  let check = checks.get(name);
-  if (check === undefined) {
+  return checks.getOrInsertComputed(name, () => {
     const open = schemaOf(name)['x-items-open'];
     if (open === undefined) throw new Error(`The contract validates ${name} with the whole request.`);
     // Within the validator of requests, this schema itself is open.
     const schema = open === true ? schemaOf(name) : open;
-    check = itemCheck(
+    return itemCheck(
       () => first.compile(schema),
       () => all.compile(schema),
     );
-    checks.set(name, check);
-  }
-  return check;
+  });
 }

@@ -18,17 +18,12 @@ const found = fromAllEntities(() => new Map<TypeExtension, ReadonlyMap<string, R
 
 /** Returns the types of the contract with this extension, by name, without those whose entity is not implemented yet. */
 export function typesWith(extension: TypeExtension): ReadonlyMap<string, RecordType> {
-  let types = found().get(extension);
-  if (types === undefined) {
-    types = new Map(
-      Object.entries(contract.components.schemas)
-        .map(([name, schema]) => typeOf(extension, name, schema))
-        .filter((type) => type !== undefined)
-        .map((type) => [type.name, type]),
-    );
-    found().set(extension, types);
-  }
-  return types;
+  return found().getOrInsertComputed(extension, () => {
+    const types = Object.entries(contract.components.schemas)
+      .map(([name, schema]) => typeOf(extension, name, schema))
+      .filter((type) => type !== undefined);
+    return new Map(types.map((type) => [type.name, type]));
+  });
 }
 
 /** Returns the type of the contract with this extension and name. */

@@ -69,12 +69,9 @@ const validators = new Map<string, ValidateFunction>();
 /** The schemas of all fields with these properties are the same. */
 function validatorOf({ type, nullable, scale }: CustomField): ValidateFunction {
   const form = `${type} ${nullable} ${scale}`;
-  let validate = validators.get(form);
-  if (validate === undefined) {
-    validate = ajv.compile({ properties: { value: schemaOfValue(type, nullable, scale) } });
-    validators.set(form, validate);
-  }
-  return validate;
+  return validators.getOrInsertComputed(form, () =>
+    ajv.compile({ properties: { value: schemaOfValue(type, nullable, scale) } }),
+  );
 }
 
 const ajv = createAjv();

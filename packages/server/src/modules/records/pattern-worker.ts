@@ -15,17 +15,13 @@ const maxSteps = 100_000;
 /** A compiled pattern, or the reason why it is not supported, in a sentence. */
 type Compiled = { readonly program: RE2JS; readonly maxTextLength: number } | { readonly fault: string };
 
-const compiled = new LRUCache<string, Compiled>({ max: 2_000 });
+const compiled = new LRUCache<string, Compiled>({ max: 2_000, memoMethod: compile });
 
 parentPort?.on('message', (tasks: readonly PatternTask[]) => parentPort?.postMessage(tasks.map(run)));
 parentPort?.postMessage('ready');
 
 function run({ pattern, texts }: PatternTask): PatternReport {
-  let found = compiled.get(pattern);
-  if (found === undefined) {
-    found = compile(pattern);
-    compiled.set(pattern, found);
-  }
+  const found = compiled.memo(pattern);
   if ('fault' in found) return found;
   const { program, maxTextLength } = found;
   const faultOf = (text: string) => {

@@ -98,11 +98,7 @@ export class FileDigest {
   add(table: string | undefined, lines: string | Buffer, count = 1): void {
     this.#total.update(lines);
     const name = table ?? contentSection;
-    let section = this.#sections.get(name);
-    if (section === undefined) {
-      section = { lines: 0, hash: createHash('sha256') };
-      this.#sections.set(name, section);
-    }
+    const section = this.#sections.getOrInsertComputed(name, () => ({ lines: 0, hash: createHash('sha256') }));
     section.lines += count;
     section.hash.update(lines);
   }

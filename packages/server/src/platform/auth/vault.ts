@@ -85,14 +85,11 @@ export class Vault {
   }
 
   #keys(purpose: string): MasterKeys {
-    let keys = this.#derived.get(purpose);
-    if (keys === undefined) {
+    return this.#derived.getOrInsertComputed(purpose, () => {
       const [first, ...others] = this.#masterKeys;
       const derived = (key: Buffer) => Buffer.from(hkdfSync('sha256', key, '', purpose, 32));
-      keys = [derived(first), ...others.map(derived)];
-      this.#derived.set(purpose, keys);
-    }
-    return keys;
+      return [derived(first), ...others.map(derived)];
+    });
   }
 }
 

@@ -25,16 +25,11 @@ export interface OpenFont {
 const open = new Map<string, OpenFont>();
 
 function openFont(name: string): OpenFont {
-  let found = open.get(name);
-  if (found === undefined) {
-    const file = sourceFile(`platform/pdf/faces/${name}.ttf.br`);
-    const face = new FontFace(new Blob(brotliDecompressSync(readFileSync(file))));
-    const font = new Font(face);
-    font.setScale(1000, 1000);
-    found = { face, font };
-    open.set(name, found);
-  }
-  return found;
+  const file = sourceFile(`platform/pdf/faces/${name}.ttf.br`);
+  const face = new FontFace(new Blob(brotliDecompressSync(readFileSync(file))));
+  const font = new Font(face);
+  font.setScale(1000, 1000);
+  return { face, font };
 }
 
 /** A typeface in one weight. */
@@ -71,7 +66,7 @@ export class Face {
   }
 
   open(): OpenFont {
-    return openFont(this.#entry.name);
+    return open.getOrInsertComputed(this.#entry.name, openFont);
   }
 }
 

@@ -136,7 +136,7 @@ export class Pages {
     let x = align === 'left' ? left : left + width - this.#widthOf(text, size, weight);
     const { y } = this;
     for (const { text: part, face, level } of runsOf(text, weight)) {
-      const embedded = this.#embed(face);
+      const embedded = this.#faces.getOrInsertComputed(face, () => new EmbeddedFace(face));
       embedded.run = shapeText(face, part, level % 2 === 1);
       const font = this.#document.font(embedded, face.name, size).fillColor(color);
       if (face.isEmboldened) font.strokeColor(color).lineWidth(size / 30);
@@ -146,15 +146,6 @@ export class Pages {
       x += (embedded.run.width * size) / 1000;
     }
     this.y = y;
-  }
-
-  #embed(face: Face): EmbeddedFace {
-    let embedded = this.#faces.get(face);
-    if (embedded === undefined) {
-      embedded = new EmbeddedFace(face);
-      this.#faces.set(face, embedded);
-    }
-    return embedded;
   }
 
   /** Draws a line across a part of the width, at the current height. */

@@ -123,17 +123,8 @@ function responseMetrics(
   const series = new Map<string, Map<number, ReturnType<typeof durations>>>();
   return {
     responded(operation, status, seconds) {
-      let ofOperation = series.get(operation);
-      if (ofOperation === undefined) {
-        ofOperation = new Map();
-        series.set(operation, ofOperation);
-      }
-      let one = ofOperation.get(status);
-      if (one === undefined) {
-        one = durations(operation, String(status));
-        ofOperation.set(status, one);
-      }
-      one(seconds);
+      const ofOperation = series.getOrInsertComputed(operation, () => new Map());
+      ofOperation.getOrInsertComputed(status, () => durations(operation, String(status)))(seconds);
     },
     invalidResponses,
   };

@@ -342,8 +342,7 @@ class EngineStore implements Store {
     // in its context.
     const bound = AsyncResource.bind(onNotification);
     const listener = await this.#engine.listen(channel, bound);
-    const here = this.#listeners.get(channel) ?? new Set();
-    this.#listeners.set(channel, here.add(bound));
+    const here = this.#listeners.getOrInsertComputed(channel, () => new Set()).add(bound);
     return {
       close: async () => {
         here.delete(bound);

@@ -48,12 +48,7 @@ export class Slots {
   }
 
   #shareOf(tenantId: number): Share {
-    let share = this.#tenants.get(tenantId);
-    if (share === undefined) {
-      share = { tenantId, taken: 0, waiting: new Map() };
-      this.#tenants.set(tenantId, share);
-    }
-    return share;
+    return this.#tenants.getOrInsertComputed(tenantId, () => ({ tenantId, taken: 0, waiting: new Map() }));
   }
 
   #start<Result>(share: Share, work: () => Promise<Result>): Promise<Result> {

@@ -115,13 +115,10 @@ export class Sender {
   }
 
   #checkedTarget(to: Destination): Target {
-    let target = this.#checked.get(to);
-    if (target === undefined) {
-      const { origin, pathname, search } = this.#addresses.checkForm(to.url, to.ports);
-      target = { origin, path: pathname + search };
-      this.#checked.set(to, target);
-    }
-    return target;
+    return this.#checked.getOrInsertComputed(to, ({ url, ports }) => {
+      const { origin, pathname, search } = this.#addresses.checkForm(url, ports);
+      return { origin, path: pathname + search };
+    });
   }
 
   #exchange(connection: ReceiverConnection, request: EventRequest, started: number): Promise<ReceiverResponse> {

@@ -101,12 +101,9 @@ export class Cells implements Store {
    * @throws DatabaseUnavailable if a database is unavailable
    */
   async follow(tenantId: number, from: number): Promise<boolean> {
-    let following = this.#following.get(tenantId);
-    if (following === undefined) {
-      following = finishMove(this, from, tenantId).finally(() => this.#following.delete(tenantId));
-      this.#following.set(tenantId, following);
-    }
-    const cell = await following;
+    const cell = await this.#following.getOrInsertComputed(tenantId, () =>
+      finishMove(this, from, tenantId).finally(() => this.#following.delete(tenantId)),
+    );
     if (cell === undefined) return false;
     this.#moved = new Map(this.#moved).set(tenantId, cell);
     return true;
