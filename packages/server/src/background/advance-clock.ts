@@ -111,7 +111,7 @@ async function takeLease({ store: all, log }: BackgroundService, tenant: Tenant)
   const store = all.cellOf(tenant.id);
   const id = newId();
   const until = `now() + interval '${leaseSeconds} seconds'`;
-  const { rows } = await store.ownerStatements(
+  const { rows } = await store.ownerStatements<{ offset: number }>(
     `update tenant set clock_leased_by = $2, clock_leased_until = ${until}
      where id = $1 and is_sandbox and (clock_leased_until is null or clock_leased_until < now())
      returning clock_offset as "offset"`,
@@ -129,7 +129,7 @@ async function takeLease({ store: all, log }: BackgroundService, tenant: Tenant)
   const timer = setInterval(renew, renewSeconds * 1000);
   return {
     id,
-    offset: Number(taken.offset),
+    offset: taken.offset,
     async setOffset(offset) {
       const set = await store.ownerStatements(
         `update tenant set clock_offset = $3, clock_leased_until = ${until} where id = $1 and clock_leased_by = $2 returning id`,
@@ -204,13 +204,13 @@ async function waitForJobs({ store: all }: BackgroundService, tenantId: number, 
   const began = performance.now();
   let [waitingBefore, waitsSince] = [-1, began];
   for (;;) {
-    const { rows } = await store.ownerStatements(
+    const { rows } = await store.ownerStatements<{ running: number; waiting: number }>(
       `select count(*) filter (where status = 'RUNNING')::integer as running,
         count(*) filter (where status = 'WAITING' and due_at <= now())::integer as waiting
       from background_job where tenant_id = $1 and status in ('RUNNING', 'WAITING')`,
       [tenantId],
     );
-    const [running, waiting] = [Number(rows[0]?.running), Number(rows[0]?.waiting)];
+    const { running = 0, waiting = 0 } = rows[0] ?? {};
     if (running + waiting === 0) return true;
     const now = performance.now();
     if (running > 0 || waiting !== waitingBefore) [waitingBefore, waitsSince] = [waiting, now];

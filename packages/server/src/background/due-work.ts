@@ -34,7 +34,7 @@ export class DueTable {
    * @param runId the tick.
    */
   async claim(now: Temporal.Instant, runId: string, limit: number): Promise<DueWork[]> {
-    const { rows } = await this.#store.ownerStatements(
+    const { rows } = await this.#store.ownerStatements<DueWork>(
       `with ahead as (select id, clock_offset * interval '1 millisecond' as lead from tenant where is_sandbox and clock_offset > 0),
          due as (
            (select tenant_id, task, due_at, due_at as since from clock_due where due_at <= $1::timestamptz order by due_at limit 1000)
@@ -57,12 +57,7 @@ export class DueTable {
        where (tenant_id, task) in (select tenant_id, task from claimed) order by since, tenant_id, task`,
       [now.toString(), runId, limit],
     );
-    return rows.map(({ tenantId, tenantName, task, isOpen }) => ({
-      tenantId: Number(tenantId),
-      tenantName: String(tenantName),
-      task: String(task),
-      isOpen: isOpen === true,
-    }));
+    return rows;
   }
 
   /** Removes what was claimed, and adds when the task has something to do next, if that is known. */

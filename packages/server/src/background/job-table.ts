@@ -52,7 +52,7 @@ export class JobTable {
 
   /** When jobs with these names are due. Uses an index for each, so the cost does not depend on the number of jobs. */
   async due(names: readonly string[]): Promise<{ readonly jobs: readonly DueJobs[]; readonly now: number }> {
-    const { rows } = await this.#store.ownerStatements(
+    const { rows: jobs } = await this.#store.ownerStatements<DueJobs & { readonly now: number }>(
       `select worker.name, date_part('epoch', next.due_at - now()) * 1000 as "dueIn",
          exists (select from background_job where name = worker.name and status = 'RUNNING' and leased_until < now()) as lapsed,
          date_part('epoch', now()) * 1000 as now
@@ -62,14 +62,7 @@ export class JobTable {
          where job.name = worker.name and job.status = 'WAITING' order by job.due_at, job.id limit 1) next on true`,
       [names],
     );
-    return {
-      jobs: rows.map(({ name, dueIn, lapsed }) => ({
-        name: String(name),
-        dueIn: dueIn === null ? null : Number(dueIn),
-        lapsed: lapsed === true,
-      })),
-      now: Number(rows[0]?.now),
-    };
+    return { jobs, now: jobs[0]?.now ?? 0 };
   }
 
   /**
@@ -88,7 +81,7 @@ export class JobTable {
     fullTenants: readonly string[],
     last: number,
   ): Promise<TakenJob | undefined> {
-    const { rows } = await this.#store.ownerStatements(
+    const { rows } = await this.#store.ownerStatements<TakenJob>(
       `with next as materialized (
          select job.tenant_id, job.id, tenant.name as tenant from background_job job
          join tenant on tenant.id = job.tenant_id and tenant.active
@@ -97,21 +90,11 @@ export class JobTable {
          order by job.tenant_id, job.due_at, job.id limit 1 for update of job skip locked)
        update background_job job set status = 'RUNNING', runs = runs + 1, run_id = $3, leased_until = now() + $4 * interval '1 second'
        from next where job.tenant_id = next.tenant_id and job.id = next.id
-       returning job.tenant_id, next.tenant, job.id, job.data, job.run_id, job.runs, job.failures, date_part('epoch', now() - job.due_at) as lag`,
+       returning job.tenant_id as "tenantId", next.tenant as "tenantName", job.id, job.data, job.run_id as "runId",
+         job.runs as attempt, job.failures, greatest(0, date_part('epoch', now() - job.due_at)) as "lagSeconds"`,
       [name, fullTenants, newId(), settings.leaseSeconds, last],
     );
-    const [row] = rows;
-    if (row === undefined) return undefined;
-    return {
-      tenantId: Number(row.tenant_id),
-      tenantName: String(row.tenant),
-      id: String(row.id),
-      data: row.data,
-      runId: String(row.run_id),
-      attempt: Number(row.runs),
-      failures: Number(row.failures),
-      lagSeconds: Math.max(0, Number(row.lag)),
-    };
+    return rows[0];
   }
 
   /** Renews the leases of runs. @returns the IDs of the runs that still hold their job */
@@ -195,12 +178,12 @@ export class JobTable {
 
   /** Runs a statement that can be repeated, for about as long as a lease while the database is unavailable. */
   async #change(text: string, values: readonly unknown[]): Promise<ReadonlySet<string>> {
-    const { rows } = await pRetry(() => this.#store.ownerStatements(text, values), {
+    const { rows } = await pRetry(() => this.#store.ownerStatements<{ changed: string }>(text, values), {
       retries: 4,
       minTimeout: 500,
       shouldRetry: ({ error }) => error instanceof DatabaseUnavailable || error instanceof TransactionConflict,
     });
-    return new Set(rows.map(({ changed }) => String(changed)));
+    return new Set(rows.map(({ changed }) => changed));
   }
 }
 

@@ -52,32 +52,18 @@ const ofCopies = `exists (select from tenant_move move where move.tenant = job.t
 
 /** The jobs of one database. */
 async function jobsOf(store: Store): Promise<Omit<JobOverview, 'unavailable'>> {
-  const queues = await store.ownerStatements(
+  const { rows: queues } = await store.ownerStatements<JobOverview['queues'][number]>(
     `select name as job, count(*) filter (where status = 'WAITING')::integer as waiting,
        count(*) filter (where status = 'RUNNING')::integer as running
      from background_job job where status in ('WAITING', 'RUNNING') and not ${ofCopies} group by name order by name`,
   );
-  const dead = await store.ownerStatements(
+  const { rows: dead } = await store.ownerStatements<DeadJob>(
     `select job.id, job.name as job, tenant.name as tenant, failures as attempts,
        to_char(ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "diedAt", coalesce(failure, '') as reason
      from background_job job join tenant on tenant.id = job.tenant_id
      where status = 'DEAD' and not ${ofCopies} order by ended_at desc limit 100`,
   );
-  return {
-    queues: queues.rows.map(({ job, waiting, running }) => ({
-      job: String(job),
-      waiting: Number(waiting),
-      running: Number(running),
-    })),
-    dead: dead.rows.map((row) => ({
-      id: String(row.id),
-      job: String(row.job),
-      tenant: String(row.tenant),
-      attempts: Number(row.attempts),
-      diedAt: String(row.diedAt),
-      reason: String(row.reason),
-    })),
-  };
+  return { queues, dead };
 }
 
 /**
@@ -87,7 +73,7 @@ async function jobsOf(store: Store): Promise<Omit<JobOverview, 'unavailable'>> {
  */
 export async function retryJob({ service: { store } }: JobOperator, id: string): Promise<void> {
   const retry = async (one: Store) =>
-    one.ownerStatements(
+    one.ownerStatements<{ job: string; tenant: string }>(
       `with retried as (
          update background_job set status = 'WAITING', due_at = now(), runs = 0, failures = 0, ended_at = null
          where status = 'DEAD' and id::text = $1 returning name, tenant_id)

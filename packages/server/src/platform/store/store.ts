@@ -96,8 +96,10 @@ export interface Store {
   /**
    * Runs statements as the owner of the tables, in one transaction. Several statements, separated by semicolons, must have no
    * values.
+   *
+   * @typeParam Row what the text selects
    */
-  ownerStatements(text: string, values?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  ownerStatements<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<{ rows: Row[] }>;
   /** Receives notifications of a channel, which transactions send when they commit. Some may be missed. */
   listen(channel: string, onNotification: (payload: string) => void): Promise<Listener>;
   /**
@@ -315,7 +317,7 @@ class EngineStore implements Store {
     });
   }
 
-  ownerStatements(text: string, values: readonly unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> {
+  ownerStatements<Row>(text: string, values: readonly unknown[] = []): Promise<{ rows: Row[] }> {
     const { binding } = this.#engine;
     return this.#withConnection(async (connection) => {
       let commits = false;

@@ -114,7 +114,7 @@ export class Partitions {
    * @param failing of subscriptions whose last attempt failed. They may take long, so they have slots of their own.
    */
   async lease(working: FreeSlots, failing: FreeSlots): Promise<Partition[]> {
-    const { rows } = await this.#store.ownerStatements(
+    const { rows } = await this.#store.ownerStatements<Partition>(
       `with ${ahead}, due_working as materialized (${due('= 0', ofWorking)}), due_failing as materialized (${due('> 0', ofFailing)}),
          working as (${chosen('due_working', ofWorking)}), failing as (${chosen('due_failing', ofFailing)}),
          chosen as (select * from working union all select * from failing)
@@ -125,13 +125,7 @@ export class Partitions {
          partition.consecutive_failures as failures, partition.failing_since as "failingSince"`,
       [this.holder, ...valuesOf(working), ...valuesOf(failing)],
     );
-    return rows.map((row) => ({
-      tenantId: Number(row.tenantId),
-      tenantName: String(row.tenantName),
-      subscriptionId: String(row.subscriptionId),
-      failures: Number(row.failures),
-      failingSince: row.failingSince === null ? null : String(row.failingSince),
-    }));
+    return rows;
   }
 
   /**
@@ -161,7 +155,7 @@ export class Partitions {
 
   /** When there is something to do next. */
   async next(): Promise<NextWork> {
-    const { rows } = await this.#store.ownerStatements(
+    const { rows } = await this.#store.ownerStatements<{ dueIn: number | null; isLeased: boolean }>(
       `with ${ahead}, due as (
          (select due_at as at from delivery_partition partition join tenant on tenant.id = partition.tenant_id and tenant.active
           where ${unleased} and consecutive_failures = 0 order by due_at limit 1)
@@ -174,8 +168,7 @@ export class Partitions {
        leased as (select leased_until as at from delivery_partition where leased_until is not null order by leased_until limit 1)
        select date_part('epoch', (select min(at) from due) - now()) * 1000 as "dueIn", exists (select from leased) as "isLeased"`,
     );
-    const dueIn = rows[0]?.dueIn ?? null;
-    return { dueIn: dueIn === null ? undefined : Number(dueIn), isLeased: rows[0]?.isLeased === true };
+    return { dueIn: rows[0]?.dueIn ?? undefined, isLeased: rows[0]?.isLeased === true };
   }
 
   /** Wakes all processes: this one cannot lease everything that is due. */
@@ -217,8 +210,10 @@ export class PositionAssigner {
 
   /** Looks for events of which no notification came: after a crash, or from another process. */
   async lookForAll(): Promise<void> {
-    const { rows } = await this.#store.ownerStatements('select * from tenants_with_new_events() as tenant');
-    for (const { tenant } of rows) this.wake(Number(tenant));
+    const { rows } = await this.#store.ownerStatements<{ tenant: number }>(
+      'select * from tenants_with_new_events() as tenant',
+    );
+    for (const { tenant } of rows) this.wake(tenant);
   }
 
   async stop(): Promise<void> {
