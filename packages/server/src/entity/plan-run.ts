@@ -6,10 +6,10 @@ import type { LoadedRows, Lookup, RowQuery } from './loaded-rows.ts';
 import type { AnyEntity, Entity } from './model.ts';
 import type { NewKeys, ReferenceNumber } from './new-keys.ts';
 import type { PendingRows, PlainRow } from './pending-rows.ts';
-import type { AnyWritten, CreateOptions, Origin, Plan, UntypedPlan, UpdateOptions, Written } from './plan.ts';
+import type { AnyWritten, Origin, Plan, UntypedPlan, Written } from './plan.ts';
 import { NotLoaded, notLoaded, PlannedRows } from './planned-rows.ts';
 import { entityNamed } from './registry.ts';
-import type { AnyRow, EntityType, Row, RowInput } from './row.ts';
+import type { AnyRow, EntityType, Row } from './row.ts';
 import { RowWriter } from './row-writer.ts';
 import { withDecimals } from './values.ts';
 
@@ -128,70 +128,31 @@ export class PlanRun implements Plan {
     return row === undefined ? undefined : typed(entity, row);
   }
 
-  get<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
-    return this.#one(entity, { field: 'id', value: id, lock: 'none' });
+  #all<Type extends EntityType>(entity: Entity<Type>, query: Omit<RowQuery, 'entity'>): readonly Row<Type>[] {
+    return this.#rows.all({ entity, ...query }).map((row) => typed(entity, row));
   }
 
-  getForShare<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
-    return this.#one(entity, { field: 'id', value: id, lock: 'share' });
-  }
+  get: Plan['get'] = (entity, id) => this.#one(entity, { field: 'id', value: id, lock: 'none' });
+  getForShare: Plan['getForShare'] = (entity, id) => this.#one(entity, { field: 'id', value: id, lock: 'share' });
+  getForUpdate: Plan['getForUpdate'] = (entity, id) => this.#one(entity, { field: 'id', value: id, lock: 'update' });
+  find: Plan['find'] = (entity, field, value) => this.#one(entity, { field, value, lock: 'none' });
+  findForUpdate: Plan['findForUpdate'] = (entity, field, value) => this.#one(entity, { field, value, lock: 'update' });
+  all: Plan['all'] = (entity, field, value) => this.#all(entity, { field, value, lock: 'none' });
+  allForUpdate: Plan['allForUpdate'] = (entity, field, value) => this.#all(entity, { field, value, lock: 'update' });
 
-  getForUpdate<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
-    return this.#one(entity, { field: 'id', value: id, lock: 'update' });
-  }
-
-  getManyForUpdate<Type extends EntityType>(
-    entity: Entity<Type>,
-    ids: Iterable<string>,
-  ): ReadonlyMap<string, Row<Type>> {
+  getManyForUpdate: Plan['getManyForUpdate'] = (entity, ids) => {
     const found = [...ids].map((id) => this.#rows.peek({ entity, field: 'id', value: id, lock: 'update' }));
     if (found.some(({ isLoaded }) => !isLoaded)) throw notLoaded;
     return new Map(found.flatMap(({ row }) => (row === undefined ? [] : [[row.id, typed(entity, row)] as const])));
-  }
+  };
 
-  find<Type extends EntityType>(
-    entity: Entity<Type>,
-    field: keyof Row<Type> & string,
-    value: string,
-  ): Row<Type> | undefined {
-    return this.#one(entity, { field, value, lock: 'none' });
-  }
-
-  findForUpdate<Type extends EntityType>(
-    entity: Entity<Type>,
-    field: keyof Row<Type> & string,
-    value: string,
-  ): Row<Type> | undefined {
-    return this.#one(entity, { field, value, lock: 'update' });
-  }
-
-  all<Type extends EntityType>(
-    entity: Entity<Type>,
-    field: keyof Row<Type> & string,
-    value: string,
-  ): readonly Row<Type>[] {
-    return this.#rows.all({ entity, field, value, lock: 'none' }).map((row) => typed(entity, row));
-  }
-
-  allForUpdate<Type extends EntityType>(
-    entity: Entity<Type>,
-    field: keyof Row<Type> & string,
-    value: string,
-  ): readonly Row<Type>[] {
-    return this.#rows.all({ entity, field, value, lock: 'update' }).map((row) => typed(entity, row));
-  }
-
-  created<Type extends EntityType>(
-    entity: Entity<Type>,
-    field: keyof Row<Type> & string,
-    value: string,
-  ): readonly Row<Type>[] {
+  created: Plan['created'] = (entity, field, value) => {
     const ids = [...this.#pending.withValue(entity, field, value)].filter((id) => this.#pending.isNew(id));
     return ids.flatMap((id) => {
       const row = this.#pending.get(entity, id)?.row;
       return row === undefined ? [] : [typed(entity, row)];
     });
-  }
+  };
 
   lookup<Value>(lookup: Lookup<Value>, key: string): Value | undefined {
     const found = this.#loaded.lookup(lookup, key);
@@ -211,42 +172,15 @@ export class PlanRun implements Plan {
     return this.#keys.reference(reference);
   }
 
-  create<Type extends EntityType>(
-    entity: Entity<Type>,
-    input: RowInput<Type>,
-    { id, systemRef, system = {} }: CreateOptions<Type> = {},
-  ): Written<Type> {
-    return written(entity, this.#writer.create(entity, 'caller', input, { id, systemRef, system }));
-  }
-
-  insert<Type extends EntityType>(
-    entity: Entity<Type>,
-    system: RowInput<Type>,
-    { id, systemRef }: Pick<CreateOptions<Type>, 'id' | 'systemRef'> = {},
-  ): Written<Type> {
-    return written(entity, this.#writer.create(entity, 'service', {}, { id, systemRef, system }));
-  }
-
-  update<Type extends EntityType>(
-    entity: Entity<Type>,
-    id: string,
-    input: RowInput<Type>,
-    { system = {} }: UpdateOptions<Type> = {},
-  ): Written<Type> {
-    return written(entity, this.#writer.update(entity, id, 'caller', input, system));
-  }
-
-  set<Type extends EntityType>(entity: Entity<Type>, id: string, values: RowInput<Type>): Written<Type> {
-    return written(entity, this.#writer.update(entity, id, 'service', {}, values));
-  }
-
-  touch(entity: AnyEntity, id: string): void {
-    this.#writer.touch(entity, id);
-  }
-
-  remove<Type extends EntityType>(entity: Entity<Type>, id: string): Written<Type> {
-    return written(entity, this.#writer.remove(entity, id));
-  }
+  create: Plan['create'] = (entity, input, { id, systemRef, system = {} } = {}) =>
+    written(entity, this.#writer.create(entity, 'caller', input, { id, systemRef, system }));
+  insert: Plan['insert'] = (entity, system, { id, systemRef } = {}) =>
+    written(entity, this.#writer.create(entity, 'service', {}, { id, systemRef, system }));
+  update: Plan['update'] = (entity, id, input, { system = {} } = {}) =>
+    written(entity, this.#writer.update(entity, id, 'caller', input, system));
+  set: Plan['set'] = (entity, id, values) => written(entity, this.#writer.update(entity, id, 'service', {}, values));
+  remove: Plan['remove'] = (entity, id) => written(entity, this.#writer.remove(entity, id));
+  touch: Plan['touch'] = (entity, id) => this.#writer.touch(entity, id);
 
   readonly untyped: UntypedPlan = {
     find: (entity, field, value) => this.#rows.one({ entity, field, value, lock: 'none' }),
@@ -265,15 +199,8 @@ export class PlanRun implements Plan {
     },
   };
 
-  insertPlain(
-    row: Pick<PlainRow, 'entity' | 'table' | 'key'> & { readonly columns: Readonly<Record<string, unknown>> },
-  ): void {
-    this.#pending.insertPlain({ ...row, pointer: this.#pointer });
-  }
-
-  deletePlain(row: Pick<PlainRow, 'entity' | 'table' | 'key'>): void {
-    this.#pending.deletePlain({ ...row, pointer: this.#pointer });
-  }
+  insertPlain: Plan['insertPlain'] = (row) => this.#pending.insertPlain({ ...row, pointer: this.#pointer });
+  deletePlain: Plan['deletePlain'] = (row) => this.#pending.deletePlain({ ...row, pointer: this.#pointer });
 
   plainRow(table: string, key: PlainRow['key']): PlainRow['columns'] | null {
     const row = this.#pending.plainRow(table, key);

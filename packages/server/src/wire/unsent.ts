@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { SocketQueue } from './socket-queue.ts';
 
 export interface UnsentLimits {
   /** Bytes that may wait to be sent: to one caller, which is a tenant or a network, and to all. */
@@ -11,6 +10,12 @@ export interface UnsentLimits {
   /** Time that a caller has to receive what waits, in milliseconds, and how much it receives beyond that, in bytes per millisecond. */
   readonly patience: number;
   readonly rate: number;
+}
+
+interface Waiting {
+  readonly caller: string;
+  readonly socket: Socket;
+  readonly bytes: number;
 }
 
 const mebibyte = 1024 * 1024;
@@ -29,7 +34,8 @@ const standardLimits: UnsentLimits = {
  */
 export class Unsent {
   readonly #limits: UnsentLimits;
-  readonly #waiting = new SocketQueue();
+  /** The oldest first. */
+  readonly #waiting = new Set<Waiting>();
   readonly #closed: Counter<'reason'>;
 
   constructor(registry: Registry, limits: UnsentLimits = standardLimits) {
@@ -48,7 +54,7 @@ export class Unsent {
       help: 'Bytes of responses that wait because their callers do not read.',
       registers,
       collect() {
-        this.set(waiting.size);
+        this.set(bytesOf(waiting));
       },
     });
   }
@@ -81,25 +87,41 @@ export class Unsent {
     const { socket } = response;
     if (socket === null) return finished(response);
     this.watch(response);
-    this.#waiting.add(caller, socket, response.writableLength);
-    this.#makeRoom(caller, socket);
+    const waiting = { caller, socket, bytes: response.writableLength };
+    this.#waiting.add(waiting);
+    this.#makeRoom(waiting);
     try {
       await finished(response);
     } finally {
-      this.#waiting.delete(caller, socket);
+      this.#waiting.delete(waiting);
     }
   }
 
-  #makeRoom(caller: string, newest: Socket): void {
+  #makeRoom(newest: Waiting): void {
     const { perCaller, total } = this.#limits;
-    const waiting = this.#waiting;
-    while (waiting.sizeOf(caller) > perCaller && waiting.oldest(caller) !== newest)
-      this.#closeForRoom(waiting.takeOldest(caller));
-    while (waiting.size > total) this.#closeForRoom(waiting.takeOldest());
+    const own = [...this.#waiting].filter(({ caller }) => caller === newest.caller);
+    let excess = bytesOf(own) - perCaller;
+    for (const one of own) {
+      if (excess <= 0 || one === newest) break;
+      excess -= one.bytes;
+      this.#closeForRoom(one);
+    }
+    while (bytesOf(this.#waiting) > total) {
+      const callers = [...Map.groupBy(this.#waiting, ({ caller }) => caller).values()];
+      const [oldest] = callers.reduce((most, one) => (bytesOf(one) > bytesOf(most) ? one : most), []);
+      if (oldest !== undefined) this.#closeForRoom(oldest);
+    }
   }
 
-  #closeForRoom(socket: Socket | undefined): void {
+  #closeForRoom(waiting: Waiting): void {
+    this.#waiting.delete(waiting);
     this.#closed.inc({ reason: 'room' });
-    socket?.destroy();
+    waiting.socket.destroy();
   }
+}
+
+function bytesOf(waiting: Iterable<Waiting>): number {
+  let bytes = 0;
+  for (const one of waiting) bytes += one.bytes;
+  return bytes;
 }

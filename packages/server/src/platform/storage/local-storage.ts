@@ -1,8 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import {
   type ByteRange,
   ContentMissing,
@@ -10,6 +10,7 @@ import {
   type ContentStorage,
   contentKey,
   folderKey,
+  measure,
   type StoredContent,
 } from './storage.ts';
 
@@ -92,35 +93,13 @@ export class LocalStorage implements ContentStorage {
 }
 
 async function writeFlushed(path: string, content: ContentSource): Promise<StoredContent> {
-  const hash = createHash('sha256');
-  let sizeBytes = 0;
-  const file = await open(path, 'wx', 0o600);
-  try {
-    // Consumed immediately after opening: an error event without a listener would end the process.
-    const source = content instanceof Uint8Array ? Readable.from([content]) : createReadStream(content.path);
-    for await (const chunk of source as AsyncIterable<Uint8Array>) {
-      hash.update(chunk);
-      sizeBytes += chunk.byteLength;
-      await writeWhole(file, chunk);
-    }
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  return { sha256: hash.digest('hex'), sizeBytes };
-}
-
-/** Writes all bytes, because a single write may be partial. */
-async function writeWhole(file: Awaited<ReturnType<typeof open>>, bytes: Uint8Array): Promise<void> {
-  for (let written = 0; written < bytes.byteLength; )
-    written += (await file.write(bytes.subarray(written))).bytesWritten;
+  await using file = await open(path, 'wx', 0o600);
+  const stored = await measure(content, (chunk) => file.writeFile(chunk));
+  await file.sync();
+  return stored;
 }
 
 async function flush(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(directory, 'r');
+  await handle.sync();
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 
 /** Content to store: bytes, or a file on this machine. */
 export type ContentSource = Uint8Array | { readonly path: string };
@@ -54,17 +53,18 @@ export function folderKey(tenantId: number): string {
   return `${tenantId}/`;
 }
 
-/** Reads content once, to calculate its hash and length. */
-export async function measure(content: ContentSource): Promise<StoredContent> {
+/** Reads content once, to calculate its hash and length, and to write it. */
+export async function measure(
+  content: ContentSource,
+  write?: (chunk: Uint8Array) => Promise<void>,
+): Promise<StoredContent> {
   const hash = createHash('sha256');
-  if (content instanceof Uint8Array)
-    return { sha256: hash.update(content).digest('hex'), sizeBytes: content.byteLength };
   let sizeBytes = 0;
-  await pipeline(createReadStream(content.path), async (chunks: AsyncIterable<Buffer>) => {
-    for await (const chunk of chunks) {
-      hash.update(chunk);
-      sizeBytes += chunk.length;
-    }
-  });
+  const chunks = content instanceof Uint8Array ? [content] : createReadStream(content.path);
+  for await (const chunk of chunks as AsyncIterable<Uint8Array>) {
+    hash.update(chunk);
+    sizeBytes += chunk.byteLength;
+    await write?.(chunk);
+  }
   return { sha256: hash.digest('hex'), sizeBytes };
 }

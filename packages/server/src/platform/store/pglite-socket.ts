@@ -109,13 +109,7 @@ export class PgliteSocket extends Duplex {
 
   /** The messages of one statement arrive together, and are passed to the thread in one call. */
   override _writev(chunks: { chunk: Uint8Array; encoding: BufferEncoding }[], done: Callback): void {
-    const request = new Uint8Array(chunks.reduce((length, { chunk }) => length + chunk.length, 0));
-    let offset = 0;
-    for (const { chunk } of chunks) {
-      request.set(chunk, offset);
-      offset += chunk.length;
-    }
-    this.#send(request);
+    this.#send(new Uint8Array(Buffer.concat(chunks.map(({ chunk }) => chunk))));
     done();
   }
 
