@@ -269,11 +269,8 @@ function s3Settings(bucket: string, region: string, endpoint: string): S3Setting
   );
 }
 
-/**
- * Operating systems limit the path of a socket to about a hundred bytes, and the server listens on one in the data
- * directory.
- */
-const maxDataDirLength = 90;
+/** The server listens on a socket in the data directory, whose path operating systems limit to 103 bytes or more. */
+const maxDataDirLength = 103 - '/operator.sock'.length;
 
 function prepareDataDirectory(dataDir: string): void {
   if (Buffer.byteLength(dataDir) > maxDataDirLength) {

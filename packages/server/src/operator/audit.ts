@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
-import type { Operator } from './operator.ts';
+import { checkInstant, type Operator } from './operator.ts';
 import { tenantNamed } from './tenants.ts';
 
 /** A part of the audit log of a tenant, by when its rows were written. */
@@ -54,12 +54,4 @@ export async function exportAudit(operator: Operator, request: AuditRequest): Pr
       order by id limit ${pageSize}`),
   );
   return { lines: rows.map(({ line }) => line), next: rows.length < pageSize ? null : (rows.at(-1)?.id ?? null) };
-}
-
-function checkInstant(text: string): void {
-  try {
-    Temporal.Instant.from(text);
-  } catch {
-    throw new Error(`"${text}" is not an instant. Write it as 2026-10-01T00:00:00Z.`);
-  }
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { keptSince, type RepeatedEvent, rotateSecret, sendAgain } from '../modules/events/index.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/store.ts';
-import type { Operator } from './operator.ts';
+import { checkInstant, type Operator } from './operator.ts';
 import { tenantNamed } from './tenants.ts';
 
 /**
@@ -63,14 +63,6 @@ export async function rotateWebhookSecret(
     recordOperatorAct(transaction, { operation: 'webhook rotate-secret', subject: tenant.name, details: { hours } }),
   );
   return null;
-}
-
-function checkInstant(text: string): void {
-  try {
-    Temporal.Instant.from(text);
-  } catch {
-    throw new Error(`"${text}" is not an instant. Write it as 2026-10-01T09:30:00Z.`);
-  }
 }
 
 type Selection = Omit<ReplayRequest, 'tenant'>;

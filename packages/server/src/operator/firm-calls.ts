@@ -20,6 +20,30 @@ export interface VisitRequest {
   readonly user: string;
 }
 
+export const subscriptionsPath = '/api/v1/event-subscriptions';
+
+export interface Subscription {
+  readonly id: string;
+  readonly active: boolean;
+  readonly entityType: string;
+  readonly entityTypes: readonly string[];
+  readonly operations: readonly string[];
+  readonly description: string | null;
+}
+
+/** All event subscriptions of the tenant. */
+export async function* subscriptions({ call }: FirmCalls): AsyncGenerator<Subscription> {
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const more = cursor === '' ? '' : `&cursor=${cursor}`;
+    const page: { data: Subscription[]; nextCursor: string | null } = await call(
+      'GET',
+      `${subscriptionsPath}?pageSize=100${more}`,
+    );
+    yield* page.data;
+    cursor = page.nextCursor;
+  }
+}
+
 const json = { 'Content-Type': 'application/json' };
 const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
 

@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { schemaOf } from '../contract/contract.ts';
 import { pasteable } from '../platform/operator-command.ts';
 import { UniqueViolation } from '../platform/store/errors.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
@@ -8,7 +7,7 @@ import type { Store } from '../platform/store/store.ts';
 import { tenantTables } from '../platform/store/tenant-tables.ts';
 import { storeOfTenant } from './databases/index.ts';
 import { removeCopy } from './moves/index.ts';
-import { noTenant, type Operator } from './operator.ts';
+import { checkTenantName, noTenant, type Operator } from './operator.ts';
 
 export interface DeleteRequest {
   readonly tenant: string;
@@ -164,8 +163,7 @@ export interface RenameRequest {
  * @throws Error with a sentence if the tenant does not exist, moves, or the name is used or invalid.
  */
 export async function renameTenant(operator: Operator, { tenant: name, to }: RenameRequest): Promise<null> {
-  if (!new RegExp(schemaOf('TenantName').pattern ?? '').test(to))
-    throw new Error('The name of a tenant has 2 to 63 of a-z, 0-9 and _, and starts with a letter.');
+  checkTenantName(to);
   const home = operator.service.store;
   const store = await storeOfTenant(operator, name);
   const found = await store.system((transaction) =>

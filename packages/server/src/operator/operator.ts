@@ -1,3 +1,4 @@
+import { schemaOf } from '../contract/contract.ts';
 import type { Service } from '../entity/service.ts';
 import { pasteable } from '../platform/operator-command.ts';
 
@@ -28,4 +29,19 @@ export function noTenant(name: string): string {
 /** Describes a tenant that is closed, with the command to open it. */
 export function closedTenant(name: string): string {
   return `The tenant ${name} is closed. To open it, run: ${pasteable(`operator tenant open ${name}`)}`;
+}
+
+/** @throws Error with a sentence */
+export function checkTenantName(name: string): void {
+  if (!new RegExp(schemaOf('TenantName').pattern ?? '').test(name))
+    throw new Error('The name of a tenant has 2 to 63 of a-z, 0-9 and _, and starts with a letter.');
+}
+
+/** @throws Error with a sentence */
+export function checkInstant(text: string): void {
+  try {
+    Temporal.Instant.from(text);
+  } catch {
+    throw new Error(`"${text}" is not an instant. Write it as 2026-10-01T09:30:00Z.`);
+  }
 }

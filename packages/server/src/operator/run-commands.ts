@@ -18,6 +18,7 @@ import { openStore } from '../platform/store/store.ts';
 import { type CommandName, type Commands, runCommand } from './commands.ts';
 import { isRestored, openCells } from './databases/index.ts';
 import type { Operator } from './operator.ts';
+import { showProgress } from './show-progress.ts';
 import { callServer, isServing } from './socket.ts';
 
 export type Run = <Name extends CommandName>(
@@ -32,21 +33,25 @@ export type Run = <Name extends CommandName>(
  */
 export async function withOperator<Result>(
   work: (run: Run, isInServer: boolean) => Promise<Result>,
-  { creates = false, progress }: WorkOptions = {},
+  { creates = false, isLong = false }: WorkOptions = {},
 ): Promise<Result> {
   if (!creates) checkDatabaseExists(process.env);
   const config = readConfig(process.env);
   if (config.databaseUrl === undefined && (await isServing(config.dataDir)))
     return work((name, input) => callServer(config.dataDir, name, input), true);
-  const run = (operator: Operator) => work((name, input) => runCommand({ ...operator, progress }, name, input), false);
-  return onDatabase(config, run, progress === undefined ? {} : unlimited);
+  const run = (operator: Operator) =>
+    work((name, input) => {
+      const { show, end } = showProgress(process.stderr);
+      return runCommand({ ...operator, progress: isLong ? show : undefined }, name, input).finally(end);
+    }, false);
+  return onDatabase(config, run, isLong ? unlimited : {});
 }
 
-interface WorkOptions {
+export interface WorkOptions {
   /** Whether the commands may create the embedded database. */
   readonly creates?: boolean;
-  /** Shows how far work is that can take hours. */
-  readonly progress?: Operator['progress'];
+  /** Whether the commands can take hours. Then how far they are is shown on standard error. */
+  readonly isLong?: boolean;
 }
 
 const day = 86_400_000;

@@ -3,11 +3,9 @@ import { pasteable } from '../platform/operator-command.ts';
 import { standardOutput } from './copies/index.ts';
 import type { DeleteRequest } from './leave.ts';
 import { withOperator } from './run-commands.ts';
-import { showProgress } from './show-progress.ts';
 
 /** Exports a tenant, and prints what happens to standard error: the rows may go to standard output. */
 export async function exportToFile(tenant: string, to: string, { TRANSFER_KEY }: NodeJS.ProcessEnv): Promise<void> {
-  const progress = showProgress(process.stderr);
   const summary = await withOperator(
     (run, isInServer) => {
       if (isInServer && to === standardOutput)
@@ -17,8 +15,8 @@ export async function exportToFile(tenant: string, to: string, { TRANSFER_KEY }:
       const path = to === standardOutput ? to : resolve(to);
       return run('tenant export', { tenant, to: path, transferKey: transferKey(TRANSFER_KEY) });
     },
-    { progress: progress.show },
-  ).finally(progress.end);
+    { isLong: true },
+  );
   const { rows, tables, files, bytes, missing } = summary;
   console.error(
     `The tenant ${tenant} was exported: ${number(rows)} rows of ${tables} tables and ${number(files)} files with ${number(bytes)} bytes.`,
@@ -31,14 +29,13 @@ export async function importFromFile(
   { name, closed, cell }: { readonly name?: string; readonly closed: boolean; readonly cell?: string },
   { TRANSFER_KEY }: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const progress = showProgress(process.stderr);
   const summary = await withOperator(
     (run) => {
       const request = { file: resolve(file), name: name ?? null, isClosed: closed, cell: cell ?? null };
       return run('tenant import', { ...request, transferKey: transferKey(TRANSFER_KEY) });
     },
-    { creates: true, progress: progress.show },
-  ).finally(progress.end);
+    { creates: true, isLong: true },
+  );
   const { tenant, rows, files, missing, linksElsewhere } = summary;
   console.log(
     `The tenant ${tenant} was imported: ${number(rows)} rows and ${number(files)} files. References and books are consistent.`,
@@ -53,10 +50,7 @@ export async function importFromFile(
 
 /** Deletes a tenant that has waited, and prints what it had; before, from when on it can be deleted. */
 export async function runDelete(request: DeleteRequest): Promise<void> {
-  const progress = showProgress(process.stderr);
-  const deletion = await withOperator((run) => run('tenant delete', request), { progress: progress.show }).finally(
-    progress.end,
-  );
+  const deletion = await withOperator((run) => run('tenant delete', request), { isLong: true });
   const { tenant } = request;
   if ('from' in deletion)
     return console.log(

@@ -1,6 +1,5 @@
 import { pasteable } from '../platform/operator-command.ts';
 import { withOperator } from './run-commands.ts';
-import { showProgress } from './show-progress.ts';
 
 export interface MoveOptions {
   readonly to?: string;
@@ -12,7 +11,6 @@ export interface MoveOptions {
 export async function runMove(tenant: string, { to, cancel, removeOld }: MoveOptions): Promise<void> {
   if ([to !== undefined, cancel, removeOld].filter(Boolean).length !== 1)
     throw new Error('Specify one of --to, --cancel and --remove-old.');
-  const progress = showProgress(process.stderr);
   await withOperator(
     async (run) => {
       if (cancel) {
@@ -23,7 +21,6 @@ export async function runMove(tenant: string, { to, cancel, removeOld }: MoveOpt
         console.log(`The old copy of the tenant ${tenant} was removed from ${cells.join(', ')}.`);
       } else if (to !== undefined) {
         const { from, rows, stoppedFor, steps } = await run('tenant move', { tenant, to });
-        progress.end();
         console.log(
           stoppedFor === null
             ? `The tenant ${tenant} is in ${to}: an earlier run of the command had moved it.`
@@ -35,6 +32,6 @@ export async function runMove(tenant: string, { to, cancel, removeOld }: MoveOpt
         console.log(`  ${pasteable(`operator tenant move ${tenant} --remove-old`)}`);
       }
     },
-    { progress: progress.show },
-  ).finally(progress.end);
+    { isLong: true },
+  );
 }

@@ -14,8 +14,8 @@ import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/session.ts';
 import type { Cell, Store } from '../platform/store/store.ts';
 import { partitionsDue } from '../platform/store/trace.ts';
-import { inCell, storeOfTenant } from './databases/index.ts';
-import { closedTenant, noTenant, type Operator } from './operator.ts';
+import { inCell, nameOfDatabase, storeOfTenant } from './databases/index.ts';
+import { checkTenantName, closedTenant, noTenant, type Operator } from './operator.ts';
 
 export interface NewTenant {
   /** The name in the `Tenant` header of requests. */
@@ -41,9 +41,7 @@ export interface NewTenant {
  * @throws Error with a sentence if the name is invalid or already used.
  */
 export async function createTenant({ service }: Operator, input: NewTenant): Promise<Tenant> {
-  if (!new RegExp(schemaOf('TenantName').pattern ?? '').test(input.name)) {
-    throw new Error('The name of a tenant has 2 to 63 of a-z, 0-9 and _, and starts with a letter.');
-  }
+  checkTenantName(input.name);
   const { maxLength = 0 } = propertiesOf(schemaOf('Org')).name ?? {};
   if (input.displayName.trim() === '' || input.displayName.length > maxLength)
     throw new Error(`The name of a firm has 1 to ${maxLength} characters.`);
@@ -140,7 +138,6 @@ export async function listTenants({
   readonly service: Pick<Operator['service'], 'store'>;
 }): Promise<InAllCells<TenantSummary>> {
   const hasOthers = store.cells.length > 1;
-  const nameOf = (number: number) => store.cells.find((cell) => cell.number === number)?.name;
   const { found, unavailable } = await fromAllCells(store, async (one, { name: cell }) => {
     const rows = await one.system((transaction) =>
       transaction.all(sql<Omit<TenantSummary, 'move'> & { phase: string | null; other: number | null }>`
@@ -148,14 +145,14 @@ export async function listTenants({
         from tenant left join tenant_move move on move.tenant = tenant.id`),
     );
     return rows.map(({ phase, other, ...tenant }) => {
-      const move = phase === null ? undefined : moveTexts[phase]?.(nameOf(other ?? 0));
+      const move = phase === null ? undefined : moveTexts[phase]?.(nameOfDatabase(store, other ?? 0));
       return { ...tenant, ...(hasOthers ? { cell } : {}), ...(move === undefined ? {} : { move }) };
     });
   });
   return { found: found.flat().toSorted((one, other) => (one.name < other.name ? -1 : 1)), unavailable };
 }
 
-const moveTexts: Readonly<Record<string, (cell: string | undefined) => string>> = {
+const moveTexts: Readonly<Record<string, (cell: string) => string>> = {
   LEAVING: (cell) => `moving to ${cell}`,
   STOPPED: (cell) => `moving to ${cell}`,
   ARRIVING: (cell) => `arriving copy; the tenant is in ${cell}`,

@@ -4,9 +4,8 @@ import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { databaseClock } from '../platform/database-clock.ts';
 import { pasteable } from '../platform/operator-command.ts';
-import type { FirmCalls } from './firm-calls.ts';
+import { type FirmCalls, subscriptions, subscriptionsPath } from './firm-calls.ts';
 
-const path = '/api/v1/event-subscriptions';
 const description = 'webhook listen';
 
 export interface ListenOptions {
@@ -26,12 +25,6 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-interface Subscription {
-  readonly id: string;
-  readonly entityType: string;
-  readonly active: boolean;
-  readonly description: string | null;
-}
 interface CatalogEntry {
   readonly entityType: string;
   readonly operation: string;
@@ -46,8 +39,8 @@ interface CatalogEntry {
 export async function listenForEvents(calls: FirmCalls, options: ListenOptions): Promise<Listening> {
   const { call } = calls;
   const { types, print, isCompact = false, forwardTo } = options;
-  const { secret } = await call<{ secret: string }>('GET', `${path}/webhook/secret`);
-  const { data: catalog } = await call<{ data: CatalogEntry[] }>('GET', `${path}/catalog?enabled=true`);
+  const { secret } = await call<{ secret: string }>('GET', `${subscriptionsPath}/webhook/secret`);
+  const { data: catalog } = await call<{ data: CatalogEntry[] }>('GET', `${subscriptionsPath}/catalog?enabled=true`);
   const enabled = Map.groupBy(catalog, ({ entityType }) => entityType);
   const unknown = types.filter((type) => !enabled.has(type));
   if (unknown.length > 0)
@@ -63,7 +56,7 @@ export async function listenForEvents(calls: FirmCalls, options: ListenOptions):
   const { port } = server.address() as AddressInfo;
   const subscribed: string[] = [];
   const close = async () => {
-    for (const id of subscribed.splice(0)) await call('DELETE', `${path}/${id}`);
+    for (const id of subscribed.splice(0)) await call('DELETE', `${subscriptionsPath}/${id}`);
     await new Promise((resolve) => server.close(resolve).closeAllConnections());
   };
   try {
@@ -76,13 +69,13 @@ export async function listenForEvents(calls: FirmCalls, options: ListenOptions):
       };
       const known = earlier.get(entityType);
       if (known !== undefined) {
-        await call('PATCH', `${path}/${known}`, target);
-        await call('POST', `${path}/${known}/reactivate`);
+        await call('PATCH', `${subscriptionsPath}/${known}`, target);
+        await call('POST', `${subscriptionsPath}/${known}/reactivate`);
       }
       const id =
         known ??
         (
-          await call<{ id: string }>('POST', path, {
+          await call<{ id: string }>('POST', subscriptionsPath, {
             ...target,
             entityType,
             operations: entries.map(({ operation }) => operation),
@@ -103,15 +96,10 @@ export async function listenForEvents(calls: FirmCalls, options: ListenOptions):
 }
 
 /** Inactive subscriptions of earlier runs by entity type. Otherwise each run would leave some behind, because they are never deleted. */
-async function earlierSubscriptions({ call }: FirmCalls): Promise<Map<string, string>> {
+async function earlierSubscriptions(calls: FirmCalls): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  let cursor: string | null = '';
-  while (cursor !== null) {
-    const more = cursor === '' ? '' : `&cursor=${cursor}`;
-    const page: { data: Subscription[]; nextCursor: string | null } = await call('GET', `${path}?pageSize=100${more}`);
-    for (const one of page.data) if (one.description === description && !one.active) found.set(one.entityType, one.id);
-    cursor = page.nextCursor;
-  }
+  for await (const one of subscriptions(calls))
+    if (one.description === description && !one.active) found.set(one.entityType, one.id);
   return found;
 }
 

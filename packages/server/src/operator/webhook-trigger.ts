@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { contract } from '../contract/contract.ts';
 import { databaseClock } from '../platform/database-clock.ts';
-import type { FirmCalls } from './firm-calls.ts';
+import { type FirmCalls, subscriptions, subscriptionsPath } from './firm-calls.ts';
 
 type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
 type Attributes = Readonly<Record<string, unknown>>;
@@ -116,33 +116,20 @@ async function changeRow(calls: FirmCalls, type: string, suffix: string): Promis
   return write(calls, 'PUT', { type, systemRef: row.systemRef, metadata, attributes: {} });
 }
 
-interface Subscription {
-  readonly id: string;
-  readonly active: boolean;
-  readonly entityTypes: readonly string[];
-  readonly operations: readonly string[];
-}
-
-async function sendExample({ call }: FirmCalls, type: string, operation: string): Promise<string> {
-  const path = '/api/v1/event-subscriptions';
-  const { data } = await call<{ data: { entityType: string; operation: string }[] }>(
+async function sendExample(calls: FirmCalls, type: string, operation: string): Promise<string> {
+  const { data } = await calls.call<{ data: { entityType: string; operation: string }[] }>(
     'GET',
-    `${path}/catalog?enabled=true`,
+    `${subscriptionsPath}/catalog?enabled=true`,
   );
   if (!data.some((one) => one.entityType === type && one.operation === operation))
     throw new Error(
       `There is no event "${type}.${operation}". There are: ${data.map((one) => `${one.entityType}.${one.operation}`).join(', ')}.`,
     );
   let sent = '';
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const more = cursor === '' ? '' : `&cursor=${cursor}`;
-    const page: { data: Subscription[]; nextCursor: string | null } = await call('GET', `${path}?pageSize=100${more}`);
-    for (const { id, active, entityTypes, operations } of page.data) {
-      if (!active || !entityTypes.includes(type) || !operations.includes(operation)) continue;
-      const query = `entityType=${type}&operation=${operation}`;
-      sent = (await call<{ eventId: string }>('POST', `${path}/${id}/test?${query}`)).eventId;
-    }
-    cursor = page.nextCursor;
+  for await (const { id, active, entityTypes, operations } of subscriptions(calls)) {
+    if (!active || !entityTypes.includes(type) || !operations.includes(operation)) continue;
+    const path = `${subscriptionsPath}/${id}/test?entityType=${type}&operation=${operation}`;
+    sent = (await calls.call<{ eventId: string }>('POST', path)).eventId;
   }
   if (sent === '') throw new Error(`No active subscription receives ${type}.${operation}. Start webhook listen first.`);
   return sent;

@@ -88,14 +88,7 @@ export function addKeyCommands(program: Command): void {
       'Encrypt again with the first key of MASTER_KEY what another one of its keys has encrypted. It works meanwhile.',
     )
     .action(async () => {
-      const [{ withOperator }, { showProgress }] = await Promise.all([
-        import('../../operator/run-commands.ts'),
-        import('../../operator/show-progress.ts'),
-      ]);
-      const progress = showProgress(process.stderr);
-      const { values, reencrypted } = await withOperator((run) => run('master-key reencrypt', null), {
-        progress: progress.show,
-      }).finally(progress.end);
+      const { values, reencrypted } = await doCommand('master-key reencrypt', null, { isLong: true });
       console.log(
         `${reencrypted} of ${values} values were under another key. All are under the first key of MASTER_KEY now.`,
       );

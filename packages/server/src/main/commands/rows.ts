@@ -18,15 +18,8 @@ export function addRowCommands(program: Command): void {
     .argument('<tenant>', 'the tenant')
     .option('--repair', 'correct the sums that differ, in one transaction, with audit rows', false)
     .action(async (name: string, { repair }: { repair: boolean }) => {
-      const [{ withOperator }, { showProgress }, { describeBooks }] = await Promise.all([
-        import('../../operator/run-commands.ts'),
-        import('../../operator/show-progress.ts'),
-        import('../../operator/books.ts'),
-      ]);
-      const progress = showProgress(process.stderr);
-      const { differences, breaches } = await withOperator((run) => run('books check', { tenant: name, repair }), {
-        progress: progress.show,
-      }).finally(progress.end);
+      const { describeBooks } = await import('../../operator/books.ts');
+      const { differences, breaches } = await doCommand('books check', { tenant: name, repair }, { isLong: true });
       for (const line of describeBooks(name, { differences, breaches }, repair)) console.log(line);
       // A nightly run detects breaches by the exit code.
       if (breaches.length > 0 || (differences.length > 0 && !repair)) process.exitCode = 1;

@@ -1,13 +1,14 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { CommandName, Commands } from '../../operator/commands.ts';
+import type { WorkOptions } from '../../operator/run-commands.ts';
 
 export async function doCommand<Name extends CommandName>(
   name: Name,
   input: Commands[Name]['input'],
-  createsDatabase = false,
+  options: WorkOptions = {},
 ): Promise<Commands[Name]['result']> {
   const { withOperator } = await import('../../operator/run-commands.ts');
-  return withOperator((run) => run(name, input), { creates: createsDatabase });
+  return withOperator((run) => run(name, input), options);
 }
 
 /** A list without what is in databases that cannot be reached must not pass for a complete one. */

@@ -29,7 +29,11 @@ export function addTenantCommands(program: Command): void {
           cell?: string;
         },
       ) => {
-        await doCommand('tenant create', { ...options, name, displayName: options.displayName ?? name }, true);
+        await doCommand(
+          'tenant create',
+          { ...options, name, displayName: options.displayName ?? name },
+          { creates: true },
+        );
         console.log(`The tenant ${name} was created. To create an API key for it, run:`);
         console.log(`  ${pasteable(`operator api-key create ${name} my-integration --roles API_ADMIN`)}`);
       },

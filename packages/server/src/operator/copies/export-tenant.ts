@@ -2,13 +2,13 @@ import { sql } from 'kysely';
 import { ContentMissing } from '../../platform/storage/storage.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import type { Transaction } from '../../platform/store/session.ts';
-import type { OfTenant } from '../../platform/store/store.ts';
-import { newestMigration, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
+import { tenantTables } from '../../platform/store/tenant-tables.ts';
 import { storeOfTenant } from '../databases/index.ts';
 import { noTenant, type Operator } from '../operator.ts';
 import { readCopiedRows } from './copied-rows.ts';
 import { contentLine, endLine, FileDigest, headerLine, rowLine } from './file-format.ts';
 import { encryptedColumns, FileKey } from './file-key.ts';
+import { type FoundTenant, findTenant } from './tenant-row.ts';
 import { type FileTarget, openTarget } from './write-file.ts';
 
 export interface ExportRequest {
@@ -45,9 +45,13 @@ export async function exportTenant(operator: Operator, request: ExportRequest): 
   try {
     let asOf = '';
     const summary = await store.snapshot(
-      (transaction) => findTenant(transaction, request.tenant),
+      async (transaction) => {
+        const found = await findTenant(transaction, sql`tenant.name = ${request.tenant}`);
+        if (found === undefined) throw new Error(noTenant(request.tenant));
+        return { tenantId: found.tenantId, value: found };
+      },
       (transaction, found) => {
-        asOf = found.exportedAt;
+        asOf = found.asOf;
         return new Export(operator, transaction, found, key, target).run();
       },
     );
@@ -61,24 +65,6 @@ export async function exportTenant(operator: Operator, request: ExportRequest): 
     await target.abandon();
     throw error;
   }
-}
-
-interface FoundTenant {
-  readonly tenantId: number;
-  readonly tenant: Readonly<Record<string, unknown>> & { readonly name: string };
-  readonly schema: string;
-  readonly exportedAt: string;
-}
-
-async function findTenant(transaction: Transaction, name: string): Promise<OfTenant<FoundTenant>> {
-  const columns = await tenantColumns(transaction);
-  const found = await transaction.first<FoundTenant>(sql`
-    select tenant.id as "tenantId", row_to_json(r) as tenant, now() as "exportedAt",
-      ${newestMigration} as schema
-    from tenant cross join lateral (select ${sql.join(columns.map((column) => sql.ref(`tenant.${column}`)))}) r
-    where tenant.name = ${name}`);
-  if (found === undefined) throw new Error(noTenant(name));
-  return { tenantId: found.tenantId, value: found };
 }
 
 /** One export, within its transaction. */
@@ -100,8 +86,8 @@ class Export {
   }
 
   async run(): Promise<ExportSummary> {
-    const { schema, tenant, exportedAt } = this.#found;
-    const first = headerLine({ schema, exportedAt, key: this.#key.id, tenant });
+    const { schema, tenant, asOf } = this.#found;
+    const first = headerLine({ schema, exportedAt: asOf, key: this.#key.id, tenant });
     this.#digest.addHeader(first);
     await this.#target.write(first);
     const content = await this.#writeContent();

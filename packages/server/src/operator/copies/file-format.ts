@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
+import type { TenantRow } from './tenant-row.ts';
 
 /** The first line of a file. */
 export interface FileHeader {
@@ -11,7 +12,7 @@ export interface FileHeader {
   /** Identifies the key of the secrets and of the signature. */
   readonly key: string;
   /** The columns of the tenant itself. */
-  readonly tenant: Readonly<Record<string, unknown>> & { readonly name: string };
+  readonly tenant: TenantRow;
 }
 
 /** A part of the content of a stored file. */

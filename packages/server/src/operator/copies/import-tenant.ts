@@ -2,7 +2,6 @@ import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { schemaOf } from '../../contract/contract.ts';
 import {
   DatabaseError,
   DatabaseUnavailable,
@@ -13,16 +12,17 @@ import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { serviceRole } from '../../platform/store/role.ts';
 import type { Transaction } from '../../platform/store/session.ts';
 import type { Store } from '../../platform/store/store.ts';
-import { newestMigration, type TenantTable, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
+import { type TenantTable, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { eventsRecorded, partitionsDue } from '../../platform/store/trace.ts';
 import { booksOf } from '../books.ts';
 import { inCell } from '../databases/index.ts';
-import type { Operator } from '../operator.ts';
+import { checkTenantName, type Operator } from '../operator.ts';
 import { insertCopiedRows } from './copied-rows.ts';
 import type { ContentPart, FileEnd, FileHeader, FileRow } from './file-format.ts';
 import { FileKey } from './file-key.ts';
 import { holdImport, removeImport, reserveImport } from './interrupted-imports.ts';
 import { type OpenFile, openFile, verifyFile } from './read-file.ts';
+import { insertTenant, schemaIn } from './tenant-row.ts';
 
 export interface ImportRequest {
   /** An absolute path. */
@@ -67,8 +67,7 @@ export async function importTenant(operator: Operator, request: ImportRequest): 
   operator.progress?.({ step: 'verifying the file', done: 0 });
   const { header, end } = await verifyFile(request.file, key);
   const name = request.name ?? header.tenant.name;
-  if (!new RegExp(schemaOf('TenantName').pattern ?? '').test(name))
-    throw new Error('The name of a tenant has 2 to 63 of a-z, 0-9 and _, and starts with a letter.');
+  checkTenantName(name);
   return inCell(operator, name, request.cell, (store) =>
     importInto(store, { operator, request, key, header, end, name, storage }),
   );
@@ -86,7 +85,7 @@ interface VerifiedImport {
 
 async function importInto(store: Store, verified: VerifiedImport): Promise<ImportSummary> {
   const { operator, request, key, header, end, name, storage } = verified;
-  await store.system((transaction) => checkSchema(transaction, request.file, header));
+  checkSchema(request.file, header, await schemaIn(store));
   const tenantId = await reserveImport({ store, storage }, name);
   try {
     const file = await openFile(request.file, key);
@@ -120,9 +119,7 @@ async function importInto(store: Store, verified: VerifiedImport): Promise<Impor
   }
 }
 
-async function checkSchema(transaction: Transaction, path: string, { schema }: FileHeader): Promise<void> {
-  const found = await transaction.first<{ schema: string }>(sql`select ${newestMigration} as schema`);
-  const here = found?.schema ?? '';
+function checkSchema(path: string, { schema }: FileHeader, here: string): void {
   if (schema === here) return;
   const difference = `${path} has the schema ${schema}, and this database has ${here}.`;
   throw new Error(
@@ -130,15 +127,6 @@ async function checkSchema(transaction: Transaction, path: string, { schema }: F
       ? `${difference} Upgrade this database to the version that exported the file, with "operator migrate", and import it then.`
       : `${difference} Import it into an empty database with the version that exported it, upgrade that database with "operator migrate", and export the tenant again.`,
   );
-}
-
-async function insertTenant(transaction: Transaction, id: number, values: FileHeader['tenant']): Promise<void> {
-  const columns = await tenantColumns(transaction);
-  const names = columns.map((column) => sql.ref(column));
-  await transaction.all(sql`
-    insert into tenant (${sql.join([sql.ref('id'), ...names])}) overriding system value
-    select ${sql.join([sql`${id}::integer`, ...columns.map((column) => sql.ref(`r.${column}`))])}
-    from json_populate_record(null::tenant, ${JSON.stringify(values)}::json) r`);
 }
 
 /** Describes a failure to the operator. */

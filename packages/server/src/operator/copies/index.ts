@@ -11,4 +11,5 @@ export { exportTenant } from './export-tenant.ts';
 export { encryptedColumns } from './file-key.ts';
 export { importTenant } from './import-tenant.ts';
 export { removeInterruptedImports } from './interrupted-imports.ts';
+export { findTenant, insertTenant, schemaIn, type TenantRow, updateTenant } from './tenant-row.ts';
 export { standardOutput } from './write-file.ts';

@@ -5,6 +5,7 @@ import { tenantsOfCell } from '../../platform/store/databases/index.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { openStore, type Store } from '../../platform/store/store.ts';
 import { openAllCells } from './cells.ts';
+import { nameOfDatabase } from './placement.ts';
 
 interface OpenTenant {
   readonly id: number;
@@ -35,9 +36,9 @@ export async function adoptDatabase(
     const twice = Map.groupBy(open, ({ name }) => name);
     for (const [name, found] of twice) {
       if (found.length === 1) continue;
-      const names = found.map(({ cell }) => nameOf(cells, cell)).join(' and ');
+      const names = found.map(({ cell }) => nameOfDatabase(cells, cell)).join(' and ');
       throw new Error(
-        `The tenant ${name} is open in ${names}. Compare them, and say which one it is: operator adopt --keep ${name}=${nameOf(cells, found[0]?.cell ?? 0)}. The others are closed.`,
+        `The tenant ${name} is open in ${names}. Compare them, and say which one it is: operator adopt --keep ${name}=${nameOfDatabase(cells, found[0]?.cell ?? 0)}. The others are closed.`,
       );
     }
     await home.system(async (transaction) => {
@@ -47,7 +48,7 @@ export async function adoptDatabase(
           insert into tenant_place (name, cell, tenant) values (${name}, ${cell}, ${moved})
           on conflict (name) do nothing returning name`);
         if (added !== undefined)
-          print(`The directory lacked the tenant ${name} of the database ${nameOf(cells, cell)}.`);
+          print(`The directory lacked the tenant ${name} of the database ${nameOfDatabase(cells, cell)}.`);
       }
       await transaction.all(sql`update installation set database = present_database(), adopted_at = now()`);
       await recordOperatorAct(transaction, { operation: 'adopt', subject: 'installation', details: { kept } });
@@ -97,8 +98,4 @@ async function keepTenantIn(cells: Store, choice: string): Promise<void> {
       insert into tenant_place (name, cell, tenant) values (${name}, ${kept.number}, ${moved})
       on conflict (name) do update set cell = excluded.cell, tenant = excluded.tenant, moves_to = null`),
   );
-}
-
-function nameOf(cells: Store, number: number): string {
-  return cells.cells.find((cell) => cell.number === number)?.name ?? String(number);
 }

@@ -10,4 +10,4 @@ export {
   setCellAddress,
   urlPurpose,
 } from './cells.ts';
-export { inCell, noDatabase, storeOfTenant } from './placement.ts';
+export { inCell, nameOfDatabase, noDatabase, storeOfTenant } from './placement.ts';

@@ -5,6 +5,10 @@ import { noTenant, type Operator } from '../operator.ts';
 export const noDatabase = (name: string | null) =>
   `The directory has no database ${name}. "operator cell list" shows them.`;
 
+export function nameOfDatabase(store: Store, number: number): string {
+  return store.cells.find((cell) => cell.number === number)?.name ?? String(number);
+}
+
 /** Returns the database that has the tenant, open or closed. @throws Error with a sentence if it does not exist, or has another name now */
 export async function storeOfTenant(
   { service: { directory } }: { readonly service: Pick<Operator['service'], 'directory'> },

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import type { Cells } from '../../platform/store/databases/index.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
+import { nameOfDatabase } from '../databases/index.ts';
 import type { Operator } from '../operator.ts';
-import { nameOf, placementOf } from './placement.ts';
+import { placementOf } from './placement.ts';
 import { removeCopy, removeRows } from './remove-copy.ts';
 import { unwatchRows } from './watch-rows.ts';
 
@@ -16,7 +17,9 @@ export async function cancelMove(operator: Operator, name: string): Promise<null
   if (movesTo !== null) await cells.follow(tenantId, cell);
   const placement = await placementOf(operator, name);
   if (placement.movesTo === null || placement.cell !== cell)
-    throw new Error(`The tenant ${name} is not moving: it is in the database ${nameOf(cells, placement.cell)}.`);
+    throw new Error(
+      `The tenant ${name} is not moving: it is in the database ${nameOfDatabase(cells, placement.cell)}.`,
+    );
   const [source, target] = [cells.cell(cell), cells.cell(placement.movesTo)];
   await source.system(async (transaction) => {
     const move = await transaction.first<{ isWorkedOn: boolean; phase: string }>(sql`
@@ -40,7 +43,7 @@ export async function cancelMove(operator: Operator, name: string): Promise<null
   });
   await cells.system(async (transaction) => {
     await transaction.all(sql`update tenant_place set moves_to = null where name = ${name}`);
-    const details = { to: nameOf(cells, placement.movesTo ?? 0) };
+    const details = { to: nameOfDatabase(cells, placement.movesTo ?? 0) };
     await recordOperatorAct(transaction, { operation: 'tenant move --cancel', subject: name, details });
   });
   return null;
@@ -78,7 +81,7 @@ export async function removeOldCopies(
     removed.push(cellName);
   }
   if (removed.length === 0)
-    throw new Error(`The tenant ${name} has no old copy: all of it is in the database ${nameOf(cells, now)}.`);
+    throw new Error(`The tenant ${name} has no old copy: all of it is in the database ${nameOfDatabase(cells, now)}.`);
   await cells.system((transaction) =>
     recordOperatorAct(transaction, { operation: 'tenant move --remove-old', subject: name, details: { removed } }),
   );

@@ -9,17 +9,16 @@ import { ForeignKeyViolation, UniqueViolation } from '../../platform/store/error
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import type { Transaction } from '../../platform/store/session.ts';
 import type { Store } from '../../platform/store/store.ts';
-import { newestMigration, type TenantTable, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
+import { type TenantTable, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { eventsRecorded, partitionsDue } from '../../platform/store/trace.ts';
-import type { RowKey } from '../copies/index.ts';
-import { noDatabase } from '../databases/index.ts';
+import { findTenant, insertTenant, type RowKey, schemaIn, type TenantRow, updateTenant } from '../copies/index.ts';
+import { nameOfDatabase, noDatabase } from '../databases/index.ts';
 import { noTenant, type Operator } from '../operator.ts';
 import { applyChanges, type ChangedRows, copyRows, replaceAllRows } from './apply-changes.ts';
 import { areSameRows, differentTables } from './compare-copies.ts';
-import { nameOf, placementOf } from './placement.ts';
+import { placementOf } from './placement.ts';
 import { removeRows, skipReferenceChecks } from './remove-copy.ts';
-import { claimMove, forgetRows, lease, lockWrites, type MovedTenant, schemaOf } from './source-side.ts';
-import { insertTenant, type TenantRow, updateTenant } from './tenant-row.ts';
+import { claimMove, forgetRows, lease, lockWrites, type MovedTenant } from './source-side.ts';
 import { watchRows } from './watch-rows.ts';
 
 export interface MoveRequest {
@@ -72,7 +71,7 @@ export async function moveTenant(
   if (to === undefined) throw new Error(noDatabase(request.to));
   if (placement.movesTo !== null && (await cells.follow(placement.tenantId, placement.cell))) {
     const now = await placementOf(operator, request.tenant);
-    if (now.cell === to) return { from: nameOf(cells, placement.cell), rows: 0, stoppedFor: null, steps: {} };
+    if (now.cell === to) return { from: nameOfDatabase(cells, placement.cell), rows: 0, stoppedFor: null, steps: {} };
     return moveTenant(operator, request, before);
   }
   if (placement.cell === to) throw new Error(`The tenant ${request.tenant} is in the database ${request.to} already.`);
@@ -132,7 +131,7 @@ class Move {
       await this.#step('verify', () => this.#verify());
       const stoppedFor = await this.#switch();
       await this.#step('finish', () => this.#finish(stoppedFor));
-      return { from: nameOf(this.#cells, from), rows: this.#rows, stoppedFor, steps: this.#steps };
+      return { from: nameOfDatabase(this.#cells, from), rows: this.#rows, stoppedFor, steps: this.#steps };
     } catch (error) {
       throw explained(error, this.#tenant.name);
     } finally {
@@ -157,7 +156,7 @@ class Move {
   async #claim(): Promise<void> {
     const { id, name, from, to } = this.#tenant;
     await this.#checkTarget();
-    this.#moveId = await claimMove(this.#source, this.#tenant, this.#mover, nameOf(this.#cells, to));
+    this.#moveId = await claimMove(this.#source, this.#tenant, this.#mover, nameOfDatabase(this.#cells, to));
     await this.#cells.system((transaction) =>
       transaction.all(sql`
         update tenant_place set tenant = ${id}, moves_to = ${to} where name = ${name} and cell = ${from}`),
@@ -168,7 +167,7 @@ class Move {
 
   async #checkTarget(): Promise<void> {
     const { id, name, to } = this.#tenant;
-    const [here = '', there = ''] = await Promise.all([this.#source, this.#target].map(schemaOf));
+    const [here = '', there = ''] = await Promise.all([this.#source, this.#target].map(schemaIn));
     if (here !== there)
       throw new Error(
         `The two databases have different schemas, ${here} and ${there}. Run "operator migrate", and then this command again.`,
@@ -178,7 +177,7 @@ class Move {
     );
     if (copy?.phase === 'LEFT')
       throw new Error(
-        `The database ${nameOf(this.#cells, to)} still has the copy from which the tenant ${name} was moved. Remove it first: operator tenant move ${name} --remove-old`,
+        `The database ${nameOfDatabase(this.#cells, to)} still has the copy from which the tenant ${name} was moved. Remove it first: operator tenant move ${name} --remove-old`,
       );
   }
 
@@ -228,7 +227,7 @@ class Move {
             values (${id}, 'ARRIVING', ${from}, ${this.#moveId}, ${this.#mover}, now())
             on conflict (tenant) do update set phase = excluded.phase, cell = excluded.cell, move_id = excluded.move_id,
               mover = excluded.mover, started_at = now()`);
-          await insertTenant(target, id, tenant);
+          await insertTenant(target, id, { ...tenant, active: false });
           const own = tables.filter(({ isShared }) => !isShared);
           await skipReferenceChecks(target);
           await copyRows({ from: source, to: target, tenantId: id }, own, (table, rows) => {
@@ -260,20 +259,12 @@ class Move {
   /** What there is to do, as of the start of a snapshot. */
   async #look(transaction: Transaction): Promise<Seen> {
     const { id } = this.#tenant;
-    const columns = await tenantColumns(transaction);
-    const found = await transaction.first<{ tenant: TenantRow; schema: string }>(sql`
-      select row_to_json(r) as tenant, ${newestMigration} as schema
-      from tenant cross join lateral (select ${sql.join(columns.map((column) => sql.ref(`tenant.${column}`)))}) r
-      where tenant.id = ${id}`);
+    const found = await findTenant(transaction, sql`tenant.id = ${id}`);
     if (found === undefined) throw new Error(noTenant(this.#tenant.name));
     const rows = await transaction.all<{ table: string; key: string; ids: number[] }>(sql`
       select table_name as table, key::text as key, array_agg(id) as ids from moved_row where tenant = ${id} group by 1, 2`);
     const changed = new Map<string, string[]>();
-    for (const { table, key } of rows) {
-      const keys = changed.get(table);
-      if (keys === undefined) changed.set(table, [key]);
-      else keys.push(key);
-    }
+    for (const { table, key } of rows) changed.getOrInsertComputed(table, () => []).push(key);
     return { ...found, changed, ids: rows.flatMap(({ ids }) => ids), tables: await tenantTables(transaction) };
   }
 
@@ -309,7 +300,7 @@ class Move {
             sides,
             tables.filter(({ isShared }) => isShared),
           );
-          await updateTenant(target, id, tenant);
+          await updateTenant(target, id, { ...tenant, active: false });
           await target.all(sql`update tenant_move set opens = ${tenant.active} where tenant = ${id}`);
         });
         await then(source, found);
@@ -451,7 +442,12 @@ class Move {
     await this.#cells.follow(id, from);
     for (const channel of [jobsDue, partitionsDue]) this.#target.notify(channel, '');
     this.#target.notify(eventsRecorded, String(id));
-    const details = { from: nameOf(this.#cells, from), to: nameOf(this.#cells, to), rows: this.#rows, stoppedFor };
+    const details = {
+      from: nameOfDatabase(this.#cells, from),
+      to: nameOfDatabase(this.#cells, to),
+      rows: this.#rows,
+      stoppedFor,
+    };
     await this.#cells.system((transaction) =>
       recordOperatorAct(transaction, { operation: 'tenant move', subject: name, details }),
     );

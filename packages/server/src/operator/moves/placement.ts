@@ -26,7 +26,3 @@ export async function placementOf({ service: { store } }: Pick<Operator, 'servic
   if (tenant === undefined) throw new Error(noTenant(name));
   return { cells: store, tenantId: tenant.id, ...found };
 }
-
-export function nameOf(cells: Cells, number: number): string {
-  return cells.cells.find((one) => one.number === number)?.name ?? String(number);
-}

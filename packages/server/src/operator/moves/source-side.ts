@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Transaction } from '../../platform/store/session.ts';
 import type { Store } from '../../platform/store/store.ts';
-import { newestMigration } from '../../platform/store/tenant-tables.ts';
 
 export interface MovedTenant {
   readonly name: string;
@@ -43,13 +42,6 @@ export async function claimMove(
     if (performance.now() > end)
       throw new Error(`Another process is moving the tenant ${name} to ${toName}. Wait for it.`);
   }
-}
-
-export async function schemaOf(store: Store): Promise<string> {
-  const found = await store.system((transaction) =>
-    transaction.first<{ schema: string }>(sql`select ${newestMigration} as schema`),
-  );
-  return found?.schema ?? '';
 }
 
 /** Whether no transaction that has written rows of the tenant is open. None begins while writes are stopped. */
