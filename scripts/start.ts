@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { listen } from '../packages/server/src/main/listen.ts';
-import { checkDataDir } from '../packages/server/src/operator/socket-path.ts';
+import { checkDataDir } from '../packages/server/src/platform/process/socket-path.ts';
 import { generatedMark, markFile } from './generated-mark.ts';
 import { readOptions } from './options.ts';
 import { run } from './test/run.ts';

@@ -8,6 +8,7 @@ import type { MasterKeys } from '../platform/auth/vault.ts';
 import type { MailSettings } from '../platform/mail/mail-server.ts';
 import type { PaymentSettings } from '../platform/payments/open-processor.ts';
 import { type Config, localUrl } from '../platform/process/config.ts';
+import { checkDataDir } from '../platform/process/socket-path.ts';
 import type { S3Settings } from '../platform/storage/s3-storage.ts';
 import { standardLimits } from '../platform/store/limits.ts';
 import {
@@ -269,15 +270,8 @@ function s3Settings(bucket: string, region: string, endpoint: string): S3Setting
   );
 }
 
-/** The server listens on a socket in the data directory, whose path operating systems limit to 103 bytes or more. */
-const maxDataDirLength = 103 - '/operator.sock'.length;
-
 function prepareDataDirectory(dataDir: string): void {
-  if (Buffer.byteLength(dataDir) > maxDataDirLength) {
-    throw new Error(
-      `DATA_DIR is too long: ${dataDir} has more than ${maxDataDirLength} bytes. Set a shorter path, or a symbolic link to it.`,
-    );
-  }
+  checkDataDir(dataDir);
   try {
     ensurePrivateDirectory(dataDir);
     checkHoldsFiles(dataDir);

@@ -1,16 +1,10 @@
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, request, type Server } from 'node:http';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { socketIn } from '../platform/process/socket-path.ts';
 import { type CommandName, type Commands, isCommand, runCommand } from './commands.ts';
 import type { Operator } from './operator.ts';
-
-/**
- * Only one process can open the embedded database, so a running server executes the operator's commands. They are sent
- * over a socket in the data directory that only the owner of the directory can open.
- */
-const socketIn = (dataDir: string) => join(dataDir, 'operator.sock');
 
 /** Accepts commands until it is closed. */
 export async function listenForCommands(dataDir: string, operator: Operator): Promise<Server> {
