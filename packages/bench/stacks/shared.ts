@@ -2,7 +2,7 @@ import {
   type AnyHandler,
   type Context,
   handlers,
-  newRequestId,
+  newId,
   type PublicContext as OpenCall,
   type Operation,
   problemDocument,
@@ -15,7 +15,7 @@ export type { OpenCall };
 
 /** Opens a call in the other stacks. The caller is authenticated as in this server. */
 export function openCall(service: Service, operation: Operation, tenantName: string | undefined): OpenCall {
-  return { service, operation, requestId: newRequestId(), address: '127.0.0.1', tenantName, identify: () => undefined };
+  return { service, operation, requestId: newId(), address: '127.0.0.1', tenantName, identify: () => undefined };
 }
 
 export function signInTo(open: OpenCall, authorization: string | undefined): Promise<Context> {
@@ -31,7 +31,7 @@ export function handle(
 
 export function failureOf(error: unknown, service: Service) {
   const problem = toRejection(error, service.log);
-  return { status: problem.status, body: problemDocument(problem, newRequestId()) };
+  return { status: problem.status, body: problemDocument(problem, newId()) };
 }
 
 /** The path of an operation as routers write it: `/gql/v1/client/:id`. */

@@ -5,7 +5,7 @@ import {
   checkByContract,
   documentAt,
   messages,
-  newRequestId,
+  newId,
   problemResult,
   Rejection,
   type RouteResult,
@@ -41,7 +41,7 @@ export async function startMock({ port, host = '127.0.0.1', onResponse }: Option
   const { promise: ready, resolve: begin } = Promise.withResolvers<Prism>();
   const server = createServer(messages, async (request, response) => {
     const started = performance.now();
-    const id = newRequestId();
+    const id = newId();
     try {
       const result = await resultOf(await ready, urlOf(server), request, response).catch((error) =>
         problemResult(rejectionOf(error), id),

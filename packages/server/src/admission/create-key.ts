@@ -1,6 +1,6 @@
 /** Creates API users and their keys, for an operator or for an administrator of the tenant. */
+
 import { sql } from 'kysely';
-import { v7 as uuidv7 } from 'uuid';
 import { schemaOf } from '../contract/contract.ts';
 import { propertiesOf } from '../contract/fields.ts';
 import { Rejection } from '../contract/rejection.ts';
@@ -8,6 +8,7 @@ import { checkAdministrators } from '../platform/auth/api-key-store.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import type { KeyRing } from '../platform/auth/key-ring.ts';
 import { databaseClock } from '../platform/database-clock.ts';
+import { newId } from '../platform/store/new-id.ts';
 import type { Store, Transaction } from '../platform/store/store.ts';
 import { recordChanges, type TracedChange, type TraceOrigin } from '../platform/store/trace.ts';
 import type { Tokens } from './tokens.ts';
@@ -51,7 +52,7 @@ export async function createKey(
   if (newKey.user.trim() === '' || newKey.user.length > maxLength)
     throw new Rejection('VALIDATION_ERROR', `The name of an API user has 1 to ${maxLength} characters.`);
 
-  const id = uuidv7();
+  const id = newId();
   const expiresAt = new Date(databaseClock.now() + newKey.days * millisecondsADay);
   const signingKey = keys.signingKey().kid;
   const { apiUserId, createdAt } = await store.write(tenant.id, async (transaction) => {
@@ -117,7 +118,7 @@ export async function ensureApiUser(
           select ${columns} from api_user where tenant_id = ${tenant.id} and identity = ${identity} for update`);
   const after = await transaction.first<ApiUser>(sql`
     insert into api_user (tenant_id, id, name, roles, staff_id, identity)
-    values (${tenant.id}, ${uuidv7()}, ${name}, ${roles}, ${staffId}::uuid, ${identity ?? null})
+    values (${tenant.id}, ${newId()}, ${name}, ${roles}, ${staffId}::uuid, ${identity ?? null})
     on conflict (tenant_id, ${identity === undefined ? sql`name` : sql`identity`}) do update
       set name = excluded.name, roles = excluded.roles, active = true, staff_id = coalesce(excluded.staff_id, api_user.staff_id)
     returning ${columns}`);

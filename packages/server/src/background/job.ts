@@ -112,24 +112,13 @@ export function defineJob<const Shape extends DataShape>(
   return { name, data, run, ...(died && { died }), settings: { ...defaults, concurrencyPerTenant, ...settings } };
 }
 
-/**
- * Adds a job for the tenant of the transaction. It exists only if the transaction commits, and starts milliseconds later.
- *
- * @param at the earliest time to start; immediately by default.
- * @returns the ID of the job.
- */
+/** Adds a job for the tenant of the transaction. It exists only if the transaction commits, and starts milliseconds later. */
 export async function enqueue<Shape extends DataShape>(
   transaction: Transaction,
   job: Job<Shape>,
   data: DataOf<Shape>,
-  at?: Temporal.Instant,
-): Promise<string> {
-  const id = newId();
-  await transaction.all(sql`
-    insert into background_job (tenant_id, id, name, data, due_at)
-    values (current_setting('app.tenant_id')::integer, ${id}, ${job.name}, ${JSON.stringify(data)}::jsonb,
-      coalesce(${at?.toString() ?? null}::timestamptz, now()))`);
-  return id;
+): Promise<void> {
+  await enqueueAll(transaction, job, [data]);
 }
 
 /** Adds jobs of one kind like `enqueue`, with one statement. */

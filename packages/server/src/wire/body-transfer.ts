@@ -37,6 +37,6 @@ function detach(value: unknown, path: readonly string[], found: [string[], strin
 }
 
 /** Uses defineProperty, because the name may be `__proto__`. */
-function put(holder: object, name: string, value: unknown): void {
+export function put(holder: object, name: string, value: unknown): void {
   Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
 }

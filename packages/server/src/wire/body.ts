@@ -2,6 +2,7 @@ import { contract } from '../contract/contract.ts';
 import { escapePointer } from '../contract/pointer.ts';
 import { type ErrorCode, Rejection } from '../contract/rejection.ts';
 import { Unstorable } from '../contract/unstorable.ts';
+import { put } from './body-transfer.ts';
 import { findDuplicate, pointerAt, replaceEscapedNames, scanJson } from './json-scan.ts';
 
 const limits = contract['x-json-limits'];
@@ -148,10 +149,9 @@ class Reader {
       this.#at(key, () => {
         this.#count(key);
         if (Object.hasOwn(cleaned, key)) throw duplicate(this.#pointer());
-        // An assignment would set the prototype.
         if (key === '__proto__') {
           this.clean(item);
-          defineProperty(cleaned, key, new Unstorable('A property cannot be called __proto__.'));
+          put(cleaned, key, new Unstorable('A property cannot be called __proto__.'));
         } else cleaned[key] = this.clean(item);
       });
     }
@@ -192,10 +192,6 @@ function duplicate(pointer: string): Rejection {
     code: 'DUPLICATE_KEY',
     detail,
   });
-}
-
-function defineProperty(object: object, name: string, value: unknown): void {
-  Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /** Normalization takes quadratic time in the number of combining marks in a row. All of them are in the category M. */

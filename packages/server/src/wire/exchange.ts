@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse as parseQuery } from 'node:querystring';
 import type { Logger } from 'pino';
+import { newId } from '../platform/store/new-id.ts';
 import { dataHeaders } from './pages.ts';
 import { mayBeLarge, readRawBody } from './raw-body.ts';
-import { newRequestId } from './request-id.ts';
 import { saveBody } from './saved-body.ts';
 import { type RequestTarget, readTarget } from './target.ts';
 import { readTraceparent } from './trace-context.ts';
@@ -27,7 +27,7 @@ const noQuery: Readonly<Record<string, unknown>> = {};
  */
 export class Exchange {
   /** ID of the request, which the response and each line of the log contain. */
-  readonly id = newRequestId();
+  readonly id = newId();
   readonly traceparent: string | undefined;
   readonly method: string;
   /** Undefined if the target of the request is not a path. */

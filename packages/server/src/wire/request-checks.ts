@@ -22,8 +22,8 @@ export { choiceOf, relationsOf, withFields, withRelatedRows } from '../contract/
 export { declarationsOf, referred } from '../contract/parameters.ts';
 export { invalid } from '../contract/problem.ts';
 export { Rejection } from '../contract/rejection.ts';
+export { newId } from '../platform/store/new-id.ts';
 export { messages } from './messages.ts';
-export { newRequestId } from './request-id.ts';
 export { problemResult, type RouteResult, send } from './result.ts';
 export { allOperations, type Operation };
 

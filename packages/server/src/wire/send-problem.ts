@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { v7 as uuidv7 } from 'uuid';
 import type { Rejection } from '../contract/rejection.ts';
+import { newId } from '../platform/store/new-id.ts';
 import { CrossOrigin } from './cross-origin.ts';
 import { dataHeaders } from './pages.ts';
 import { problemResult, send } from './result.ts';
@@ -14,7 +14,7 @@ export function sendProblem(response: ServerResponse, problem: Rejection, corsOr
   const { method = '', headers: sent } = response.req;
   const asked = { method, header: (name: string) => sent[name]?.toString() };
   const crossOrigin = new CrossOrigin(corsOrigins);
-  const result = crossOrigin.preflight(asked) ?? problemResult(problem, uuidv7());
+  const result = crossOrigin.preflight(asked) ?? problemResult(problem, newId());
   // Also the connection of a preflight is closed, if that of its call would be.
   const Connection = problem.headers.Connection ?? '';
   const headers = { ...dataHeaders, ...(Connection !== '' && { Connection }) };

@@ -1,9 +1,9 @@
-import { v7 as uuidv7 } from 'uuid';
 import { checkAccess } from '../../admission/access.ts';
 import { tenantMismatch } from '../../admission/directory.ts';
 import { accessTokenLifetime } from '../../admission/tokens.ts';
 import { unauthenticated } from '../../contract/problem.ts';
 import type { Handler } from '../../entity/context.ts';
+import { newId } from '../../platform/store/new-id.ts';
 
 /** Exchanges an API key for an access token with the roles of its API user. The rate limit of the key applies. */
 export const createToken: Handler<'createToken'> = async (context, { body }) => {
@@ -21,7 +21,7 @@ export const createToken: Handler<'createToken'> = async (context, { body }) => 
   checkAccess(tenant, context);
   const limits = await service.admission.rateLimit.take(operation, `${tenant.id}/${jti}`);
   const claims = { sub: key.apiUserId, client_id: jti, tenant: keyTenant, roles: key.roles, staffId: key.staffId };
-  const token = await service.tokens.signAccessToken(claims, uuidv7());
+  const token = await service.tokens.signAccessToken(claims, newId());
   await service.directory.markUsed(tenant.id, jti, key).catch((error: unknown) => {
     service.log.warn({ err: error }, 'Recording the last use of an API key failed.');
   });

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { Vault } from '../../platform/auth/vault.ts';
 import { type Config, databaseOf } from '../../platform/process/config.ts';
 import { tenantsOfCell } from '../../platform/store/databases/index.ts';
+import { silentLog } from '../../platform/store/limits.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { openStore, type Store } from '../../platform/store/store.ts';
 import { openAllCells } from './cells.ts';
@@ -27,9 +28,8 @@ export async function adoptDatabase(
 ): Promise<void> {
   if (config.databaseUrl === undefined)
     throw new Error('The embedded database needs no adoption: nothing else uses it.');
-  const log = { info() {}, warn() {} };
-  const home = await openStore({ ...databaseOf(config), log });
-  const cells = await openAllCells(config, home, new Vault(config.masterKeys), log);
+  const home = await openStore(databaseOf(config));
+  const cells = await openAllCells(config, home, new Vault(config.masterKeys), silentLog);
   try {
     for (const choice of kept) await keepTenantIn(cells, choice);
     const open = await openTenants(cells);

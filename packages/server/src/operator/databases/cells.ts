@@ -4,7 +4,7 @@ import type { Vault } from '../../platform/auth/vault.ts';
 import { type Config, databaseOf } from '../../platform/process/config.ts';
 import { Cells, tenantsOfCell } from '../../platform/store/databases/index.ts';
 import { DatabaseError, UniqueViolation } from '../../platform/store/errors.ts';
-import type { Limits } from '../../platform/store/limits.ts';
+import { type Limits, type StoreLog, silentLog } from '../../platform/store/limits.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { homeCell, openEngine, openStore, type Store, type StoreOptions } from '../../platform/store/store.ts';
 import type { Operator } from '../operator.ts';
@@ -21,7 +21,7 @@ export async function openCells(
   config: Config,
   home: Store,
   vault: Vault,
-  log: CellsLog,
+  log: StoreLog,
   limits: Partial<Limits> = {},
 ): Promise<Store> {
   return (await isRestored(home)) ? home : openAllCells(config, home, vault, log, limits);
@@ -42,7 +42,7 @@ export async function openAllCells(
   config: Config,
   home: Store,
   vault: Vault,
-  log: CellsLog,
+  log: StoreLog,
   limits: Partial<Limits> = {},
 ): Promise<Store> {
   if (home.engine === 'pglite') return home;
@@ -68,7 +68,7 @@ export async function openAllCells(
  * @throws Error with a sentence if the database was set up with another master key
  */
 export async function cellsIn(options: StoreOptions, vault: Vault): Promise<{ name: string; url: string }[]> {
-  const engine = await openEngine(options, silent);
+  const engine = await openEngine(options, silentLog);
   try {
     const { rows: found } = await engine.pool.query(`
       select to_regclass('cell') is not null as exists, to_regclass('installation') is not null as "hasInstallation",
@@ -91,10 +91,6 @@ export async function cellsIn(options: StoreOptions, vault: Vault): Promise<{ na
     await engine.close();
   }
 }
-
-const silent = { info() {}, warn() {} };
-
-type CellsLog = { info(message: string): void; warn(message: string): void };
 
 export interface CellRequest {
   readonly name: string;
@@ -207,7 +203,7 @@ async function firstTenantOf(store: Store): Promise<string | undefined> {
 
 /** The number that a database got when it was added to its directory, which its IDs of tenants show; 0 for any other. */
 async function numberAt(databaseUrl: string): Promise<number> {
-  const engine = await atAddress(() => openEngine({ databaseUrl, poolSize: 1, isClock: false }, silent));
+  const engine = await atAddress(() => openEngine({ databaseUrl, poolSize: 1, isClock: false }, silentLog));
   try {
     const { rows } = await engine.pool.query(
       `select coalesce(pg_sequence_last_value(to_regclass('tenant_id_seq')), 0) / ${tenantsOfCell} as number`,

@@ -4,6 +4,9 @@ export interface StoreLog {
   warn(message: string): void;
 }
 
+/** For opening a database of which nobody is told. */
+export const silentLog: StoreLog = { info() {}, warn() {} };
+
 /** In milliseconds. They prevent slow or failed work from holding a connection or a lock indefinitely. */
 export interface Limits {
   /** Waiting for a connection, and opening one. */

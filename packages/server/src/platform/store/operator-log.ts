@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from './new-id.ts';
 import type { Transaction } from './session.ts';
 
 /** An action of an operator that belongs to no tenant. Actions for a tenant are in its audit log. */
@@ -17,5 +17,5 @@ export async function recordOperatorAct(transaction: Transaction, act: OperatorA
   const { operation, subject, details = null } = act;
   await transaction.all(sql`
     insert into operator_log (id, operation, subject, details)
-    values (${uuidv7()}, ${operation}, ${subject}, ${JSON.stringify(details)}::jsonb)`);
+    values (${newId()}, ${operation}, ${subject}, ${JSON.stringify(details)}::jsonb)`);
 }

@@ -5,7 +5,7 @@ import { connectFailure, firstClient } from './connect-failure.ts';
 import { checkConnection, databaseTime, watchConnections, withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
 import { DatabaseError, WrongClock } from './errors.ts';
-import type { Limits, StoreLog } from './limits.ts';
+import { type Limits, type StoreLog, silentLog } from './limits.ts';
 import { listenOnOwnConnection } from './listener.ts';
 import { resultTypes } from './result-types.ts';
 import { Standbys } from './standbys/index.ts';
@@ -90,11 +90,12 @@ function openStandbys(
   limits: Limits,
   log: StoreLog,
 ): Standbys {
+  // Probes report what happens to standbys.
   const probeLimits = { connect: standbyLimits.connect, statement: standbyLimits.probe };
-  const probe = (url: string) => openPool(url, 1, probeLimits, silent, standbyLimits.grace);
+  const probe = (url: string) => openPool(url, 1, probeLimits, silentLog, standbyLimits.grace);
   const pools = standbyUrls.map((url) => {
     const readLimits = { connect: standbyLimits.connect, statement: limits.statement };
-    return { reads: openPool(url, poolSize, readLimits, silent, standbyLimits.grace), probe: probe(url) };
+    return { reads: openPool(url, poolSize, readLimits, silentLog, standbyLimits.grace), probe: probe(url) };
   });
   return new Standbys(pools, probe(databaseUrl), limits.standby, log);
 }
@@ -119,9 +120,6 @@ function runAside(pool: pg.Pool, limits: Limits, tenantId: number, statement: st
     }
   });
 }
-
-/** Probes report what happens to standbys. */
-const silent: StoreLog = { info() {}, warn() {} };
 
 function openPool(
   databaseUrl: string,

@@ -6,7 +6,7 @@ import { type Connection, type RunResult, withConnection } from './connection.ts
 import type { Engine } from './engine.ts';
 import { commitFailure, DatabaseError, TransactionConflict } from './errors.ts';
 import { declareLeakproof } from './leakproof.ts';
-import { type Limits, type StoreLog, standardLimits } from './limits.ts';
+import { type Limits, type StoreLog, silentLog, standardLimits } from './limits.ts';
 import type { Listener } from './listener.ts';
 import { checkMigrated, type Migrations, migrate, pendingMigrations, readMigrations } from './migrate.ts';
 import { openPglite } from './pglite.ts';
@@ -151,7 +151,7 @@ export const homeCell = 'home';
  * @throws DatabaseUnavailable, DatabaseError or DirectoryInUse, each with a sentence for the operator
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { log = silent } = options;
+  const { log = silentLog } = options;
   const engine = await openEngine(options, log);
   const migrations = await readMigrations();
   try {
@@ -162,8 +162,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
   return new EngineStore(engine, new SchemaCheck(engine, migrations));
 }
-
-const silent: StoreLog = { info() {}, warn() {} };
 
 /** Opens the database as it is. */
 export function openEngine(options: StoreOptions, log: StoreLog): Promise<Engine> {
@@ -243,16 +241,12 @@ class EngineStore implements Store {
     return this.#engine.standbys;
   }
 
-  async read<Result>(
-    tenantId: number,
-    work: (session: Session) => Promise<Result>,
-    from: 'primary' | 'standby' = 'primary',
-  ): Promise<Result> {
+  read: Store['read'] = async (tenantId, work, from = 'primary') => {
     const { pool, standbys } = this.#engine;
     const onPrimary = () => this.#readFrom(pool, tenantId, work);
     if (from === 'primary' || standbys === undefined) return onPrimary();
     return standbys.read((standby) => this.#readFrom(standby, tenantId, work), onPrimary);
-  }
+  };
 
   #readFrom<Result>(pool: Pool, tenantId: number, work: (session: Session) => Promise<Result>): Promise<Result> {
     const { binding, limits } = this.#engine;
@@ -283,23 +277,9 @@ class EngineStore implements Store {
     }
   }
 
-  system<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
-    return this.#withConnection((connection) => this.#transact(connection, 'owner', work));
-  }
-
-  writeNew<Inserted, Result>(
-    insert: (transaction: Transaction) => Promise<OfTenant<Inserted>>,
-    work: (transaction: Transaction, inserted: Inserted) => Promise<Result>,
-  ): Promise<Result> {
-    return this.#continued(false, insert, work);
-  }
-
-  snapshot<Found, Result>(
-    find: (transaction: Transaction) => Promise<OfTenant<Found>>,
-    work: (transaction: Transaction, found: Found) => Promise<Result>,
-  ): Promise<Result> {
-    return this.#continued(true, find, work);
-  }
+  system: Store['system'] = (work) => this.#withConnection((connection) => this.#transact(connection, 'owner', work));
+  writeNew: Store['writeNew'] = (insert, work) => this.#continued(false, insert, work);
+  snapshot: Store['snapshot'] = (find, work) => this.#continued(true, find, work);
 
   /** Runs one transaction as the owner, and then as a tenant. */
   #continued<Value, Result>(

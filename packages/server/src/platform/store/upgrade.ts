@@ -1,4 +1,5 @@
 import { declareLeakproof } from './leakproof.ts';
+import { silentLog } from './limits.ts';
 import { type MigrationProgress, migrate, pendingMigrations, readMigrations } from './migrate.ts';
 import { parseMigration } from './migration-file.ts';
 import { ensureServiceRole } from './role.ts';
@@ -28,7 +29,7 @@ export async function upgradeDatabase(
   options: StoreOptions & { readonly onlyPlan: boolean },
   report: UpgradeReport,
 ): Promise<void> {
-  const log = options.log ?? { info() {}, warn() {} };
+  const log = options.log ?? silentLog;
   const engine = await openEngine(options, log);
   try {
     const migrations = await readMigrations();
