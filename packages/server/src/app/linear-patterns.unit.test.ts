@@ -40,8 +40,7 @@ const patternSources = new Map([
   ['modules/records/pattern-worker.ts', 'definitions of tenants, in threads with a budget of processor time'],
   ['contract/fields.ts', 'patterns of the contract'],
   ['entity/row-bounds.ts', 'patterns of the contract'],
-  ['operator/copies/import-tenant.ts', 'patterns of the contract'],
-  ['operator/leave.ts', 'patterns of the contract'],
+  ['operator/operator.ts', 'patterns of the contract'],
   ['operator/tenants.ts', 'patterns of the contract'],
   ['admission/tenant-settings.ts', 'patterns of the contract'],
 ]);

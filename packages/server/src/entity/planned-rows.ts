@@ -1,6 +1,6 @@
-import type { LoadedRow, LoadedRows, RowQuery } from './loaded-rows.ts';
+import type { LoadedRows, RowQuery } from './loaded-rows.ts';
 import type { AnyEntity } from './model.ts';
-import type { PendingRow, PendingRows } from './pending-rows.ts';
+import type { PendingRows } from './pending-rows.ts';
 import type { AnyRow } from './row.ts';
 
 /** The plan requires rows that are not loaded yet. They were requested; the plan runs again once they are loaded. */
@@ -13,12 +13,12 @@ export const notLoaded = new NotLoaded('The plan requires rows that are not load
 
 /** Rows as a plan sees them: the stored rows with the changes planned so far. */
 export class PlannedRows {
-  readonly #loaded: LoadedRows;
-  readonly #pending: PendingRows;
+  readonly loaded: LoadedRows;
+  readonly pending: PendingRows;
 
   constructor(loaded: LoadedRows, pending: PendingRows) {
-    this.#loaded = loaded;
-    this.#pending = pending;
+    this.loaded = loaded;
+    this.pending = pending;
   }
 
   /**
@@ -36,14 +36,14 @@ export class PlannedRows {
   /** Returns the rows that a query finds, by ascending ID. @throws NotLoaded */
   all(query: RowQuery): readonly AnyRow[] {
     const { entity, field, value } = query;
-    const pending = field === 'id' ? this.#pending.get(entity, value) : undefined;
+    const pending = field === 'id' ? this.pending.get(entity, value) : undefined;
     if (pending !== undefined) return [pending.row];
     // No stored row refers to a row that this plan creates.
-    const found = this.#pending.isNew(value) ? [] : this.#loaded.find(query);
+    const found = this.pending.isNew(value) ? [] : this.loaded.find(query);
     if (found === undefined) throw notLoaded;
-    const changed = field === 'id' ? none : this.#pending.withValue(entity, field, value);
+    const changed = field === 'id' ? none : this.pending.withValue(entity, field, value);
     if (changed.size === 0 && found.length === 0) return [];
-    const unchanged = found.filter((id) => this.#pending.get(entity, id) === undefined);
+    const unchanged = found.filter((id) => this.pending.get(entity, id) === undefined);
     return [...unchanged, ...changed].sort().map((id) => this.#current(entity, id));
   }
 
@@ -64,24 +64,8 @@ export class PlannedRows {
     return row;
   }
 
-  loaded(entity: AnyEntity, id: string): LoadedRow | undefined {
-    return this.#loaded.row(entity, id);
-  }
-
-  pending(entity: AnyEntity, id: string): PendingRow | undefined {
-    return this.#pending.get(entity, id);
-  }
-
-  put(change: PendingRow): void {
-    this.#pending.put(change);
-  }
-
-  addNewId(id: string): void {
-    this.#pending.addNewId(id);
-  }
-
   #current(entity: AnyEntity, id: string): AnyRow {
-    const row = this.#pending.get(entity, id)?.row ?? this.#loaded.row(entity, id)?.row;
+    const row = this.pending.get(entity, id)?.row ?? this.loaded.row(entity, id)?.row;
     if (row === undefined) throw new Error(`${entity.type} ${id} was found but is not loaded.`);
     return row;
   }

@@ -52,7 +52,7 @@ export class RowWriter {
   }
 
   create(entity: AnyEntity, by: By, input: AnyInput, { id = this.#keys.id(), systemRef, system }: NewRow): AnyWritten {
-    this.#rows.addNewId(id);
+    this.#rows.pending.addNewId(id);
     const provided = readInput(entity, input);
     this.#checkProvided(entity, by, provided, undefined);
     const { now, origin } = this.#plan;
@@ -120,7 +120,7 @@ export class RowWriter {
     const previous = this.#rows.locked(entity, id);
     const values: AnyRow = { ...previous, ...readInput(entity, instants) };
     const names = Object.keys(instants);
-    checkInstants(entity, values, this.#rows.loaded(entity, id)?.row, names, this.#plan);
+    checkInstants(entity, values, this.#rows.loaded.row(entity, id)?.row, names, this.#plan);
     const unset = names.find((name) => previous[name] === null && !rulesOf(entity).isInstantPossible?.(previous, name));
     if (unset !== undefined)
       throw new Rejection('INVALID_STATE', `The ${entity.type} has no ${unset} in its state.`, `/${unset}`);
@@ -172,11 +172,11 @@ export class RowWriter {
   }
 
   #put({ entity, id, previous, values, privateColumns, isTouched }: AnyPendingChange): void {
-    const earlier = this.#rows.pending(entity, id);
-    this.#rows.put({
+    const earlier = this.#rows.pending.get(entity, id);
+    this.#rows.pending.put({
       entity,
       id,
-      loaded: this.#rows.loaded(entity, id),
+      loaded: this.#rows.loaded.row(entity, id),
       row: values,
       privateColumns: { ...earlier?.privateColumns, ...privateColumns },
       isTouched: isTouched || earlier?.isTouched === true,
