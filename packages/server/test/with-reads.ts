@@ -11,6 +11,7 @@ export function withReads(store: Store, read: Store['read']): Store {
     read,
     write: (tenantId, work) => store.write(tenantId, work),
     system: (work) => store.system(work),
+    owner: store.owner,
     writeNew: (insert, work) => store.writeNew(insert, work),
     snapshot: (find, work) => store.snapshot(find, work),
     ownerStatements: (text, values) => store.ownerStatements(text, values),

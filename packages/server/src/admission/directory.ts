@@ -82,14 +82,11 @@ export class Directory {
     name: string,
     left?: number,
   ): Promise<{ readonly cell: number; readonly row: PlacedTenant | undefined } | undefined> {
-    const placement = await this.#store.system((transaction) => transaction.first(placedTenant(name)));
+    const placement = await this.#store.owner.first(placedTenant(name));
     if (placement === undefined) return undefined;
     const { cell } = placement;
     // In another database, it is number 0 of its own directory.
-    const row =
-      cell === 0
-        ? placement
-        : await this.#store.cell(cell).system((transaction) => transaction.first(placedTenant(name)));
+    const row = cell === 0 ? placement : await this.#store.cell(cell).owner.first(placedTenant(name));
     // Afterwards, the directory says where it is.
     const hasLeft = row?.hasLeft === true && cell !== left;
     if (hasLeft && row.id !== null && this.#store instanceof Cells && (await this.#store.follow(row.id, cell)))

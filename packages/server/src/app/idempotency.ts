@@ -121,9 +121,7 @@ const purgeBatch = 1_000;
 
 /** Deletes the expired keys of all open tenants of a database, and returns their number. Copies of tenants that move are closed. */
 export async function purgeExpiredKeys(store: Store): Promise<number> {
-  const tenants = await store.system((transaction) =>
-    transaction.all<{ id: number }>(sql`select id from tenant where active`),
-  );
+  const tenants = await store.owner.all<{ id: number }>(sql`select id from tenant where active`);
   let purged = 0;
   for (const { id } of tenants) {
     for (let deleted = purgeBatch; deleted === purgeBatch; ) {

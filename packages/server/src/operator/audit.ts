@@ -39,9 +39,7 @@ export async function exportAudit(operator: Operator, request: AuditRequest): Pr
   const { store } = operator.service;
   const tenant = await tenantNamed(operator, request.tenant);
   if (after === null) {
-    await store.system((transaction) =>
-      recordOperatorAct(transaction, { operation: 'audit export', subject: tenant.name, details: { from, to } }),
-    );
+    await recordOperatorAct(store.owner, { operation: 'audit export', subject: tenant.name, details: { from, to } });
   }
   const rows = await store.read(tenant.id, (session) =>
     session.all<{ id: string; line: string }>(sql`

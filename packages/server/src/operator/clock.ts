@@ -25,9 +25,7 @@ export async function advanceTenantClock(
   const { now, offset, ranTasks } = await advanceClock(service, backgroundWork.clockTasks, tenant, (present) =>
     laterBy(present, duration),
   );
-  await service.store.system((transaction) =>
-    recordOperatorAct(transaction, { operation: 'clock advance', subject: name, details: { by } }),
-  );
+  await recordOperatorAct(service.store.owner, { operation: 'clock advance', subject: name, details: { by } });
   return { now: now.toString(), offsetSeconds: Math.floor(offset / 1000), ranTasks };
 }
 

@@ -41,13 +41,11 @@ export async function replayDeliveries(operator: Operator, request: ReplayReques
     throw new Error(
       'There is nothing to send again: the delivery does not exist, or its event or subscription has ended.',
     );
-  await store.system((transaction) =>
-    recordOperatorAct(transaction, {
-      operation: 'deliveries replay',
-      subject: tenant.name,
-      details: { ...request, events },
-    }),
-  );
+  await recordOperatorAct(store.owner, {
+    operation: 'deliveries replay',
+    subject: tenant.name,
+    details: { ...request, events },
+  });
   return { events };
 }
 
@@ -59,9 +57,11 @@ export async function rotateWebhookSecret(
   const { store, vault } = operator.service;
   const tenant = await tenantNamed(operator, name);
   await store.write(tenant.id, (transaction) => rotateSecret(transaction, vault, tenant.id, hours * 60));
-  await store.system((transaction) =>
-    recordOperatorAct(transaction, { operation: 'webhook rotate-secret', subject: tenant.name, details: { hours } }),
-  );
+  await recordOperatorAct(store.owner, {
+    operation: 'webhook rotate-secret',
+    subject: tenant.name,
+    details: { hours },
+  });
   return null;
 }
 

@@ -85,9 +85,7 @@ export async function retryJob({ service: { store } }: JobOperator, id: string):
   const [retried] = found.flatMap(({ rows }) => rows);
   if (retried !== undefined) {
     const details = { job: retried.job, tenant: retried.tenant };
-    return store.system((transaction) =>
-      recordOperatorAct(transaction, { operation: 'job retry', subject: id, details }),
-    );
+    return recordOperatorAct(store.owner, { operation: 'job retry', subject: id, details });
   }
   if (unavailable.length > 0)
     throw new Error(`The job ${id} was not found. These databases cannot be reached: ${unavailable.join(', ')}.`);

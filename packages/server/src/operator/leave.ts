@@ -42,11 +42,14 @@ export async function deleteTenant(operator: Operator, { tenant: name, days }: D
   const home = operator.service.store;
   const store = await storeOfTenant(operator, name);
   const begun = await home.system((transaction) => begunDeletion(transaction, name));
-  const found = await store.system((transaction) =>
-    transaction.first<{ id: number; closedAt: string | null; deleteAfter: string | null; isDue: boolean | null }>(sql`
-      select id, closed_at as "closedAt", delete_after as "deleteAfter", delete_after <= now() as "isDue"
-      from tenant where name = ${name}`),
-  );
+  const found = await store.owner.first<{
+    id: number;
+    closedAt: string | null;
+    deleteAfter: string | null;
+    isDue: boolean | null;
+  }>(sql`
+    select id, closed_at as "closedAt", delete_after as "deleteAfter", delete_after <= now() as "isDue"
+    from tenant where name = ${name}`);
   if (found === undefined) {
     if (begun === undefined) throw new Error(noTenant(name));
     return { certificate: await endDeletion(home, name, begun) };
@@ -55,11 +58,9 @@ export async function deleteTenant(operator: Operator, { tenant: name, days }: D
   await checkHasNoCopy(home, id, name);
   if (closedAt === null)
     throw new Error(`The tenant ${name} is open. To close it, run: ${pasteable(`operator tenant close ${name}`)}`);
-  const exported = await home.system((transaction) =>
-    transaction.first<{ sha256: string }>(sql`
-      select details ->> 'sha256' as sha256 from operator_log where operation = 'tenant export' and subject = ${name}
-        and (details ->> 'asOf')::timestamptz > ${closedAt}::timestamptz + ${noticed} order by id desc limit 1`),
-  );
+  const exported = await home.owner.first<{ sha256: string }>(sql`
+    select details ->> 'sha256' as sha256 from operator_log where operation = 'tenant export' and subject = ${name}
+      and (details ->> 'asOf')::timestamptz > ${closedAt}::timestamptz + ${noticed} order by id desc limit 1`);
   if (exported === undefined)
     throw new Error(
       `The tenant ${name} was not exported since it was closed. Run: ${pasteable(`operator tenant export ${name} --to ${name}.ndjson.gz`)}`,
@@ -109,9 +110,7 @@ async function certify(home: Store, store: Store, name: string, id: number, sha2
     },
   );
   const certificate = { tenantId: id, exportSha256: sha256, ...counted };
-  await home.system((transaction) =>
-    recordOperatorAct(transaction, { operation: 'tenant delete', subject: name, details: { certificate } }),
-  );
+  await recordOperatorAct(home.owner, { operation: 'tenant delete', subject: name, details: { certificate } });
   return certificate;
 }
 
@@ -126,9 +125,7 @@ async function begunDeletion(transaction: Transaction, name: string): Promise<Ce
 async function endDeletion(home: Store, name: string, certificate: Certificate): Promise<Certificate> {
   const { tenantId } = certificate;
   for (const { number } of home.cells)
-    await home
-      .cell(number)
-      .system((transaction) => transaction.all(sql`delete from tenant_move where tenant = ${tenantId}`));
+    await home.cell(number).owner.all(sql`delete from tenant_move where tenant = ${tenantId}`);
   await home.system(async (transaction) => {
     await transaction.all(sql`delete from tenant_place where ${name} in (name, renamed_to)`);
     await recordOperatorAct(transaction, { operation: 'tenant delete', subject: name, details: { deleted: tenantId } });
@@ -141,9 +138,7 @@ async function checkHasNoCopy(home: Store, id: number, name: string): Promise<vo
   for (const { number } of home.cells) {
     const move = await home
       .cell(number)
-      .system((transaction) =>
-        transaction.first(sql`select from tenant_move where tenant = ${id} and phase <> 'REMOVED'`),
-      );
+      .owner.first(sql`select from tenant_move where tenant = ${id} and phase <> 'REMOVED'`);
     if (move !== undefined)
       throw new Error(
         `The tenant ${name} moves, or has an old copy. To remove it, run: ${pasteable(`operator tenant move ${name} --remove-old`)}`,
@@ -166,9 +161,7 @@ export async function renameTenant(operator: Operator, { tenant: name, to }: Ren
   checkTenantName(to);
   const home = operator.service.store;
   const store = await storeOfTenant(operator, name);
-  const found = await store.system((transaction) =>
-    transaction.first<{ id: number }>(sql`select id from tenant where name = ${name}`),
-  );
+  const found = await store.owner.first<{ id: number }>(sql`select id from tenant where name = ${name}`);
   if (found === undefined) throw new Error(noTenant(name));
   await checkHasNoCopy(home, found.id, name);
   try {

@@ -66,9 +66,11 @@ export async function reencryptAll({ service: { store, vault }, progress }: Oper
   }
   // At the end, so that the act is recorded with what was done.
   await inTransaction((work) => store.system(work), columnsOfInstallation);
-  await store.system((transaction) =>
-    recordOperatorAct(transaction, { operation: 'master-key reencrypt', subject: 'installation', details: total }),
-  );
+  await recordOperatorAct(store.owner, {
+    operation: 'master-key reencrypt',
+    subject: 'installation',
+    details: total,
+  });
   return total;
 }
 
@@ -88,11 +90,9 @@ function reencrypted(vault: Operator['service']['vault'], where: string, purpose
  * @throws Error with a sentence if a tenant moves, because the copy at its destination would keep the former key
  */
 async function tenantsIn(cell: Store): Promise<number[]> {
-  const found = await cell.system((transaction) =>
-    transaction.all<{ id: number; name: string; phase: string | null }>(sql`
-      select id, name, phase from tenant left join tenant_move move on move.tenant = tenant.id
-      where phase is null or phase not in ('LEFT', 'REMOVED') order by id`),
-  );
+  const found = await cell.owner.all<{ id: number; name: string; phase: string | null }>(sql`
+    select id, name, phase from tenant left join tenant_move move on move.tenant = tenant.id
+    where phase is null or phase not in ('LEFT', 'REMOVED') order by id`);
   const moving = found.find(({ phase }) => phase !== null);
   if (moving !== undefined)
     throw new Error(

@@ -139,11 +139,9 @@ export async function listTenants({
 }): Promise<InAllCells<TenantSummary>> {
   const hasOthers = store.cells.length > 1;
   const { found, unavailable } = await fromAllCells(store, async (one, { name: cell }) => {
-    const rows = await one.system((transaction) =>
-      transaction.all(sql<Omit<TenantSummary, 'move'> & { phase: string | null; other: number | null }>`
-        select name, display_name as "displayName", currency, time_zone as "timeZone", active, phase, move.cell as other
-        from tenant left join tenant_move move on move.tenant = tenant.id`),
-    );
+    const rows = await one.owner.all(sql<Omit<TenantSummary, 'move'> & { phase: string | null; other: number | null }>`
+      select name, display_name as "displayName", currency, time_zone as "timeZone", active, phase, move.cell as other
+      from tenant left join tenant_move move on move.tenant = tenant.id`);
     return rows.map(({ phase, other, ...tenant }) => {
       const move = phase === null ? undefined : moveTexts[phase]?.(nameOfDatabase(store, other ?? 0));
       return { ...tenant, ...(hasOthers ? { cell } : {}), ...(move === undefined ? {} : { move }) };

@@ -34,14 +34,14 @@ export class Heartbeat {
   async stop(): Promise<void> {
     this.#ended.abort();
     await this.#running;
-    await this.#store
-      .system((transaction) => transaction.all(sql`delete from process_heartbeat where process = ${this.#process}`))
+    await this.#store.owner
+      .all(sql`delete from process_heartbeat where process = ${this.#process}`)
       .catch(() => undefined);
   }
 
   /** @throws DatabaseUnavailable; then what was known before holds */
   async beat(busy: readonly string[] = this.#busyTenants()): Promise<void> {
-    const seen = await this.#store.system((transaction) => transaction.first<Seen>(this.#exchange([...busy])));
+    const seen = await this.#store.owner.first<Seen>(this.#exchange([...busy]));
     if (seen !== undefined) this.#bound.learn({ others: seen.others, busy: new Map(Object.entries(seen.busy)) });
   }
 

@@ -56,9 +56,7 @@ export async function exportTenant(operator: Operator, request: ExportRequest): 
       },
     );
     const details = { rows: summary.rows, sha256: summary.sha256, asOf };
-    await home.system((transaction) =>
-      recordOperatorAct(transaction, { operation: 'tenant export', subject: request.tenant, details }),
-    );
+    await recordOperatorAct(home.owner, { operation: 'tenant export', subject: request.tenant, details });
     await target.end();
     return summary;
   } catch (error) {

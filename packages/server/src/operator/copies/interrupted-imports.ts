@@ -49,10 +49,8 @@ export async function holdImport(transaction: Transaction, tenantId: number): Pr
 
 /** Removes the content that imports have stored whose processes were killed. */
 export async function removeInterruptedImports(service: Resources): Promise<void> {
-  const noted = await service.store.system((transaction) =>
-    transaction.all<{ tenant: number }>(sql`
-      select tenant from tenant_import where started_at < now() - ${startsWithin}::interval order by tenant`),
-  );
+  const noted = await service.store.owner.all<{ tenant: number }>(sql`
+    select tenant from tenant_import where started_at < now() - ${startsWithin}::interval order by tenant`);
   for (const { tenant } of noted) await removeImport(service, tenant);
 }
 

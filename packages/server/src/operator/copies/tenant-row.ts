@@ -17,9 +17,7 @@ export interface FoundTenant {
 
 /** The name of the last migration that a database has. */
 export async function schemaIn(store: Store): Promise<string> {
-  const found = await store.system((transaction) =>
-    transaction.first<{ schema: string }>(sql`select ${newestMigration} as schema`),
-  );
+  const found = await store.owner.first<{ schema: string }>(sql`select ${newestMigration} as schema`);
   return found?.schema ?? '';
 }
 

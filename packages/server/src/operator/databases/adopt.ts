@@ -69,11 +69,7 @@ async function openTenants(cells: Store): Promise<OpenTenant[]> {
     found.push(
       ...(await cells
         .cell(number)
-        .system((transaction) =>
-          transaction.all<OpenTenant>(
-            sql`select id, name, ${number}::integer as cell from tenant where active order by id`,
-          ),
-        )),
+        .owner.all<OpenTenant>(sql`select id, name, ${number}::integer as cell from tenant where active order by id`)),
     );
   return found;
 }
@@ -87,15 +83,9 @@ async function keepTenantIn(cells: Store, choice: string): Promise<void> {
   if (tenant === undefined) throw new Error(`--keep ${choice}: the tenant is not open in that database.`);
   for (const { cell } of tenants)
     if (cell !== kept.number)
-      await cells
-        .cell(cell)
-        .system((transaction) =>
-          transaction.all(sql`update tenant set active = false, closed_at = now() where name = ${name}`),
-        );
+      await cells.cell(cell).owner.all(sql`update tenant set active = false, closed_at = now() where name = ${name}`);
   const moved = Math.floor(tenant.id / tenantsOfCell) === kept.number ? null : tenant.id;
-  await cells.system((transaction) =>
-    transaction.all(sql`
-      insert into tenant_place (name, cell, tenant) values (${name}, ${kept.number}, ${moved})
-      on conflict (name) do update set cell = excluded.cell, tenant = excluded.tenant, moves_to = null`),
-  );
+  await cells.owner.all(sql`
+    insert into tenant_place (name, cell, tenant) values (${name}, ${kept.number}, ${moved})
+    on conflict (name) do update set cell = excluded.cell, tenant = excluded.tenant, moves_to = null`);
 }

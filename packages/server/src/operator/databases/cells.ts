@@ -195,9 +195,7 @@ export async function removeCell({ service: { store } }: Operator, { name }: Pic
 }
 
 async function firstTenantOf(store: Store): Promise<string | undefined> {
-  const found = await store.system((transaction) =>
-    transaction.first<{ name: string }>(sql`select name from tenant order by name limit 1`),
-  );
+  const found = await store.owner.first<{ name: string }>(sql`select name from tenant order by name limit 1`);
   return found?.name;
 }
 
@@ -232,9 +230,7 @@ async function atAddress<Opened>(open: () => Promise<Opened>): Promise<Opened> {
 }
 
 async function presentDatabaseOf(store: Store): Promise<string | undefined> {
-  const found = await store.system((transaction) =>
-    transaction.first<{ database: string }>(sql`select present_database() as database`),
-  );
+  const found = await store.owner.first<{ database: string }>(sql`select present_database() as database`);
   return found?.database;
 }
 
@@ -247,10 +243,8 @@ export interface CellSummary {
 
 /** The databases of the directory, with the number of their tenants. */
 export async function listCells({ service: { store } }: Pick<Operator, 'service'>): Promise<CellSummary[]> {
-  const placed = await store.system((transaction) =>
-    transaction.all<{ cell: number; tenants: number }>(
-      sql`select cell, count(*) as tenants from tenant_place where renamed_to is null group by cell`,
-    ),
+  const placed = await store.owner.all<{ cell: number; tenants: number }>(
+    sql`select cell, count(*) as tenants from tenant_place where renamed_to is null group by cell`,
   );
   return store.cells.map(({ number, name, isReady }) => ({
     number,

@@ -16,10 +16,8 @@ export async function storeOfTenant(
 ): Promise<Store> {
   const store = await directory.storeOf(name);
   if (store === undefined) throw new Error(noTenant(name));
-  const entry = await store.system((transaction) =>
-    transaction.first<{ cell: number; present: string | null }>(
-      sql`select cell, renamed_to as present from tenant_place where name = ${name}`,
-    ),
+  const entry = await store.owner.first<{ cell: number; present: string | null }>(
+    sql`select cell, renamed_to as present from tenant_place where name = ${name}`,
   );
   if (entry?.present != null) throw new Error(`The tenant ${name} is called ${entry.present} now.`);
   // In its own database, a tenant is in number 0.
@@ -46,12 +44,10 @@ export async function inCell<Result>(
   const target = store.cell(number);
   // Its trigger places it.
   if (number === 0) return create(target);
-  const exists = () => target.system((transaction) => transaction.first(sql`select from tenant where name = ${name}`));
-  const placement = await store.system((transaction) =>
-    transaction.first<{ cell: number }>(sql`
-      insert into tenant_place (name, cell) select ${name}, number from cell where number = ${number}
-      on conflict (name) do update set cell = tenant_place.cell returning cell`),
-  );
+  const exists = () => target.owner.first(sql`select from tenant where name = ${name}`);
+  const placement = await store.owner.first<{ cell: number }>(sql`
+    insert into tenant_place (name, cell) select ${name}, number from cell where number = ${number}
+    on conflict (name) do update set cell = tenant_place.cell returning cell`);
   if (placement === undefined) throw new Error(noDatabase(cell));
   if (placement.cell !== number || (await exists()) !== undefined)
     throw new Error(`The tenant ${name} already exists.`);
@@ -59,9 +55,7 @@ export async function inCell<Result>(
     return await create(target);
   } catch (error) {
     if ((await exists()) === undefined)
-      await store.system((transaction) =>
-        transaction.all(sql`delete from tenant_place where name = ${name} and cell = ${number}`),
-      );
+      await store.owner.all(sql`delete from tenant_place where name = ${name} and cell = ${number}`);
     throw error;
   }
 }

@@ -33,7 +33,7 @@ export async function cancelMove(operator: Operator, name: string): Promise<null
     await transaction.all(sql`delete from tenant_move where tenant = ${tenantId}`);
   });
   await unwatchRows(source, tenantId);
-  await source.system((transaction) => transaction.all(sql`delete from moved_row where tenant = ${tenantId}`));
+  await source.owner.all(sql`delete from moved_row where tenant = ${tenantId}`);
   await target.system(async (transaction) => {
     const copy = await transaction.first(sql`
       select from tenant_move where tenant = ${tenantId} and phase = 'ARRIVING' for update`);
@@ -75,24 +75,18 @@ export async function removeOldCopies(
     await removeCopy(store, tenantId, number === 0, show);
     await unwatchRows(store, tenantId);
     // Processes that have not looked at the directory for long still find out where the tenant is.
-    await store.system((transaction) =>
-      transaction.all(sql`update tenant_move set phase = 'REMOVED' where tenant = ${tenantId} and phase = 'LEFT'`),
-    );
+    await store.owner.all(sql`update tenant_move set phase = 'REMOVED' where tenant = ${tenantId} and phase = 'LEFT'`);
     removed.push(cellName);
   }
   if (removed.length === 0)
     throw new Error(`The tenant ${name} has no old copy: all of it is in the database ${nameOfDatabase(cells, now)}.`);
-  await cells.system((transaction) =>
-    recordOperatorAct(transaction, { operation: 'tenant move --remove-old', subject: name, details: { removed } }),
-  );
+  await recordOperatorAct(cells.owner, { operation: 'tenant move --remove-old', subject: name, details: { removed } });
   return { cells: removed };
 }
 
 async function isOldCopy(cells: Cells, number: number, tenantId: number): Promise<boolean> {
   const found = await cells
     .cell(number)
-    .system((transaction) =>
-      transaction.first(sql`select from tenant_move where tenant = ${tenantId} and phase = 'LEFT'`),
-    );
+    .owner.first(sql`select from tenant_move where tenant = ${tenantId} and phase = 'LEFT'`);
   return found !== undefined;
 }

@@ -157,10 +157,8 @@ class Move {
     const { id, name, from, to } = this.#tenant;
     await this.#checkTarget();
     this.#moveId = await claimMove(this.#source, this.#tenant, this.#mover, nameOfDatabase(this.#cells, to));
-    await this.#cells.system((transaction) =>
-      transaction.all(sql`
-        update tenant_place set tenant = ${id}, moves_to = ${to} where name = ${name} and cell = ${from}`),
-    );
+    await this.#cells.owner.all(sql`
+      update tenant_place set tenant = ${id}, moves_to = ${to} where name = ${name} and cell = ${from}`);
     this.#noticedAt = performance.now() + untilNoticed;
     await this.#target.system((transaction) => this.#claimCopy(transaction));
   }
@@ -172,8 +170,8 @@ class Move {
       throw new Error(
         `The two databases have different schemas, ${here} and ${there}. Run "operator migrate", and then this command again.`,
       );
-    const copy = await this.#target.system((transaction) =>
-      transaction.first<{ phase: string }>(sql`select phase from tenant_move where tenant = ${id}`),
+    const copy = await this.#target.owner.first<{ phase: string }>(
+      sql`select phase from tenant_move where tenant = ${id}`,
     );
     if (copy?.phase === 'LEFT')
       throw new Error(
@@ -198,18 +196,14 @@ class Move {
   }
 
   async #renew(): Promise<void> {
-    await this.#source.system((transaction) =>
-      transaction.all(sql`
-        update tenant_move set mover_until = now() + ${lease.seconds} * interval '1 second'
-        where tenant = ${this.#tenant.id} and mover = ${this.#mover}`),
-    );
+    await this.#source.owner.all(sql`
+      update tenant_move set mover_until = now() + ${lease.seconds} * interval '1 second'
+      where tenant = ${this.#tenant.id} and mover = ${this.#mover}`);
   }
 
   async #hasCopy(): Promise<boolean> {
-    const found = await this.#target.system((transaction) =>
-      transaction.first(sql`
-        select from tenant_move where tenant = ${this.#tenant.id} and phase = 'ARRIVING' and move_id = ${this.#moveId}`),
-    );
+    const found = await this.#target.owner.first(sql`
+      select from tenant_move where tenant = ${this.#tenant.id} and phase = 'ARRIVING' and move_id = ${this.#moveId}`);
     return found !== undefined;
   }
 
@@ -392,11 +386,9 @@ class Move {
   /** @returns whether all transactions that write have ended */
   async #stop(): Promise<boolean> {
     const { id } = this.#tenant;
-    const stopped = await this.#source.system((transaction) =>
-      transaction.first(sql`
-        update tenant_move set phase = 'STOPPED', stopped_until = clock_timestamp() + ${maxStopMs} * interval '1 millisecond'
-        where tenant = ${id} and mover = ${this.#mover} and phase in ('LEAVING', 'STOPPED') returning tenant`),
-    );
+    const stopped = await this.#source.owner.first(sql`
+      update tenant_move set phase = 'STOPPED', stopped_until = clock_timestamp() + ${maxStopMs} * interval '1 millisecond'
+      where tenant = ${id} and mover = ${this.#mover} and phase in ('LEAVING', 'STOPPED') returning tenant`);
     if (stopped === undefined) throw new Error('Another process goes on with the move.');
     for (const end = performance.now() + maxDrainMs; performance.now() < end; await pause(10))
       if (await this.#source.system((transaction) => lockWrites(transaction, id))) return true;
@@ -430,11 +422,9 @@ class Move {
 
   /** Lets writes go on here. */
   async #resume(): Promise<void> {
-    await this.#source.system((transaction) =>
-      transaction.all(sql`
-        update tenant_move set phase = 'LEAVING', stopped_until = null
-        where tenant = ${this.#tenant.id} and mover = ${this.#mover} and phase = 'STOPPED'`),
-    );
+    await this.#source.owner.all(sql`
+      update tenant_move set phase = 'LEAVING', stopped_until = null
+      where tenant = ${this.#tenant.id} and mover = ${this.#mover} and phase = 'STOPPED'`);
   }
 
   async #finish(stoppedFor: number): Promise<void> {
@@ -448,9 +438,7 @@ class Move {
       rows: this.#rows,
       stoppedFor,
     };
-    await this.#cells.system((transaction) =>
-      recordOperatorAct(transaction, { operation: 'tenant move', subject: name, details }),
-    );
+    await recordOperatorAct(this.#cells.owner, { operation: 'tenant move', subject: name, details });
   }
 }
 

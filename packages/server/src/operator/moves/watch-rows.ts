@@ -48,11 +48,9 @@ export async function unwatchRows(store: Store, tenantId: number): Promise<void>
 
 async function watchedTables(store: Store, tenantId: number): Promise<ReadonlySet<string>> {
   const [write] = triggersOf(tenantId);
-  const rows = await store.system((transaction) =>
-    transaction.all<{ name: string }>(sql`
-      select c.relname as name from pg_trigger t join pg_class c on c.oid = t.tgrelid
-      where t.tgname = ${write} and t.tgparentid = 0 and c.relnamespace = current_schema()::regnamespace`),
-  );
+  const rows = await store.owner.all<{ name: string }>(sql`
+    select c.relname as name from pg_trigger t join pg_class c on c.oid = t.tgrelid
+    where t.tgname = ${write} and t.tgparentid = 0 and c.relnamespace = current_schema()::regnamespace`);
   return new Set(rows.map(({ name }) => name));
 }
 

@@ -116,10 +116,8 @@ export class KeyRing {
 
   /** Returns all keys, the newest first. */
   async list(): Promise<SigningKeyState[]> {
-    const rows = await this.#store.system((transaction) =>
-      transaction.all<Omit<SigningKeyState, 'use'>>(sql`
-        select kid, created_at as "createdAt", retired_at as "retiredAt" from signing_key order by created_at desc, kid`),
-    );
+    const rows = await this.#store.owner.all<Omit<SigningKeyState, 'use'>>(sql`
+      select kid, created_at as "createdAt", retired_at as "retiredAt" from signing_key order by created_at desc, kid`);
     const newest = rows.find((row) => row.retiredAt === null);
     return rows.map((row) => ({
       ...row,
@@ -180,11 +178,9 @@ export class KeyRing {
 
   async #load(): Promise<void> {
     const began = this.#clock.now();
-    const rows = await this.#store.system((transaction) =>
-      transaction.all<SigningKeyRow>(sql`
-        select kid, public_jwk as "publicJwk", private_jwk_encrypted as "privateJwk"
-        from signing_key where retired_at is null order by created_at desc, kid`),
-    );
+    const rows = await this.#store.owner.all<SigningKeyRow>(sql`
+      select kid, public_jwk as "publicJwk", private_jwk_encrypted as "privateJwk"
+      from signing_key where retired_at is null order by created_at desc, kid`);
     const publicKeys = new Map<string, CryptoKey>();
     for (const row of rows) publicKeys.set(row.kid, await importKey(row.publicJwk));
     const newest = rows[0];

@@ -122,12 +122,10 @@ export class SandboxProcessor implements PaymentProcessor {
   }
 
   async cancel(order: PaymentOrder): Promise<PaymentProgress> {
-    await this.#store.system((transaction) =>
-      transaction.all(sql`
-        update sandbox_payment set scenario = 'cancelled'
-        where key = ${order.key} and captured_at is null
-          and (${authorized} or scenario = 'challenged' and challenge_approved is null)`),
-    );
+    await this.#store.owner.all(sql`
+      update sandbox_payment set scenario = 'cancelled'
+      where key = ${order.key} and captured_at is null
+        and (${authorized} or scenario = 'challenged' and challenge_approved is null)`);
     return this.#keep(order, { scenario: 'cancelled', cardBrand: null, last4: null });
   }
 
@@ -144,12 +142,10 @@ export class SandboxProcessor implements PaymentProcessor {
   }
 
   async answerChallenge(order: Pick<PaymentOrder, 'key' | 'clockOffset'>, isApproved: boolean): Promise<void> {
-    await this.#store.system((transaction) =>
-      transaction.all(sql`
-        update sandbox_payment set challenge_approved = ${isApproved}
-        where key = ${order.key} and scenario = 'challenged' and challenge_approved is null
-          and submitted_at > ${this.#ago(order, challengeLasts)}::timestamptz`),
-    );
+    await this.#store.owner.all(sql`
+      update sandbox_payment set challenge_approved = ${isApproved}
+      where key = ${order.key} and scenario = 'challenged' and challenge_approved is null
+        and submitted_at > ${this.#ago(order, challengeLasts)}::timestamptz`);
   }
 
   /** Changes a payment, and returns its state after that. */

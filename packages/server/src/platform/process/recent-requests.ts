@@ -148,11 +148,9 @@ export async function findRequest(
   store: Store,
   id: string,
 ): Promise<(RecentRequest & { readonly tenant: string }) | undefined> {
-  return store.system((transaction) =>
-    transaction.first(sql<RecentRequest & { tenant: string }>`
-      select tenant, ${columns} from (
-        select r.*, t.name as tenant from recent_request r join tenant t on t.id = r.tenant_id where r.id::text = ${id}) r`),
-  );
+  return store.owner.first(sql<RecentRequest & { tenant: string }>`
+    select tenant, ${columns} from (
+      select r.*, t.name as tenant from recent_request r join tenant t on t.id = r.tenant_id where r.id::text = ${id}) r`);
 }
 
 function problemIn(body: unknown): RecentProblem | null {

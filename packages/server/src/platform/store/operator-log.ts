@@ -13,7 +13,7 @@ export interface OperatorAct {
 }
 
 /** Writes the action to the append-only log, in the transaction of the change. It requires the rights of the owner. */
-export async function recordOperatorAct(transaction: Transaction, act: OperatorAct): Promise<void> {
+export async function recordOperatorAct(transaction: Pick<Transaction, 'all'>, act: OperatorAct): Promise<void> {
   const { operation, subject, details = null } = act;
   await transaction.all(sql`
     insert into operator_log (id, operation, subject, details)

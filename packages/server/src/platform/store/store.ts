@@ -77,6 +77,8 @@ export interface Store {
    * cannot access rows of tenants (unless the database user is a superuser): use `write` for each tenant.
    */
   system<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  /** Runs one statement like `system`. */
+  readonly owner: Pick<Session, 'all' | 'first'>;
   /**
    * Runs one transaction that starts as the owner of the tables, who inserts a tenant, and continues for that tenant: `work`
    * gets what was inserted.
@@ -278,6 +280,10 @@ class EngineStore implements Store {
   }
 
   system: Store['system'] = (work) => this.#withConnection((connection) => this.#transact(connection, 'owner', work));
+  readonly owner: Store['owner'] = {
+    all: (query) => this.system((transaction) => transaction.all(query)),
+    first: (query) => this.system((transaction) => transaction.first(query)),
+  };
   writeNew: Store['writeNew'] = (insert, work) => this.#continued(false, insert, work);
   snapshot: Store['snapshot'] = (find, work) => this.#continued(true, find, work);
 

@@ -187,6 +187,10 @@ export class Cells implements Store {
 
   write: Store['write'] = (tenantId, work) => this.#inCellOf(tenantId, (store) => store.write(tenantId, work));
 
+  get owner(): Store['owner'] {
+    return this.#home.owner;
+  }
+
   system: Store['system'] = (work) => this.#home.system(work);
 
   writeNew: Store['writeNew'] = (insert, work) => this.#home.writeNew(insert, work);

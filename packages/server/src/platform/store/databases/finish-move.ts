@@ -17,16 +17,12 @@ export async function actAsMover(transaction: Transaction, tenantId: number): Pr
  * @returns the number of the database that it is in; undefined if it has not left
  */
 export async function finishMove(home: Store, from: number, tenantId: number): Promise<number | undefined> {
-  const left = await home.cell(from).system((transaction) =>
-    transaction.first<{ cell: number; moveId: string }>(sql`
-      select cell, move_id as "moveId" from tenant_move where tenant = ${tenantId} and phase in ('LEFT', 'REMOVED')`),
-  );
+  const left = await home.cell(from).owner.first<{ cell: number; moveId: string }>(sql`
+    select cell, move_id as "moveId" from tenant_move where tenant = ${tenantId} and phase in ('LEFT', 'REMOVED')`);
   if (left === undefined) return undefined;
   await home.cell(left.cell).system((transaction) => openArrived(transaction, tenantId, left.moveId));
-  await home.system((transaction) =>
-    transaction.all(sql`
-      update tenant_place set cell = ${left.cell}, moves_to = null where tenant = ${tenantId} and cell = ${from}`),
-  );
+  await home.owner.all(sql`
+    update tenant_place set cell = ${left.cell}, moves_to = null where tenant = ${tenantId} and cell = ${from}`);
   return left.cell;
 }
 
