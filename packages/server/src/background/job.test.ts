@@ -259,11 +259,10 @@ describe('a job that records its last failure', () => {
   });
 
   test('also if the process of its last run died', async () => {
-    const id = await add(tenantId, mortal, { key: 'b' });
-    await store.ownerStatements(
-      `update background_job set status = 'RUNNING', run_id = gen_random_uuid(), leased_until = '-infinity' where id = $1`,
-      [id],
-    );
+    await add(tenantId, mortal, { key: 'b' });
+    await store.ownerStatements(`
+      update background_job set status = 'RUNNING', run_id = gen_random_uuid(), leased_until = '-infinity'
+      where name = 'mortal' and status = 'WAITING'`);
     const running = await runBackground(store, { jobs: [mortal] });
     await expect.poll(async () => (await states())[1]).toMatchObject({ status: 'DEAD' });
     expect(await counted(store, tenantId, 'mortal b ')).toEqual({ died: 1 });
