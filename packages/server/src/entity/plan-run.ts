@@ -13,6 +13,8 @@ import type { AnyRow, EntityType, Row } from './row.ts';
 import { RowWriter } from './row-writer.ts';
 import { withDecimals } from './values.ts';
 
+type Scope = Pick<Plan, 'pointer' | 'event' | 'isImport'>;
+
 /** A run of a plan. Runs of the same plan share the rows that they load, and the keys that they assign. */
 export class PlanRun implements Plan {
   readonly origin: Origin;
@@ -23,9 +25,7 @@ export class PlanRun implements Plan {
   readonly #rows: PlannedRows;
   readonly #writer: RowWriter;
   readonly #trackedRow: (id: string) => TrackedRow | undefined;
-  #pointer = '';
-  #event: string | undefined;
-  #isImport = false;
+  #scope: Scope = { pointer: '', event: undefined, isImport: false };
 
   /** @param trackedRow returns a row that the transaction has changed before this plan. */
   constructor(
@@ -67,46 +67,36 @@ export class PlanRun implements Plan {
   }
 
   get event(): string | undefined {
-    return this.#event;
-  }
-
-  during<Result>(event: string, steps: () => Result): Result {
-    const outer = this.#event;
-    this.#event = event;
-    try {
-      return steps();
-    } finally {
-      this.#event = outer;
-    }
+    return this.#scope.event;
   }
 
   get isImport(): boolean {
-    return this.#isImport;
-  }
-
-  importing<Result>(steps: () => Result): Result {
-    const outer = this.#isImport;
-    this.#isImport = true;
-    try {
-      return steps();
-    } finally {
-      this.#isImport = outer;
-    }
+    return this.#scope.isImport;
   }
 
   get pointer(): string {
-    return this.#pointer;
+    return this.#scope.pointer;
   }
 
-  at<Result>(pointer: string, work: () => Result): Result {
-    const outer = this.#pointer;
-    this.#pointer = `${outer}${pointer}`;
+  during: Plan['during'] = (event, steps) => this.#within({ event }, steps);
+  importing: Plan['importing'] = (steps) => this.#within({ isImport: true }, steps);
+
+  at: Plan['at'] = (pointer, work) =>
+    this.#within({ pointer: `${this.pointer}${pointer}` }, () => {
+      try {
+        return work();
+      } catch (error) {
+        throw error instanceof Rejection ? error.under(pointer) : error;
+      }
+    });
+
+  #within<Result>(change: Partial<Scope>, work: () => Result): Result {
+    const outer = this.#scope;
+    this.#scope = { ...outer, ...change };
     try {
       return work();
-    } catch (error) {
-      throw error instanceof Rejection ? error.under(pointer) : error;
     } finally {
-      this.#pointer = outer;
+      this.#scope = outer;
     }
   }
 
@@ -199,8 +189,8 @@ export class PlanRun implements Plan {
     },
   };
 
-  insertPlain: Plan['insertPlain'] = (row) => this.#pending.insertPlain({ ...row, pointer: this.#pointer });
-  deletePlain: Plan['deletePlain'] = (row) => this.#pending.deletePlain({ ...row, pointer: this.#pointer });
+  insertPlain: Plan['insertPlain'] = (row) => this.#pending.insertPlain({ ...row, pointer: this.pointer });
+  deletePlain: Plan['deletePlain'] = (row) => this.#pending.deletePlain({ ...row, pointer: this.pointer });
 
   plainRow(table: string, key: PlainRow['key']): PlainRow['columns'] | null {
     const row = this.#pending.plainRow(table, key);
