@@ -16,9 +16,6 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
   readonly discriminator?: { readonly propertyName: string; readonly mapping: Readonly<Record<string, string>> };
-  readonly if?: Schema;
-  readonly then?: Schema;
-  readonly else?: Schema;
   readonly items?: Schema;
   readonly additionalProperties?: unknown;
   readonly description?: string;
