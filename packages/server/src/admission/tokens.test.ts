@@ -180,9 +180,12 @@ describe('another signing key', () => {
     let reads = 0;
     const counting: Store = {
       ...store,
-      system: (work) => {
-        reads += 1;
-        return store.system(work);
+      owner: {
+        ...store.owner,
+        all: (query) => {
+          reads += 1;
+          return store.owner.all(query);
+        },
       },
     };
     const ring = await KeyRing.open(counting, service.vault, { now: () => 1 });
