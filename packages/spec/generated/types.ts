@@ -11482,7 +11482,7 @@ export interface components {
             /**
              * Nullable money
              * Format: decimal
-             * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others.
+             * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`. Null unless `billingType` is `FIXED_FEE` or `RECURRING`.
              * @example 1250.00
              */
             feeAmount?: DecimalString | null;
@@ -11675,7 +11675,7 @@ export interface components {
             /**
              * Nullable money
              * Format: decimal
-             * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others.
+             * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`. Null unless `billingType` is `FIXED_FEE` or `RECURRING`.
              * @example 1250.00
              */
             feeAmount: DecimalString | null;
@@ -12384,7 +12384,7 @@ export interface components {
             /**
              * Nullable money
              * Format: decimal
-             * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others.
+             * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`. Null unless `billingType` is `FIXED_FEE` or `RECURRING`.
              * @example 1250.00
              */
             feeAmount: DecimalString | null;
@@ -16810,7 +16810,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Staff member who approved it, or null.
+             * @description Staff member who approved it, or null. Null unless `status` is `APPROVED` or `POSTED`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;
@@ -28459,7 +28459,7 @@ export interface components {
             /**
              * Nullable money
              * Format: decimal
-             * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others.
+             * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`. Null unless `billingType` is `FIXED_FEE` or `RECURRING`.
              * @example 1250.00
              */
             feeAmount: DecimalString | null;
@@ -29149,7 +29149,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Staff member who approved it, or null.
+             * @description Staff member who approved it, or null. Null unless `status` is `APPROVED` or `POSTED`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;

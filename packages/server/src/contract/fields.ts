@@ -26,6 +26,8 @@ export interface Field {
   readonly readRoles: readonly string[];
   /** Roles that can write the value, in addition to those of the operation. Empty if no further role is required. */
   readonly writeRoles: readonly string[];
+  /** By another field, the values with which this one can have a value; otherwise it is null. */
+  readonly onlyFor: Readonly<Record<string, readonly string[]>>;
   /** The schema of the value in responses; of a field that is never returned, in requests. */
   readonly schema: Schema;
   /** The schema of the value in requests; undefined for a field that only the service sets. */
@@ -114,6 +116,7 @@ export function fieldOf(name: string, read: Schema | undefined, write: Schema | 
     places: fixedPlaces(schema),
     readRoles: schema['x-read-roles'] ?? [],
     writeRoles: (written ?? schema)['x-write-roles'] ?? [],
+    onlyFor: schema['x-only-for'] ?? {},
     schema,
     written,
   };

@@ -52,6 +52,18 @@ const fieldsWithWriteRoles = perEntity(({ fields }) =>
   [...fields.values()].filter((field) => holdsField(field, hasWriteRoles)),
 );
 
+/** @throws Rejection if a field has a value that its row, by the value of another field, cannot have */
+export function checkOnlyFor(entity: AnyEntity, values: AnyInput): void {
+  for (const { name, onlyFor } of fieldsOnlyFor(entity))
+    for (const [other, allowed] of Object.entries(onlyFor))
+      if ((values[name] ?? null) !== null && !allowed.includes(String(values[other])))
+        throw invalidField(name, `${name} is only for the ${other} ${allowed.join(' or ')}. Send null.`);
+}
+
+const fieldsOnlyFor = perEntity(({ keptFields }) =>
+  keptFields.filter(({ onlyFor }) => Object.keys(onlyFor).length > 0),
+);
+
 /** @throws Rejection if a field gets a value that only an import can set */
 export function checkImportsOnly(entity: AnyEntity, provided: AnyInput, previous: AnyRow | undefined): void {
   for (const { name } of fieldsOfImports(entity))

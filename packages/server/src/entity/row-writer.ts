@@ -13,6 +13,7 @@ import {
   checkComplete,
   checkImportsOnly,
   checkInstants,
+  checkOnlyFor,
   checkProvided,
   checkReferences,
   checkUnique,
@@ -75,6 +76,7 @@ export class RowWriter {
     checkProvided(entity, values);
     rulesOf(entity).complete?.(change, this.#plan);
     checkComplete(entity, values);
+    checkOnlyFor(entity, values);
     checkBounds(entity, values, undefined, provided);
     this.#checkUnique(change);
     this.#checkInitialState(change);
@@ -90,6 +92,7 @@ export class RowWriter {
     const change = pendingChange({ entity, id, previous, values, by, input: provided });
     this.#checkReferences(change);
     rulesOf(entity).complete?.(change, this.#plan);
+    checkOnlyFor(entity, values);
     checkBounds(entity, values, previous, provided);
     this.#checkUnique(change);
     this.#checkTransition(change);

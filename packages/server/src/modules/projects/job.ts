@@ -9,9 +9,6 @@ import type { Row } from '../../entity/row.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { client, completeClientCurrency } from '../clients/index.ts';
 
-/** The billing types whose jobs have a fixed fee. */
-const feeTypes: readonly string[] = ['FIXED_FEE', 'RECURRING'];
-
 /** A piece of work for a client. */
 export const job = defineEntity('Job', {
   table: 'job',
@@ -65,15 +62,9 @@ export const reopenJob = command('workReturned', (plan, id: string) => {
   plan.set(job, id, { active: true, ...(row.status === 'CLOSED' && { status: 'COMPLETED' }) });
 });
 
-function checkFee({ values }: PendingChange<'Job'>): void {
-  const hasFee = feeTypes.includes(values.billingType);
-  if (hasFee && values.feeAmount === null)
-    throw invalidField('feeAmount', `feeAmount is required for the billing type ${values.billingType}.`);
-  if (!hasFee && values.feeAmount !== null)
-    throw invalidField(
-      'feeAmount',
-      `The billing type ${values.billingType} has no fee. Omit feeAmount or set it to null.`,
-    );
+function checkFee({ entity, values: { billingType, feeAmount } }: PendingChange<'Job'>): void {
+  if (feeAmount === null && entity.fields.get('feeAmount')?.onlyFor.billingType?.includes(billingType))
+    throw invalidField('feeAmount', `feeAmount is required for the billing type ${billingType}.`);
 }
 
 function jobNumber(year: string) {

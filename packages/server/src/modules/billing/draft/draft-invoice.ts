@@ -144,17 +144,14 @@ function isForLater(plan: Plan, { values }: Pick<DraftChange, 'values'>): boolea
 /** What to do about a day in a closed period. */
 const remedy = ' Reject the draft, return it to DRAFT, and write another proposedInvoiceDate.';
 
-/** A draft that was posted elsewhere is an invoice there, and its approver a fact of that system. */
-function checkImport({ id, values, previous, input }: DraftChange, plan: Plan): void {
+/** A draft that was posted elsewhere is an invoice there. */
+function checkImport({ id, previous, input }: DraftChange, plan: Plan): void {
   if (plan.isImport && input.status === 'POSTED' && (previous?.status !== 'POSTED' || plan.isNew(id)))
     throw new Rejection(
       'INVALID_STATE',
       'A draft is not imported as POSTED. Import its invoice, with the wipIds of the lines.',
       '/status',
     );
-  const isApproved = values.status === 'APPROVED' || values.status === 'POSTED';
-  if (input.approvedById != null && input.approvedById !== previous?.approvedById && !isApproved)
-    throw invalidField('approvedById', 'approvedById can be set only together with the status APPROVED.');
 }
 
 function completeNew({ values, input, privateColumns }: DraftChange, plan: Plan): void {
