@@ -19,8 +19,6 @@ type Scope = Pick<Plan, 'pointer' | 'event' | 'isImport'>;
 export class PlanRun implements Plan {
   readonly origin: Origin;
   readonly now: string;
-  readonly #loaded: LoadedRows;
-  readonly #pending: PendingRows;
   readonly #keys: NewKeys;
   readonly #rows: PlannedRows;
   readonly #writer: RowWriter;
@@ -37,8 +35,6 @@ export class PlanRun implements Plan {
     this.origin = origin;
     this.now = now;
     this.#trackedRow = trackedRow;
-    this.#loaded = loaded;
-    this.#pending = pending;
     this.#keys = keys;
     this.#rows = new PlannedRows(loaded, pending);
     this.#writer = new RowWriter(this, this.#rows, keys);
@@ -137,21 +133,21 @@ export class PlanRun implements Plan {
   };
 
   created: Plan['created'] = (entity, field, value) => {
-    const ids = [...this.#pending.withValue(entity, field, value)].filter((id) => this.#pending.isNew(id));
+    const ids = [...this.#rows.pending.withValue(entity, field, value)].filter((id) => this.#rows.pending.isNew(id));
     return ids.flatMap((id) => {
-      const row = this.#pending.get(entity, id)?.row;
+      const row = this.#rows.pending.get(entity, id)?.row;
       return row === undefined ? [] : [typed(entity, row)];
     });
   };
 
   lookup<Value>(lookup: Lookup<Value>, key: string): Value | undefined {
-    const found = this.#loaded.lookup(lookup, key);
+    const found = this.#rows.loaded.lookup(lookup, key);
     if (found === undefined) throw notLoaded;
     return found.value;
   }
 
   isNew(id: string): boolean {
-    return this.#pending.isNew(id);
+    return this.#rows.pending.isNew(id);
   }
 
   newId(): string {
@@ -185,15 +181,15 @@ export class PlanRun implements Plan {
     original: (entity, id) => {
       const tracked = this.#trackedRow(id);
       if (tracked !== undefined) return tracked.before && withDecimals(entity.shown, tracked.before);
-      return (this.#pending.get(entity, id) ?? { loaded: this.#loaded.row(entity, id) }).loaded?.row;
+      return (this.#rows.pending.get(entity, id) ?? { loaded: this.#rows.loaded.row(entity, id) }).loaded?.row;
     },
   };
 
-  insertPlain: Plan['insertPlain'] = (row) => this.#pending.insertPlain({ ...row, pointer: this.pointer });
-  deletePlain: Plan['deletePlain'] = (row) => this.#pending.deletePlain({ ...row, pointer: this.pointer });
+  insertPlain: Plan['insertPlain'] = (row) => this.#rows.pending.insertPlain({ ...row, pointer: this.pointer });
+  deletePlain: Plan['deletePlain'] = (row) => this.#rows.pending.deletePlain({ ...row, pointer: this.pointer });
 
   plainRow(table: string, key: PlainRow['key']): PlainRow['columns'] | null {
-    const row = this.#pending.plainRow(table, key);
+    const row = this.#rows.pending.plainRow(table, key);
     return row === undefined ? undefined : (row.columns ?? null);
   }
 

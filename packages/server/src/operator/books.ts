@@ -20,7 +20,7 @@ import { CheckViolation } from '../platform/store/errors.ts';
 import { type Session, timeOf } from '../platform/store/session.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { recordChanges } from '../platform/store/trace.ts';
-import type { Operator } from './operator.ts';
+import type { Operator, OperatorOf } from './operator.ts';
 import { tenantNamed } from './tenants.ts';
 
 export interface BooksRequest {
@@ -44,12 +44,6 @@ const entities: Readonly<Record<KeptSums['type'], AnyEntity>> = {
   Client: client,
 };
 
-/** These commands need the database only. */
-type BooksOperator = { readonly service: Pick<Operator['service'], 'store' | 'directory'> } & Pick<
-  Operator,
-  'progress'
->;
-
 /**
  * Recalculates the balances of clients, the sums of jobs, tasks, months and days of the ledger, and the amounts of invoices and payments, and compares
  * them with the stored values.
@@ -57,7 +51,7 @@ type BooksOperator = { readonly service: Pick<Operator['service'], 'store' | 'di
  * @throws Error with a sentence if a sum cannot be written because its sources contradict each other.
  */
 export async function checkBooks(
-  operator: BooksOperator,
+  operator: OperatorOf<'store' | 'directory'> & Pick<Operator, 'progress'>,
   { tenant: name, repair }: BooksRequest,
 ): Promise<BooksReport> {
   const { store } = operator.service;

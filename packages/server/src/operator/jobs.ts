@@ -1,6 +1,6 @@
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Store } from '../platform/store/store.ts';
-import type { Operator } from './operator.ts';
+import type { OperatorOf } from './operator.ts';
 import { fromAllCells } from './tenants.ts';
 
 /** Jobs that wait or run, by name, and dead jobs. */
@@ -23,10 +23,7 @@ interface DeadJob {
   readonly reason: string;
 }
 
-/** These commands need the database only. */
-type JobOperator = { readonly service: Pick<Operator['service'], 'store'> };
-
-export async function listJobs({ service: { store } }: JobOperator): Promise<JobOverview> {
+export async function listJobs({ service: { store } }: OperatorOf<'store'>): Promise<JobOverview> {
   const { found: all, unavailable } = await fromAllCells(store, jobsOf);
   const queues = Map.groupBy(
     all.flatMap((one) => one.queues),
@@ -71,7 +68,7 @@ async function jobsOf(store: Store): Promise<Omit<JobOverview, 'unavailable'>> {
  *
  * @throws Error with a sentence if no dead job has this ID.
  */
-export async function retryJob({ service: { store } }: JobOperator, id: string): Promise<void> {
+export async function retryJob({ service: { store } }: OperatorOf<'store'>, id: string): Promise<void> {
   const retry = async (one: Store) =>
     one.ownerStatements<{ job: string; tenant: string }>(
       `with retried as (

@@ -12,6 +12,11 @@ export interface Operator {
   readonly progress?: ((progress: Progress) => void) | undefined;
 }
 
+/** What a command needs that works with a part of the resources. */
+export interface OperatorOf<Part extends keyof Operator['service']> {
+  readonly service: Pick<Operator['service'], Part>;
+}
+
 /** How far long work is. */
 export interface Progress {
   readonly step: string;

@@ -1,7 +1,7 @@
 import { createDebugToken } from '../platform/auth/debug-token.ts';
 import { databaseClock } from '../platform/database-clock.ts';
 import { findRequest, type RecentRequest } from '../platform/process/recent-requests.ts';
-import type { Operator } from './operator.ts';
+import type { Operator, OperatorOf } from './operator.ts';
 import { fromAllCells } from './tenants.ts';
 
 export interface FoundRequest extends RecentRequest {
@@ -14,7 +14,7 @@ export interface FoundRequest extends RecentRequest {
  * @throws Error with a sentence if it is not kept.
  */
 export async function requestNamed(
-  { service: { store } }: { readonly service: Pick<Operator['service'], 'store'> },
+  { service: { store } }: OperatorOf<'store'>,
   { id }: { readonly id: string },
 ): Promise<FoundRequest> {
   const { found, unavailable } = await fromAllCells(store, (one) => findRequest(one, id));

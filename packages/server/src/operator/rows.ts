@@ -14,7 +14,7 @@ import {
   patternTest,
   recordTypeOf,
 } from '../modules/records/index.ts';
-import type { Operator } from './operator.ts';
+import type { OperatorOf } from './operator.ts';
 import { tenantNamed } from './tenants.ts';
 
 /** The last row that has been checked. */
@@ -65,7 +65,7 @@ const ajv = contractAjv({ allErrors: true, useDefaults: false, verbose: true });
  * @throws Error with a sentence if the tenant or the type does not exist.
  */
 export async function checkRows(
-  operator: { readonly service: Pick<Operator['service'], 'store' | 'directory'> },
+  operator: OperatorOf<'store' | 'directory'>,
   { tenant: name, after }: RowsRequest,
 ): Promise<RowsReport> {
   const { id: tenantId } = await tenantNamed(operator, name);

@@ -15,7 +15,7 @@ import type { Transaction } from '../platform/store/session.ts';
 import type { Cell, Store } from '../platform/store/store.ts';
 import { partitionsDue } from '../platform/store/trace.ts';
 import { inCell, nameOfDatabase, storeOfTenant } from './databases/index.ts';
-import { checkTenantName, closedTenant, noTenant, type Operator } from './operator.ts';
+import { checkTenantName, closedTenant, noTenant, type Operator, type OperatorOf } from './operator.ts';
 
 export interface NewTenant {
   /** The name in the `Tenant` header of requests. */
@@ -132,11 +132,7 @@ export async function fromAllCells<Found>(
 }
 
 /** All tenants, by name, of the databases that are available. */
-export async function listTenants({
-  service: { store },
-}: {
-  readonly service: Pick<Operator['service'], 'store'>;
-}): Promise<InAllCells<TenantSummary>> {
+export async function listTenants({ service: { store } }: OperatorOf<'store'>): Promise<InAllCells<TenantSummary>> {
   const hasOthers = store.cells.length > 1;
   const { found, unavailable } = await fromAllCells(store, async (one, { name: cell }) => {
     const rows = await one.owner.all(sql<Omit<TenantSummary, 'move'> & { phase: string | null; other: number | null }>`
@@ -177,10 +173,7 @@ export async function setTenantOpen({ service }: Operator, name: string, isOpen:
 }
 
 /** Returns the tenant with the name. @throws Error with a sentence if it does not exist or is closed. */
-export async function tenantNamed(
-  { service }: { readonly service: Pick<Operator['service'], 'directory'> },
-  name: string,
-): Promise<Tenant> {
+export async function tenantNamed({ service }: OperatorOf<'directory'>, name: string): Promise<Tenant> {
   const tenant = await service.directory.tenant(name);
   if (tenant !== undefined) return tenant;
   await storeOfTenant({ service }, name);

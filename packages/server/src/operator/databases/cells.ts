@@ -7,7 +7,7 @@ import { DatabaseError, UniqueViolation } from '../../platform/store/errors.ts';
 import { type Limits, type StoreLog, silentLog } from '../../platform/store/limits.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { homeCell, openEngine, openStore, type Store, type StoreOptions } from '../../platform/store/store.ts';
-import type { Operator } from '../operator.ts';
+import type { Operator, OperatorOf } from '../operator.ts';
 import { noDatabase } from './placement.ts';
 
 /** The purpose of the key that encrypts the addresses of databases. */
@@ -242,7 +242,7 @@ export interface CellSummary {
 }
 
 /** The databases of the directory, with the number of their tenants. */
-export async function listCells({ service: { store } }: Pick<Operator, 'service'>): Promise<CellSummary[]> {
+export async function listCells({ service: { store } }: OperatorOf<'store'>): Promise<CellSummary[]> {
   const placed = await store.owner.all<{ cell: number; tenants: number }>(
     sql`select cell, count(*) as tenants from tenant_place where renamed_to is null group by cell`,
   );

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { homeCell, type Store } from '../../platform/store/store.ts';
-import { noTenant, type Operator } from '../operator.ts';
+import { noTenant, type OperatorOf } from '../operator.ts';
 
 export const noDatabase = (name: string | null) =>
   `The directory has no database ${name}. "operator cell list" shows them.`;
@@ -10,10 +10,7 @@ export function nameOfDatabase(store: Store, number: number): string {
 }
 
 /** Returns the database that has the tenant, open or closed. @throws Error with a sentence if it does not exist, or has another name now */
-export async function storeOfTenant(
-  { service: { directory } }: { readonly service: Pick<Operator['service'], 'directory'> },
-  name: string,
-): Promise<Store> {
+export async function storeOfTenant({ service: { directory } }: OperatorOf<'directory'>, name: string): Promise<Store> {
   const store = await directory.storeOf(name);
   if (store === undefined) throw new Error(noTenant(name));
   const entry = await store.owner.first<{ cell: number; present: string | null }>(
@@ -34,7 +31,7 @@ export async function storeOfTenant(
  * @throws Error with a sentence if the name is used or the database is not in the directory.
  */
 export async function inCell<Result>(
-  { service: { store } }: Pick<Operator, 'service'>,
+  { service: { store } }: OperatorOf<'store'>,
   name: string,
   cell: string | null,
   create: (store: Store) => Promise<Result>,

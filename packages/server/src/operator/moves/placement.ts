@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { Cells } from '../../platform/store/databases/index.ts';
-import { noTenant, type Operator } from '../operator.ts';
+import { noTenant, type OperatorOf } from '../operator.ts';
 
 interface Placement {
   readonly cells: Cells;
@@ -11,7 +11,7 @@ interface Placement {
 }
 
 /** @throws Error with a sentence if the tenant or the directory does not exist */
-export async function placementOf({ service: { store } }: Pick<Operator, 'service'>, name: string): Promise<Placement> {
+export async function placementOf({ service: { store } }: OperatorOf<'store'>, name: string): Promise<Placement> {
   const found = await store.owner.first<{ cell: number; movesTo: number | null }>(
     sql`select cell, moves_to as "movesTo" from tenant_place where name = ${name}`,
   );
