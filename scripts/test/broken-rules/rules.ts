@@ -73,8 +73,11 @@ export const brokenRules: readonly BrokenRule[] = [
   },
   {
     name: 'an invoice with a pending payment is voided',
-    file: `${billing}/invoice/invoice-rules.ts`,
-    ...replaced('if (values.amountPending.gt(zero))', 'if (values.amountPending.lt(zero))'),
+    file: 'packages/spec/src/state-machine.ts',
+    ...replaced(
+      'known(zero).every((name) => amountOf(name) === 0)',
+      'known(zero).every((name) => amountOf(name) >= 0)',
+    ),
     ...walks,
   },
   {
@@ -88,8 +91,8 @@ export const brokenRules: readonly BrokenRule[] = [
   },
   {
     name: 'a credit is refunded in cash',
-    file: `${billing}/payment/payment-rules.ts`,
-    ...replaced("if (method !== 'CREDIT') return;", "if (method !== 'NONE') return;"),
+    file: 'packages/spec/src/state-machine.ts',
+    ...replaced('!known(Object.keys(isNot)).some(isOneOf(isNot))', '!known(Object.keys(isNot)).some(() => false)'),
     ...corrections,
   },
   {
