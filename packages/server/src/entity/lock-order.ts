@@ -1,4 +1,5 @@
 import type { AnyEntity } from './model.ts';
+import type { EntityType } from './row.ts';
 
 /**
  * Every transaction locks rows in one order of their types, which prevents deadlocks. Rows that many changes update, such
@@ -25,7 +26,7 @@ const lastTypes: readonly string[] = [
   'ExpenseCode',
   'NonWorkCode',
   'WorkCode',
-];
+] satisfies readonly EntityType[];
 
 /** The position of an entity in the lock order, as comparable text. */
 function lockPosition({ key, type, isCustom }: AnyEntity): string {

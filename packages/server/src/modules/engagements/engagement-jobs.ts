@@ -1,3 +1,4 @@
+import { valuesWith } from '../../contract/values-with.ts';
 import { command } from '../../entity/command.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
@@ -11,7 +12,10 @@ import { engagement } from './engagement.ts';
 import { planLetters } from './write-letter.ts';
 
 /** Statuses of jobs whose work has started. */
-const started: ReadonlySet<string> = new Set(['IN_PROGRESS', 'ON_HOLD', 'IN_REVIEW', 'COMPLETED', 'CLOSED']);
+const started = valuesWith<Row<'Job'>['status']>({
+  ...{ IN_PROGRESS: true, ON_HOLD: true, IN_REVIEW: true, COMPLETED: true, CLOSED: true },
+  ...{ PLANNED: false, READY: false, CANCELLED: false },
+});
 
 addRules(job, { complete: checkEngagement, afterWrite: followJob });
 
@@ -56,7 +60,7 @@ function followJob({ values, previous, input }: PendingChange<'Job'>, plan: Plan
 /** An executed engagement becomes active with the first of its jobs. */
 export const startWork = command('jobStarted', (plan, engagementId: string) => {
   if (plan.get(engagement, engagementId)?.status !== 'EXECUTED') return;
-  if (!jobsOf(plan, engagementId).some(({ status }) => started.has(status))) return;
+  if (!jobsOf(plan, engagementId).some(({ status }) => started.includes(status))) return;
   if (plan.getForUpdate(engagement, engagementId)?.status !== 'EXECUTED') return;
   plan.set(engagement, engagementId, { status: 'ACTIVE' });
 });

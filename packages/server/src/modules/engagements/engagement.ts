@@ -106,11 +106,13 @@ const names: Readonly<Record<Row<'Engagement'>['type'], string>> = {
   OTHER: 'engagement',
 };
 
-/** By an instant of an engagement, the states in which it has happened. */
-const happened = {
-  sentAt: new Set(['SENT', 'EXECUTED', 'ACTIVE', 'ON_HOLD', 'COMPLETED', 'DECLINED', 'EXPIRED']),
-  executedAt: new Set(['EXECUTED', 'ACTIVE', 'ON_HOLD', 'COMPLETED']),
-  completedAt: new Set(['COMPLETED']),
+type Step = 'sentAt' | 'executedAt' | 'completedAt';
+const executed: readonly Step[] = ['sentAt', 'executedAt'];
+
+/** By the status of an engagement, what has happened. */
+const happened: Readonly<Record<Row<'Engagement'>['status'], readonly Step[]>> = {
+  ...{ DRAFT: [], CANCELLED: [], SENT: ['sentAt'], DECLINED: ['sentAt'], EXPIRED: ['sentAt'] },
+  ...{ EXECUTED: executed, ACTIVE: executed, ON_HOLD: executed, COMPLETED: [...executed, 'completedAt'] },
 };
 
 /** An import states how far the letter is, and who has signed it. */
@@ -120,8 +122,7 @@ function completeImport({ values, previous, input }: EngagementChange, plan: Pla
   const { status, signers } = values;
   checkSignatures(status, signers);
   if (status === previous?.status) return;
-  for (const name of ['sentAt', 'executedAt', 'completedAt'] as const)
-    if (happened[name].has(status)) values[name] ??= plan.now;
+  for (const name of happened[status]) values[name] ??= plan.now;
   if (status !== 'DRAFT' && signers.some((signer) => signer.status !== 'PENDING')) values.viewedAt ??= plan.now;
 }
 

@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
 import { placesOf } from '../../contract/currency.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { valuesWith } from '../../contract/values-with.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
 import { isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { decimals } from '../../platform/arithmetic.ts';
@@ -18,7 +20,10 @@ import { outstandingOf, workAmount } from './work-amounts.ts';
 type WipChange = PendingChange<'WipEntry'>;
 
 /** The types of rows that callers can write. Rows for time and expenses are created by the approval of entries. */
-const writableTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS', 'ADJUSTMENT'];
+const writableTypes = valuesWith<Row<'WipEntry'>['wipType']>({
+  ...{ FIXED_FEE: true, PROGRESS: true, ADJUSTMENT: true },
+  ...{ TIME: false, EXPENSE: false },
+});
 
 /** The fields that callers can write on rows that were created from entries, or are partially billed. */
 const writeOffFields: readonly string[] = ['writeOffAmount', 'writeOffReason'];

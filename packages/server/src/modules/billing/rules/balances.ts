@@ -1,3 +1,4 @@
+import { valuesWith } from '../../../contract/values-with.ts';
 import type { Row } from '../../../entity/row.ts';
 import { type Arithmetic, decimals } from '../../../platform/arithmetic.ts';
 import type { Decimal } from '../../../platform/decimal.ts';
@@ -6,7 +7,10 @@ import { openStatuses } from '../../reference/index.ts';
 type Document = Row<'Invoice'>;
 
 /** The status of payments that cover invoices. */
-export const countingStatuses: readonly string[] = ['COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED'];
+export const countingStatuses = valuesWith<Row<'Payment'>['status']>({
+  ...{ PENDING: false, FAILED: false, RETURNED: false, VOIDED: false },
+  ...{ COMPLETED: true, PARTIALLY_REFUNDED: true, REFUNDED: true },
+});
 
 /** Whether a payment with this status covers invoices. */
 export function counts(status: string): boolean {
@@ -80,7 +84,10 @@ export function owed<A, T>(
 }
 
 /** The status of invoices whose lines do not count as billed. */
-export const statusesWithoutBilling: readonly string[] = ['PENDING', 'VOIDED'];
+export const statusesWithoutBilling = valuesWith<Document['status']>({
+  ...{ PENDING: true, VOIDED: true },
+  ...{ POSTED: false, PARTIALLY_PAID: false, PAID: false, WRITTEN_OFF: false },
+});
 
 export function isCreditNote({ documentType }: Pick<Document, 'documentType'>): boolean {
   return documentType === 'CREDIT_NOTE';

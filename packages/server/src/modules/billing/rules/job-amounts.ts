@@ -1,3 +1,5 @@
+import { valuesWith } from '../../../contract/values-with.ts';
+import type { Row } from '../../../entity/row.ts';
 import { type Decimal, sum, zero } from '../../../platform/decimal.ts';
 import { shareOf } from './relief.ts';
 
@@ -22,7 +24,10 @@ export interface JobBilling {
 }
 
 /** The types of lines that bill a fee. */
-const feeTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
+const feeTypes = valuesWith<Row<'Invoice'>['lines'][number]['lineType']>({
+  ...{ FIXED_FEE: true, PROGRESS: true },
+  ...{ TIME: false, EXPENSE: false, DISCOUNT: false, INTEREST: false, OTHER: false },
+});
 
 export function isFee({ lineType }: Pick<BilledLine, 'lineType'>): boolean {
   return feeTypes.includes(lineType);
