@@ -108,6 +108,8 @@ export interface Balances {
   readonly amounts: readonly string[];
   /** The field by whose value there is a function. */
   readonly of: string;
+  /** A field that has few values, and a table with all of them. */
+  readonly few: { readonly field: string; readonly table: string };
   readonly functions: Readonly<Record<string, BalanceFunction>>;
 }
 

@@ -2,6 +2,7 @@
 
 import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
+import { columnOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { conditionsToSee } from '../entity/field-access.ts';
 import { parseDecimal, zero } from '../platform/decimal.ts';
@@ -57,6 +58,8 @@ interface Owners {
   readonly by: string;
   /** SQL of them, with SQL of the groups of other sources: `id`, and keys of the order that are the same in all groups of one. */
   readonly list: (groupsOf: (source: GroupSource) => RawBuilder<unknown>) => RawBuilder<unknown>;
+  /** A field of which each of them is listed with all values, if they are in the order of these first, and the alias of its key. */
+  readonly few: readonly { readonly field: string; readonly alias: string }[];
   /** The aliases of these keys. */
   readonly keys: ReadonlySet<string>;
   /** The keys of the order of all groups that belong to one; those of the request, if undefined. */
@@ -105,6 +108,7 @@ export function quickSources(
     const owners: Owners = {
       by,
       list: (groupsOf) => sql`select distinct ${sql.id(`k${balances.id}`)} as id from (${groupsOf(source)}) page`,
+      few: [],
       keys: new Set(),
       rows: countedRows(entity, 'e', scope.tenantId, request, by).rows,
       haveAll: !balances.hasRowsWithoutId,
@@ -161,12 +165,18 @@ function byOwners(
   after: readonly unknown[] | undefined,
 ): GroupSource | undefined {
   const { where = {}, groupBy = [] } = full.request;
-  const [column = ''] = [...columns.keys].find(([, { alias }]) => alias === keys[0]?.field) ?? [];
-  const owner = ownerOf(entity, column);
+  const columnOfKey = (key: OrderKey | undefined) =>
+    [...columns.keys].find(([, { alias }]) => alias === key?.field)?.[0] ?? '';
+  const [firstKey] = keys;
+  const isOfFew = firstKey !== undefined && columnOfKey(firstKey) === entity.balances?.few.field;
+  const owner = ownerOf(entity, columnOfKey(keys[isOfFew ? 1 : 0]));
   if (owner === undefined) return undefined;
   const { name, by, target } = owner;
   const { [by]: id, [name]: ofOwner, ...others } = where;
-  const { ids = [], hasRowsWithoutId = false } = idsOfRows(entity, others) ?? {};
+  const found = idsOfRows(entity, tenantId, others);
+  if (found === undefined) return undefined;
+  const { ids, hasRowsWithoutId = false } = found;
+  const few = isOfFew ? [{ ...found.few, alias: firstKey.field }] : [];
   if (!ids.includes(by) || !groupBy.some(({ column }) => column === by)) return undefined;
   if (conditionsToSee(holds, target, name).length > 0) return undefined;
   const values = new Map<string, { readonly value: RawBuilder<unknown>; readonly nullable: boolean }>();
@@ -175,29 +185,40 @@ function byOwners(
     if (column === by) values.set(alias, { value: target.value(name, 'id'), nullable: false });
     else values.set(alias, { value: figure.sql, nullable: columnNamed(entity, 'e', column).field.nullable });
   }
+  for (const { field, alias } of few) values.set(alias, { value: sql.ref(`few.${columnOf(field)}`), nullable: false });
   const owners = { value: (_row: string, alias: string) => values.get(alias)?.value ?? sql`null` };
   // An owner has its ID, and a value in each column that requires one: an index has no order of nulls.
   const order = keys.map((key) => ({ ...key, nullable: values.get(key.field)?.nullable ?? key.nullable }));
   const end = order.findIndex(({ field }) => !values.has(field));
   const leading = end === -1 ? order : order.slice(0, end);
-  const [start] = leading;
   const list = () => {
     const shown = leading.map(({ field }) => sql`${owners.value(name, field)} as ${sql.id(field)}`);
     const conditions = [
       target.within(name, tenantId),
       conditionOf(target, name, tenantId, { ...(id !== undefined && { id }), ...(ofOwner as Where | undefined) }),
-      ...(after === undefined || start === undefined
-        ? []
-        : [notBefore(owners.value(name, start.field), start, after[0])]),
+      ...startsOf(leading, after, few.length),
     ];
+    const from = few.map((one) => sql`${one.values} few cross join `);
     return sql`
-      select ${target.value(name, 'id')} as id, ${sql.join(shown)} from ${sql.table(target.table)} ${sql.id(name)}
+      select ${target.value(name, 'id')} as id, ${sql.join(shown)} from ${sql.join(from, sql``)}${sql.table(target.table)} ${sql.id(name)}
       where ${sql.join(conditions, sql` and `)} order by ${orderClause(owners, name, leading)}`;
   };
+  /** Where the list starts: of those with the same one of few values, after it. */
+  function startsOf(leading: readonly OrderKey[], after: readonly unknown[] | undefined, position: number) {
+    const starts = (after ?? []).slice(0, position + 1).flatMap((value, index) => {
+      const key = leading[index];
+      return key === undefined ? [] : [{ key, value, sql: owners.value(name, key.field) }];
+    });
+    return starts.map((start, index) => {
+      const others = starts.slice(0, index).map((one) => sql`${one.sql} <> ${one.value}`);
+      return sql`(${sql.join([...others, notBefore(start.sql, start.key, start.value)], sql` or `)})`;
+    });
+  }
   return {
     ...full,
     owners: {
       by,
+      few,
       list,
       rows: countedRows(entity, 'e', tenantId, full.request, by).rows,
       keys: new Set(leading.map(({ field }) => field)),

@@ -564,6 +564,7 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
         orderBy: [{ column: 'job.name', direction: 'asc' }],
       },
       { where: { ...where, ...credit }, groupBy: [client], measures: first },
+      { where: { ...where, ...work }, groupBy: [{ column: 'currency' }, client, age], measures: sums },
     ];
     for (const request of requests) {
       statements.length = 0;

@@ -85,11 +85,12 @@ export function aggregateReader(
       sql`select *, true as ${sql.id(fits)} from (${all}) g${filtered}${sortedBy(by)} limit ${pageSize + 1}`;
     if (owners === undefined) return page(among(source.rows));
     const owner = entity.value('e', owners.by);
+    const ofFew = owners.few.map(({ field, alias }) => sql`${entity.value('e', field)} = ${sql.ref(`owner.${alias}`)}`);
     const shown = outputs.map(({ alias }) => sql.ref(`${owners.keys.has(alias) ? 'owner' : 'own'}.${alias}`));
     const owned = page(
       sql`
         select ${sql.join(shown)}
-        from (${owners.list(groupsOf)}) owner cross join lateral (${among(owners.rows, sql`${owner} = owner.id`)}) own`,
+        from (${owners.list(groupsOf)}) owner cross join lateral (${among(owners.rows, sql`${owner} = owner.id`, ...ofFew)}) own`,
       owners.order,
     );
     if (owners.haveAll) return owned;

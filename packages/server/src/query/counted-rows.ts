@@ -130,21 +130,29 @@ export function balanceRows(
   };
 }
 
+interface IdsOfRows extends Pick<BalanceFunction, 'ids' | 'hasRowsWithoutId'> {
+  /** The field that has few values, and SQL of those of the rows. */
+  readonly few: { readonly field: string; readonly values: RawBuilder<unknown> };
+}
+
 /**
  * Returns the fields by whose values the rows of a request as of a day are found by an index, if its conditions leave most rows of most of these
  * values.
  */
-export function idsOfRows(
-  entity: AnyEntity,
-  where: Where,
-): Pick<BalanceFunction, 'ids' | 'hasRowsWithoutId'> | undefined {
+export function idsOfRows(entity: AnyEntity, tenantId: number, where: Where): IdsOfRows | undefined {
   const { balances } = entity;
   if (balances === undefined) return undefined;
   const [last, others] = lastDay(balances, partsOf(clauseOf(entity, where)));
-  const found = balances.functions[requiredValue(others, balances.of) ?? ''];
+  const { of, day, few } = balances;
+  const value = requiredValue(others, of);
+  const found = balances.functions[value ?? ''];
   if (last === undefined || found === undefined) return undefined;
   const kept = new Set(found.by.filter((field) => !found.ids.includes(field)));
-  return others.every((part) => isOfKept(part, kept, false)) ? found : undefined;
+  if (!others.every((part) => isOfKept(part, kept, false))) return undefined;
+  const [ofFew, ofValue, ofDay] = [few.field, of, day].map((field) => sql.ref(columnOf(field)));
+  const values = sql`
+    (select distinct ${ofFew} from ${sql.table(few.table)} where tenant_id = ${tenantId} and ${ofValue} = ${value} and ${ofDay} <= ${last})`;
+  return { ...found, few: { field: few.field, values } };
 }
 
 /** The conditions that must all hold. */

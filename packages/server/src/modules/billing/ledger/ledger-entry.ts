@@ -68,6 +68,7 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
     day: 'businessDate',
     amounts: ['amount'],
     of: 'account',
+    few: { field: 'currency', table: 'ledger_day' },
     functions: {
       RECEIVABLE: {
         name: 'open_receivables',
