@@ -15,7 +15,8 @@ export function wire(
   options: {
     readonly method?: string;
     readonly path: string;
-    readonly headers?: OutgoingHttpHeaders;
+    /** By name, or names and values in turn. */
+    readonly headers?: OutgoingHttpHeaders | readonly string[];
     readonly body?: string | Buffer;
   },
 ): Promise<WireResponse> {

@@ -5993,7 +5993,7 @@ export interface components {
          *
          *     | code | when | what to do |
          *     |---|---|---|
-         *     | `MALFORMED_REQUEST` | the body is not JSON or not UTF-8, has a property twice, exceeds a limit of JSON bodies, or has characters that are not allowed in text | correct the body; `errors` has the place, if there is one |
+         *     | `MALFORMED_REQUEST` | the body is not JSON or not UTF-8, has a property twice, exceeds a limit of JSON bodies, or has characters that are not allowed in text; or a header with one value is sent twice | correct the request; `errors` has the place, if there is one |
          *     | `MISSING_BODY` | a body is required but missing; some proxies drop the body of a DELETE request | send a body |
          *     | `VALIDATION_ERROR` | a value is invalid | correct the values in `errors` |
          *     | `INVALID_CURSOR` | the cursor is invalid, or belongs to another query or tenant | start from the first page |

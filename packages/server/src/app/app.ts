@@ -13,6 +13,7 @@ import { callerAddress } from '../wire/caller-address.ts';
 import { CrossOrigin } from '../wire/cross-origin.ts';
 import { acceptedEncoding } from '../wire/encoding.ts';
 import { Exchange } from '../wire/exchange.ts';
+import { checkSentOnce } from '../wire/headers.ts';
 import { extendMessages } from '../wire/messages.ts';
 import { problemResult, type RouteResult, send } from '../wire/result.ts';
 import type { Route } from '../wire/route.ts';
@@ -131,6 +132,7 @@ class Pipeline {
       return route?.rejected?.(problem, exchange) ?? problemResult(problem, exchange.id);
     };
     try {
+      checkSentOnce(exchange.rawHeaders);
       const preflight = this.#crossOrigin.preflight(exchange);
       if (preflight !== undefined) return { route, result: preflight };
       const found = this.#findRoute(exchange.method, exchange.path);

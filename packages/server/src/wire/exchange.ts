@@ -95,6 +95,11 @@ export class Exchange {
     return this.#request.headers;
   }
 
+  /** Names and values as they were sent, in turn. */
+  get rawHeaders(): readonly string[] {
+    return this.#request.rawHeaders;
+  }
+
   /** @param name in lower case */
   header(name: string): string | undefined {
     const value = this.#request.headers[name];

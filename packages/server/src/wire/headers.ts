@@ -17,6 +17,25 @@ export function checkAccept(accept: string | undefined, isFile = false): void {
   }
 }
 
+/** Headers with one value that the service reads, and of which Node ignores each further one. */
+const single: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type']);
+
+/**
+ * @param raw names and values as they were sent, in turn
+ * @throws Rejection `MALFORMED_REQUEST` if a header was sent twice that has one value: whoever is in front of the service might have read
+ * the other one (RFC 9112, section 3.2, for `Host`)
+ */
+export function checkSentOnce(raw: readonly string[]): void {
+  const seen = new Set<string>();
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index]?.toLowerCase() ?? '';
+    if (!single.has(name)) continue;
+    if (seen.has(name))
+      throw new Rejection('MALFORMED_REQUEST', `The header ${raw[index]} was sent twice. Send it once.`);
+    seen.add(name);
+  }
+}
+
 /**
  * Returns the token of an `Authorization: Bearer …` header.
  *

@@ -10,7 +10,7 @@ import { isPublic } from '../contract/roles.ts';
 import { contractValidator } from '../contract/validator.ts';
 import { type CheckedRequest, checkRequest } from './check-request.ts';
 import { errorPage, errorPath } from './error-page.ts';
-import { checkAccept, readBearer } from './headers.ts';
+import { checkAccept, checkSentOnce, readBearer } from './headers.ts';
 import { checkHeaders, cleanParameters, jsonBody } from './input.ts';
 import { readRawBody } from './raw-body.ts';
 import type { PageResult } from './result.ts';
@@ -47,7 +47,8 @@ const findRoute = createRouter(routes, 'This path does not exist. See /openapi.j
  * @throws Rejection
  */
 export async function checkByContract(request: IncomingMessage, response: ServerResponse): Promise<AcceptedRequest> {
-  const { method = '', url = '', headers } = request;
+  const { method = '', url = '', headers, rawHeaders } = request;
+  checkSentOnce(rawHeaders);
   const target = readTarget(url);
   const { route, parameters } = findRoute(method, target?.path);
   const { operation } = route;

@@ -40,6 +40,27 @@ afterAll(() => open.forEach((server) => void server.close().closeAllConnections(
 
 const listOrgs = (headers: Record<string, string> = {}) => call('POST', '/gql/v1/orgs', {}, headers);
 
+test.each(['Host', 'Authorization', 'Content-Type'])('a request with two headers %s is rejected', async (name) => {
+  const once = {
+    Host: 'alpha',
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    Tenant: tenant.name,
+  };
+  const send = (...more: string[]) =>
+    wire(address, {
+      method: 'POST',
+      path: '/gql/v1/orgs',
+      body: '{}',
+      headers: [...Object.entries(once).flat(), ...more],
+    });
+  expect((await send()).status).toBe(200);
+  expect(await send(name.toLowerCase(), 'other')).toMatchObject({
+    status: 400,
+    json: { code: 'MALFORMED_REQUEST', detail: `The header ${name.toLowerCase()} was sent twice. Send it once.` },
+  });
+});
+
 describe('responses', () => {
   test('with data are not cached, and browsers must not guess their type', async () => {
     for (const response of [
