@@ -128,7 +128,7 @@ group('a property', () => {
     expect(descriptionOf({ type: 'array', description: 'Masts.', 'x-only-for': { rig: ['KETCH'] } })).toBe(
       'Masts. Empty unless `rig` is `KETCH`.',
     );
-    expect(descriptionOf({ description: 'Mast.', 'x-only-for': { rig: ['SLOOP', 'KETCH'] } })).toBe(
+    expect(descriptionOf({ description: 'Mast, or null.', 'x-only-for': { rig: ['SLOOP', 'KETCH'] } })).toBe(
       'Mast. Null unless `rig` is `SLOOP` or `KETCH`.',
     );
   });

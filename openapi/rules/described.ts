@@ -140,7 +140,9 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
     ...(schema['x-imports-only'] === true ? ['Only an import (`source: IMPORT`) can set it.'] : []),
   ];
   if (sentences.length === 0) return;
-  const text = (schema.description ?? target?.description ?? '').trimEnd();
+  const whole = (schema.description ?? target?.description ?? '').trimEnd();
+  // The first sentence that is added says when it is null.
+  const text = schema['x-only-for'] === undefined ? whole : whole.replace(/, or null(?=\.)/, '');
   // A sentence directly after a list or a table would belong to it.
   schema.description = `${text}${text.includes('\n\n') ? '\n\n' : ' '}${sentences.join(' ')}`.trimStart();
 }

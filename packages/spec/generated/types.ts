@@ -16810,7 +16810,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Staff member who approved it, or null. Null unless `status` is `APPROVED` or `POSTED`.
+             * @description Staff member who approved it. Null unless `status` is `APPROVED` or `POSTED`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;
@@ -25096,40 +25096,40 @@ export interface components {
             defaultValue: unknown;
             /**
              * Format: int32
-             * @description Minimum number of characters, or null. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
+             * @description Minimum number of characters. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              * @example 1
              */
             minLength: number | null;
             /**
              * Format: int32
-             * @description Maximum number of characters, or null. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
+             * @description Maximum number of characters. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              */
             maxLength: number | null;
             /**
-             * @description Regular expression (ECMA-262) that the text must match, or null. It must be possible to match it in linear time, so lookarounds and
+             * @description Regular expression (ECMA-262) that the text must match. It must be possible to match it in linear time, so lookarounds and
              *     back references are rejected, and it has at most 300 steps: each character or class is one, as often as it is repeated. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              * @example ^OPP-[0-9]+$
              */
             pattern: string | null;
             /**
              * Format: decimal
-             * @description Minimum value, as a decimal string, or null. Null unless `type` is `INTEGER` or `DECIMAL`.
+             * @description Minimum value, as a decimal string. Null unless `type` is `INTEGER` or `DECIMAL`.
              */
             minimum: DecimalString | null;
             /**
              * Format: decimal
-             * @description Maximum value, as a decimal string, or null. Null unless `type` is `INTEGER` or `DECIMAL`.
+             * @description Maximum value, as a decimal string. Null unless `type` is `INTEGER` or `DECIMAL`.
              * @example 1000000
              */
             maximum: DecimalString | null;
             /**
              * Format: int32
-             * @description Maximum number of decimal places of a `DECIMAL`, or null. Default on creation: 2 for a `DECIMAL`. Null unless `type` is `DECIMAL`.
+             * @description Maximum number of decimal places of a `DECIMAL`. Default on creation: 2 for a `DECIMAL`. Null unless `type` is `DECIMAL`.
              */
             scale: number | null;
             /** @description Values of an `ENUM` or `MULTI_ENUM`. Default on creation: `[]`. Empty unless `type` is `ENUM` or `MULTI_ENUM`. */
             enumValues: string[];
-            /** @description Type that a `REFERENCE` refers to, or null. Null unless `type` is `REFERENCE`. */
+            /** @description Type that a `REFERENCE` refers to. Null unless `type` is `REFERENCE`. */
             referencedEntityType: string | null;
             /**
              * @description Keys with which you can write a `REFERENCE`, as an object with exactly one of them: `{ "systemRef": "HR-17" }`. A string
@@ -25294,37 +25294,37 @@ export interface components {
             defaultValue?: unknown;
             /**
              * Format: int32
-             * @description Minimum number of characters, or null. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
+             * @description Minimum number of characters. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              * @example 1
              */
             minLength?: number | null;
             /**
              * Format: int32
-             * @description Maximum number of characters, or null. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
+             * @description Maximum number of characters. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              * @example 200
              */
             maxLength?: number | null;
             /**
-             * @description Regular expression (ECMA-262) that the text must match, or null. It must be possible to match it in linear time, so lookarounds and
+             * @description Regular expression (ECMA-262) that the text must match. It must be possible to match it in linear time, so lookarounds and
              *     back references are rejected, and it has at most 300 steps: each character or class is one, as often as it is repeated. Null unless `type` is `STRING`, `TEXT`, `EMAIL`, or `URL`.
              * @example ^OPP-[0-9]+$
              */
             pattern?: string | null;
             /**
              * Format: decimal
-             * @description Minimum value, as a decimal string, or null. Null unless `type` is `INTEGER` or `DECIMAL`.
+             * @description Minimum value, as a decimal string. Null unless `type` is `INTEGER` or `DECIMAL`.
              * @example 0
              */
             minimum?: DecimalString | null;
             /**
              * Format: decimal
-             * @description Maximum value, as a decimal string, or null. Null unless `type` is `INTEGER` or `DECIMAL`.
+             * @description Maximum value, as a decimal string. Null unless `type` is `INTEGER` or `DECIMAL`.
              * @example 1000000
              */
             maximum?: DecimalString | null;
             /**
              * Format: int32
-             * @description Maximum number of decimal places of a `DECIMAL`, or null. Default on creation: 2 for a `DECIMAL`. Null unless `type` is `DECIMAL`.
+             * @description Maximum number of decimal places of a `DECIMAL`. Default on creation: 2 for a `DECIMAL`. Null unless `type` is `DECIMAL`.
              * @example 2
              */
             scale?: number | null;
@@ -25339,7 +25339,7 @@ export interface components {
              */
             enumValues?: string[];
             /**
-             * @description Type that a `REFERENCE` refers to, or null. Null unless `type` is `REFERENCE`.
+             * @description Type that a `REFERENCE` refers to. Null unless `type` is `REFERENCE`.
              * @example Client
              */
             referencedEntityType?: string | null;
@@ -29149,7 +29149,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Staff member who approved it, or null. Null unless `status` is `APPROVED` or `POSTED`.
+             * @description Staff member who approved it. Null unless `status` is `APPROVED` or `POSTED`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;
