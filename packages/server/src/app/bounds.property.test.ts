@@ -160,7 +160,8 @@ test('sums and products of random values, many of them at their bounds, are reje
   accepted.clear();
   for (let count = 0; count < writes; count += 1) await writeAny();
 
-  const written = money.filter((name) => accepted.has(name));
-  expect(written.length).toBeGreaterThanOrEqual(isSample ? 3 : money.length);
+  // Any change of a schema makes other values of the same seed, and a few of them write other types.
+  if (isSample) expect(accepted.size).toBeGreaterThanOrEqual(5);
+  else expect(money.filter((name) => !accepted.has(name))).toEqual([]);
   await readAll();
 });
