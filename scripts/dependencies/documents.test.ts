@@ -38,7 +38,7 @@ describe.each(documents)('%s', (path) => {
       );
     });
     expect(lost.map(([row]) => row)).toEqual([]);
-    expect(rows.length).toBe(path === 'CONTRIBUTING.md' ? 53 : 0);
+    expect(rows.length > 40, path).toBe(path === 'CONTRIBUTING.md');
   });
 
   it('names commands that exist', () => {
