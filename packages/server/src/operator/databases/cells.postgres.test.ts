@@ -14,7 +14,8 @@ import { Directory } from '../../admission/directory.ts';
 import { serve } from '../../main/main.ts';
 import { hashOf } from '../../modules/billing/link/link-token.ts';
 import { findLink } from '../../modules/billing/pay/link-page.ts';
-import { Vault } from '../../platform/auth/vault.ts';
+import { currentSecret } from '../../modules/events/signatures/webhook-secret.ts';
+import { type MasterKeys, Vault } from '../../platform/auth/vault.ts';
 import { Cells } from '../../platform/store/databases/cells.ts';
 import { DatabaseUnavailable } from '../../platform/store/errors.ts';
 import { createApiKey } from '../api-keys.ts';
@@ -22,6 +23,7 @@ import { exportTenant } from '../copies/export-tenant.ts';
 import { importTenant } from '../copies/import-tenant.ts';
 import { listJobs, retryJob } from '../jobs.ts';
 import { migrateDatabase } from '../migrate.ts';
+import { reencryptAll } from '../reencrypt.ts';
 import { setTenantSetting, showTenantSettings } from '../tenant-settings.ts';
 import { createTenant, listTenants, setTenantOpen } from '../tenants.ts';
 import { addCell, listCells, openAllCells, removeCell, setCellAddress } from './cells.ts';
@@ -152,6 +154,20 @@ test('tenants of both databases are served, and their names are used once', asyn
 test('a wrong master key is reported before another database is opened', async () => {
   const wrong = openAllCells(service.config, service.store, new Vault([randomBytes(32)]), { info() {}, warn() {} });
   await expect(wrong).rejects.toThrow(/^MASTER_KEY is not the key with which this database was set up\./);
+});
+
+test('master-key reencrypt › reaches the tenants of all databases, and the addresses of these', async () => {
+  const [former, next] = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)];
+  const secretOf = async (name: string, key: Buffer) => currentSecret(cells, new Vault([key]), await idOf(name));
+  const secrets = [await secretOf('alpha', former), await secretOf('beta', former)];
+  const reencrypt = (...keys: MasterKeys) => reencryptAll({ service: { ...service, vault: new Vault(keys) } });
+  // The signing key, the address of the other database, and the two secrets.
+  expect(await reencrypt(next, former)).toEqual({ values: 4, reencrypted: 4 });
+  expect([await secretOf('alpha', next), await secretOf('beta', next)]).toEqual(secrets);
+  const alone = await openAllCells(service.config, service.store, new Vault([next]), { info() {}, warn() {} });
+  expect(alone.cells).toMatchObject([{ name: 'home' }, { name: 'east', isReady: true }]);
+  await alone.cell(1).close();
+  expect(await reencrypt(former, next)).toEqual({ values: 4, reencrypted: 4 });
 });
 
 test('commands find the database of their tenant', async () => {
