@@ -4,7 +4,7 @@ export interface StoreLog {
   warn(message: string): void;
 }
 
-/** For opening a database of which nobody is told. */
+/** For opening a database without a line of the log. */
 export const silentLog: StoreLog = { info() {}, warn() {} };
 
 /** In milliseconds. They prevent slow or failed work from holding a connection or a lock indefinitely. */
