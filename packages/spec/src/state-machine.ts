@@ -45,14 +45,16 @@ export function isMet(
   { zero = [], positive = [], is = {}, isNot = {} }: RowCondition,
   row: Readonly<Record<string, unknown>>,
 ): boolean {
-  const amountOf = (name: string) => Number(String(row[name]));
+  // By their digits: amounts are decimal text, and never numbers.
+  const isZero = (name: string) => /^-?[0.]+$/.test(String(row[name]));
+  const isPositive = (name: string) => !isZero(name) && /^\d/.test(String(row[name]));
   const known = (names: readonly string[]) => names.filter((name) => row[name] !== undefined);
   const isOneOf = (values: Readonly<Record<string, readonly string[]>>) => (name: string) =>
     values[name]?.includes(String(row[name])) === true;
   const amounts = known(positive);
   return (
-    known(zero).every((name) => amountOf(name) === 0) &&
-    (amounts.length === 0 || amounts.some((name) => amountOf(name) > 0)) &&
+    known(zero).every(isZero) &&
+    (amounts.length === 0 || amounts.some(isPositive)) &&
     known(Object.keys(is)).every(isOneOf(is)) &&
     !known(Object.keys(isNot)).some(isOneOf(isNot))
   );
