@@ -9568,7 +9568,7 @@ export interface components {
         /**
          * Contact client
          * @description Link between a contact and a client. A pair has at most one active link; unlinking deactivates it, and linking the pair
-         *     again reactivates it.
+         *     again reactivates it. Deleting the contact unlinks it from all clients.
          */
         ContactClient: {
             /**

@@ -2,8 +2,9 @@ import { defineEntity, fieldOfOne } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
-import type { PendingChange } from '../../entity/rules.ts';
+import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { client } from '../clients/index.ts';
+import { contact } from './contact.ts';
 
 /** The roles that only one contact of a client can have, and the field of the client that refers to the contact. */
 const exclusiveRoles = {
@@ -36,6 +37,14 @@ export const contactClient = defineEntity('ContactClient', {
         },
       ]),
     ),
+  },
+});
+
+// A deleted contact would keep its roles at clients, which nobody else could then have.
+addRules(contact, {
+  beforeRemoval({ id }, plan) {
+    for (const link of plan.allForUpdate(contactClient, 'contactId', id))
+      if (link.active) plan.remove(contactClient, link.id);
   },
 });
 

@@ -170,6 +170,19 @@ test('rules of an entity also apply to its records', async () => {
   expect(items[2]?.attributes).toMatchObject({ secondaryContactId: second.id, billingContactId: contact.id });
 });
 
+test('deleting a contact unlinks it, so that another one can have its role', async () => {
+  const { id } = await make('Client', { name: 'Kept' });
+  const [gone, next] = [await make('Contact', { lastName: 'Gone' }), await make('Contact', { lastName: 'Next' })];
+  const link = await make('ContactClient', { clientId: id, contactId: gone.id, roles: ['BILLING'] });
+  await remove([{ type: 'Contact', systemRef: gone.systemRef }]);
+  const linked = await service.call<Record<string, unknown>>('GET', `/gql/v1/client/${id}`);
+  expect(linked.body.billingContactId).toBeNull();
+  const other = { clientId: id, contactId: next.id, roles: ['BILLING'] };
+  expect(only(await upsert([{ type: 'ContactClient', attributes: other }])).status).toBe('CREATED');
+  const repeated = only(await remove([{ type: 'ContactClient', systemRef: link.systemRef }]));
+  expect(repeated.error?.code).toBe('RECORD_NOT_FOUND');
+});
+
 test('a client with receivables cannot be deleted, and a rejected item changes nothing', async () => {
   const { id } = await make('Client', { name: 'Owes' }, 'owes');
   const [one, two] = [await make('Contact', { lastName: 'One' }), await make('Contact', { lastName: 'Two' })];
