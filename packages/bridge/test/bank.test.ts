@@ -252,6 +252,9 @@ test('bank, import and export journal are for one org of a firm with several', a
   const names = { name: 'Second', legalName: 'Second', code: '2' };
   const org = { type: 'Org' as const, systemRef: 'second', attributes: { ...names, ...place } };
   expect(await orThrow(api.upsertRecords({ body: { records: [org] } }))).toMatchObject({ summary: { created: 1 } });
+  await file('national.csv', 'Customer,Phone\nTern Ltd,555-0142\n');
+  const national = await run('import', 'quickbooks-customers', 'national.csv');
+  expect(national.errors, 'the file is read before the service is called').toContain('Add --calling-code');
   await file('customers.csv', 'Customer,Phone\nTern Ltd,\n');
   const customers = ['import', 'quickbooks-customers', 'customers.csv', '--apply'];
   expect(await run(...customers)).toMatchObject({ code: 2, errors: expect.stringContaining('second (Second)') });

@@ -9,7 +9,6 @@ import { forms } from '../import/forms.ts';
 import type { ImportOptions } from '../import/plan.ts';
 import { recordPlans } from '../import/records/index.ts';
 import { type ImportResult, importFile } from '../import/run.ts';
-import { orgOf } from '../org.ts';
 import { addFileOptions, counted, type FileOptions, failedPathOf, figures, progress } from './options.ts';
 
 interface Options extends FileOptions {
@@ -65,20 +64,9 @@ async function run(name: string, path: string, options: Options, signal: AbortSi
   const form = await formOf(name, options);
   const { show, clear } = progress(options.apply === true ? 'Stored' : 'Checked', 'rows');
   const failedPath = failedPathOf(path, options);
-  const { encoding, mapping: _, org: named, ...notation } = options;
-  const api = connect(process.env);
-  const org = await orgOf(api, named, signal);
-  // Files of several orgs can have the same numbers and names. The first org keeps the keys from when it was the only one.
-  const ofOrg = org === undefined || org.isFirst ? form : { ...form, system: `${form.system}@${org.systemRef}` };
-  const file = {
-    path,
-    form: ofOrg,
-    notation,
-    options: { ...importOptions(options), orgId: org?.id },
-    encoding,
-    failedPath,
-  };
-  const result = await importFile(api, file, {
+  const { encoding, mapping: _, org, ...notation } = options;
+  const file = { path, form, org, notation, options: importOptions(options), encoding, failedPath };
+  const result = await importFile(connect(process.env), file, {
     apply: options.apply === true,
     signal,
     onRows: show,

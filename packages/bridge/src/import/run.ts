@@ -4,6 +4,7 @@ import { BridgeError, RowError } from '../errors.ts';
 import { CsvWriter } from '../files/csv.ts';
 import { openTable, type Table } from '../files/table.ts';
 import type { Notation } from '../files/values.ts';
+import { orgOf } from '../org.ts';
 import { Directory } from './directory.ts';
 import type { Form } from './form.ts';
 import { type AnyRecord, hashOf, type ImportOptions, type PlanContext, type Planned, type RecordPlan } from './plan.ts';
@@ -14,6 +15,8 @@ import { type Counts, Writer, type Written } from './writer.ts';
 export interface ImportFile {
   readonly path: string;
   readonly form: Form;
+  /** `systemRef` of the org that the user names. */
+  readonly org: string | undefined;
   readonly notation: Notation;
   readonly options: ImportOptions;
   readonly encoding?: string | undefined;
@@ -40,7 +43,7 @@ const maxShown = 10;
 
 export async function importFile(
   api: Client,
-  { path, form, notation, options, encoding, failedPath }: ImportFile,
+  { path, form, org: named, notation, options, encoding, failedPath }: ImportFile,
   { apply, signal, onRows }: { apply: boolean; signal: AbortSignal; onRows: (rows: number, of: number) => void },
 ): Promise<ImportResult> {
   const plan: RecordPlan<string> = recordPlans[form.records];
@@ -51,13 +54,16 @@ export async function importFile(
   const table = await openTable(path, form.columns, required, encoding);
   const rowsInAll = await checkAll(table, form, plan, notation, options);
 
-  const directory = new Directory(api, form, options.orgId);
+  const org = await orgOf(api, named, signal);
+  // Files of several orgs can have the same numbers and names. The first org keeps the keys from when it was the only one.
+  const ofOrg = org === undefined || org.isFirst ? form : { ...form, system: `${form.system}@${org.systemRef}` };
+  const directory = new Directory(api, ofOrg, org?.id);
   const writer = new Writer(api, apply, signal);
   const failed = new CsvWriter(failedPath, table.delimiter);
   const kept = table.header.at(-1) === reasonColumn ? table.header.length - 1 : table.header.length;
   const failures: { line: number; reason: string }[] = [];
   const keys = new Set<number>();
-  const context = contextOf(form, options, directory, countIn(new Map()));
+  const context = contextOf(ofOrg, { ...options, orgId: org?.id }, directory, countIn(new Map()));
   let rows = 0;
   let documents = 0;
   const fail = async (parts: Rows, reason: string) => {
@@ -69,8 +75,8 @@ export async function importFile(
   };
 
   try {
-    for await (const part of partsOf(table, form, plan, notation)) {
-      await loadReferences(directory, form, plan, part);
+    for await (const part of partsOf(table, ofOrg, plan, notation)) {
+      await loadReferences(directory, ofOrg, plan, part);
       const planned: { rows: Rows; planned: Planned }[] = [];
       for (const own of part) {
         documents += 1;
