@@ -1,5 +1,6 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
+import { layoutFaults } from '../../../test/modules/layout-faults.ts';
 import type { Letter } from './letter.ts';
 import { render } from './letter-pdf.ts';
 import { letterTexts } from './letter-text.ts';
@@ -170,4 +171,23 @@ test('an engagement letter breaks very long names, and continues on the next pag
   expect(text).toContain('Person 100');
   expect(text).toContain('Signer 20');
   expect(pages.at(-1)).toContain(`Page ${pages.length} of ${pages.length}`);
+});
+
+test.each(['en', 'de', 'fr', 'es'] as const)('a letter in %s has room for values of any length', async (language) => {
+  const name = 'n'.repeat(200);
+  const people = {
+    partner: name,
+    manager: name,
+    staff: (['IN_CHARGE', 'REVIEWER', 'PREPARER', 'OTHER'] as const).map((role) => ({ name, role })),
+  };
+  const long = {
+    ...letter,
+    ...people,
+    language,
+    name,
+    firmName: name,
+    clientName: name,
+    depositAmount: letter.feeAmount,
+  };
+  expect(await layoutFaults(await render({ ...long, engagementRef: 'E'.repeat(40) }), 64)).toEqual([]);
 });

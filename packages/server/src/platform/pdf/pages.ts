@@ -4,7 +4,7 @@ import PDFDocument from 'pdfkit';
 import { EmbeddedFace } from './embedded-face.ts';
 import type { Face, FontWeight } from './faces.ts';
 import { shapeText } from './shaping.ts';
-import { linesOf, runsOf } from './text-runs.ts';
+import { linesOf, runsOf, wordsOf } from './text-runs.ts';
 
 /** Line height relative to the font size. */
 const lineHeight = 1.45;
@@ -119,6 +119,11 @@ export class Pages {
 
   widthOf(text: string, { size = bodySize, weight = 'regular' }: Style = {}): number {
     return this.#widthOf(text, size, weight);
+  }
+
+  /** The width of the widest part of a text that is not broken into lines, unless the line is narrower. */
+  widestWord(text: string, style: Style = {}): number {
+    return Math.max(0, ...wordsOf(text).map((word) => this.widthOf(word.trimEnd(), style)));
   }
 
   /** Breaks text into lines of a maximum width. */

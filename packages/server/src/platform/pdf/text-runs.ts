@@ -92,6 +92,9 @@ function reverseFrom(runs: TextRun[], level: number): void {
 /** Breaks text into lines of a maximum width, between words if possible. */
 export function linesOf(text: string, width: number, widthOf: (part: string) => number): readonly string[] {
   const lines: string[] = [];
+  const whole = text.replaceAll(/\p{Cc}+/gu, ' ').trimEnd();
+  // The widths of words do not add up to it exactly.
+  if (widthOf(whole) <= width) return [whole];
   let line = '';
   let lineWidth = 0;
   const add = (part: string) => {
@@ -123,9 +126,9 @@ const unspaced = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=K
 /** What a line does not start with: closing punctuation, and marks of repetition. */
 const continued = /^[\p{Pe}\p{Pf}\p{Po}\p{M}ーゝゞヽヾ々ๆ]/u;
 
-/** Splits text into words with the following space. Control characters, including line breaks, count as spaces. */
-function wordsOf(text: string): readonly string[] {
-  const spaced = text.replaceAll(/\p{Cc}+/gu, ' ').match(/\S+\s*|\s+/gu) ?? [];
+/** Splits text into words with the following space. Control characters, including line breaks, count as spaces; others do not break. */
+export function wordsOf(text: string): readonly string[] {
+  const spaced = text.replaceAll(/\p{Cc}+/gu, ' ').match(/[\S\u00a0\u202f]+\s*|\s+/gu) ?? [];
   return spaced.flatMap((word) => {
     if (!unspaced.test(word)) return [word];
     const parts: string[] = [];

@@ -1,5 +1,6 @@
 import { placesOf } from '../../../contract/currency.ts';
 import { type Column, heightOf, type Pages, renderPages, type Style } from '../../../platform/pdf/pages.ts';
+import { columnsOf, countLines, setRow, type TableColumn } from '../../../platform/pdf/table.ts';
 import {
   formatAmount,
   formatDay,
@@ -149,12 +150,6 @@ function halves({ width }: Pages): readonly [Column, Column] {
   ];
 }
 
-/** A column of the table of lines, as wide as its widest text; the description has the rest. */
-interface TableColumn {
-  readonly name: string;
-  text(line: DocumentLine): string;
-}
-
 function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[], style: DocumentStyle): void {
   const { currency } = face;
   const places = placesOf(currency);
@@ -162,63 +157,41 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
   const number = (text: string, least: number, most = least) => formatNumber(text, least, most, locale);
   // An amount is without tax, so beside such a price it would look wrong under the usual name.
   const includesTax = lines.some((line) => line.includesTax);
-  const taxes: TableColumn = {
-    name: texts.tax,
-    text: (line) => line.taxes.map(({ ratePercent }) => formatPercent(ratePercent, locale)).join(' + '),
-  };
+  const hasTaxes = lines.some((line) => line.taxes.length > 0);
   const columns: readonly TableColumn[] = [
-    {
-      name: texts.quantity,
-      text: ({ quantity, unitCode }) => `${number(quantity, 0, 4)} ${texts.units[unitCode] ?? ''}`.trim(),
-    },
-    {
-      name: includesTax ? texts.rateWithTax : texts.rate,
-      text: ({ unitAmount }) => number(unitAmount, places, 4),
-    },
-    ...(lines.some((line) => line.taxes.length > 0) ? [taxes] : []),
-    {
-      name: `${includesTax ? texts.netAmount : texts.amount} (${currency})`,
-      text: ({ amount }) => number(amount, places),
-    },
+    { name: texts.description, isFlexible: true },
+    { name: texts.quantity, align: 'right' },
+    { name: includesTax ? texts.rateWithTax : texts.rate, align: 'right' },
+    ...(hasTaxes ? [{ name: texts.tax, align: 'right' } as const] : []),
+    { name: `${includesTax ? texts.netAmount : texts.amount} (${currency})`, align: 'right' },
   ];
-  const rows = lines.map((line) => ({ description: line.description, texts: columns.map(({ text }) => text(line)) }));
-  let right = margin + page.width - 4;
-  const cells: Column[] = [];
-  for (const [index, { name }] of [...columns.entries()].reverse()) {
-    const width = Math.max(
-      page.widthOf(name, heading),
-      ...rows.map(({ texts }) => page.widthOf(texts[index] ?? '', small)),
-    );
-    cells.unshift({ left: right - width, width, align: 'right' });
-    right -= width + gap;
-  }
-  const description: Column = { left: margin + 4, width: right - margin - 4 };
+  const rows = lines.map(({ description, quantity, unitCode, unitAmount, taxes, amount }) => [
+    description,
+    `${number(quantity, 0, 4)} ${texts.units[unitCode] ?? ''}`.trim(),
+    number(unitAmount, places, 4),
+    ...(hasTaxes ? [taxes.map(({ ratePercent }) => formatPercent(ratePercent, locale)).join('\u00a0+ ')] : []),
+    number(amount, places),
+  ]);
+  const names = columns.map(({ name }) => name);
+  const cells = columnsOf(page, columns, rows, { head: heading, body: small, inset: 4 });
   const setHead = () => {
-    page.shade(heightOf(small) + 6, faint);
+    page.shade(countLines(page, cells, names, heading) * heightOf(small) + 6, faint);
     page.space(3);
-    page.line(texts.description, heading, description);
-    for (const [index, cell] of cells.entries()) page.line(columns[index]?.name ?? '', heading, cell);
-    page.space(heightOf(small) + 7);
+    setRow(page, cells, names, heading);
+    page.space(7);
   };
+  page.reserve(4 * heightOf(small));
   setHead();
   page.repeat(() => {
     setRunningHead(page, face, style);
     setHead();
   });
+  const last = rows.slice(-together);
+  const heightOfLast = last.reduce((sum, row) => sum + countLines(page, cells, row, small) * heightOf(small) + 8, 0);
   for (const [index, row] of rows.entries()) {
     // Totals are never alone on a page: the last lines go with them.
-    if (index === rows.length - together)
-      page.reserve(heightOfLast(page, rows.slice(-together), description) + heightOfTotals(face, style));
-    const [first = '', ...rest] = page.lines(row.description, description.width, small);
-    page.reserve((rest.length > 0 ? 2 : 1) * heightOf(small) + 8);
-    page.line(first, small, description);
-    for (const [index, cell] of cells.entries()) page.line(row.texts[index] ?? '', small, cell);
-    page.space(heightOf(small));
-    for (const line of rest) {
-      page.reserve(heightOf(small) + 8);
-      page.line(line, small, description);
-      page.space(heightOf(small));
-    }
+    if (index === rows.length - together) page.reserve(heightOfLast + heightOfTotals(face, style));
+    setRow(page, cells, row, small, 8);
     page.space(3);
     page.rule(undefined, pale);
     page.space(5);
@@ -227,20 +200,16 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
 }
 
 function setRunningHead(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
-  const [left, right] = halves(page);
+  const title = titleOf(face, style);
+  const left: Column = { left: margin, width: page.width - page.widthOf(title, label) - gap };
   const [name = ''] = page.lines(face.parties.firmName, left.width, label);
   page.line(name, label, left);
-  page.line(titleOf(face, style), label, { ...right, align: 'right' });
+  page.line(title, label, { left: margin, width: page.width, align: 'right' });
   page.space(heightOf(label) + 10);
 }
 
 /** The number of lines that are on the page of the totals, at least. */
 const together = 2;
-
-function heightOfLast(page: Pages, rows: readonly { readonly description: string }[], { width }: Column): number {
-  const lines = rows.flatMap(({ description }) => page.lines(description, width, small));
-  return lines.length * heightOf(small) + rows.length * 8;
-}
 
 function heightOfTotals(face: InvoiceFace, style: DocumentStyle): number {
   return (sumsOf(face, style).length + 4) * heightOf() + 22;
@@ -263,8 +232,14 @@ function setTotals(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
   const places = placesOf(currency);
   page.reserve(heightOfTotals(face, style));
   page.space(6);
-  const [, right] = halves(page);
-  const numbers: Column = { ...right, width: right.width - 4, align: 'right' };
+  const last = isCredit(face) ? texts.amountCredited : texts.amountDue;
+  const due = voidedOn === null ? total.replace(isCredit(face) ? '-' : '', '') : '0';
+  const amount = formatAmount(due, currency, locale);
+  const large: Style = { weight: 'bold', size: 12 };
+  const [, { width: half }] = halves(page);
+  const width = Math.max(half, page.widthOf(last, large) + gap + page.widthOf(amount, large) + 4);
+  const right: Column = { left: margin + page.width - width, width };
+  const numbers: Column = { ...right, width: width - 4, align: 'right' };
   for (const [name, amount] of sumsOf(face, style)) {
     page.line(formatNumber(amount, places, places, locale), small, numbers);
     page.text(name, label, right);
@@ -272,13 +247,8 @@ function setTotals(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
   page.space(2);
   page.rule(right);
   page.space(5);
-  const last = isCredit(face) ? texts.amountCredited : texts.amountDue;
-  const due = voidedOn === null ? total.replace(isCredit(face) ? '-' : '', '') : '0';
-  const amount = formatAmount(due, currency, locale);
-  const large: Style = { weight: 'bold', size: 12 };
-  const isNarrow = page.widthOf(`${last}${amount}`, large) + gap > numbers.width;
   setTotal(page, texts.total, formatAmount(total, currency, locale), { weight: 'bold' }, numbers);
-  setTotal(page, last, amount, isNarrow ? { weight: 'bold' } : large, numbers);
+  setTotal(page, last, amount, large, numbers);
   if (!isCredit(face) && voidedOn === null)
     setTotal(page, texts.dueBy, formatDay(face.dueDate, locale), label, numbers);
 }

@@ -1,6 +1,7 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
 import { firmAddress, invoiceDocument as invoice, line } from '../../../../test/modules/invoice-document.ts';
+import { layoutFaults } from '../../../../test/modules/layout-faults.ts';
 import { isNightly, sampleOf } from '../../../../test/nightly.ts';
 import { documentTexts } from './document-texts.ts';
 import type { InvoiceDocument } from './invoice-document.ts';
@@ -193,14 +194,47 @@ test.each([
   expect(words.split(name.normalize('NFKC')).length - 1).toBe(5);
 });
 
-test('the PDF of an invoice has room for values of any length', async () => {
-  const number = '99999999999.9999';
-  const long = { ...line, description: 'x'.repeat(2000), quantity: number, unitAmount: `-${number}` };
-  const document = { ...withFace({ total: '99999999999999.99', memo: 'm'.repeat(2000) }), lines: [long, long, long] };
-  const text = (await pagesOf(document)).join('\n');
-  expect(text.match(/x/g)?.length).toBeGreaterThanOrEqual(6000);
-  expect(text).toContain('USD 99,999,999,999,999.99');
-});
+test.each(['en', 'de', 'fr', 'es'] as const)(
+  'the PDF of an invoice in %s has room for values of any length',
+  async (language) => {
+    const [number, amount, rate] = ['99999999999.9999', '-9999999999999.99', '24.9999'];
+    const taxes = Array.from({ length: 4 }, () => ({ ratePercent: rate, category: null }));
+    const numbers = { quantity: number, unitAmount: `-${number}`, amount, taxes, includesTax: true };
+    const long = { ...line, ...numbers, description: 'x'.repeat(2000) };
+    const billingAddress = {
+      ...firmAddress,
+      line1: 'l'.repeat(200),
+      city: 'c '.repeat(50),
+      country: language.toUpperCase(),
+    };
+    const parties = { ...invoice.face.parties, language, firmName: 'F'.repeat(200), clientName: 'C '.repeat(100) };
+    const face = {
+      ...{
+        parties,
+        billingAddress,
+        memo: 'm'.repeat(2000),
+        invoiceNumber: 'N'.repeat(40),
+        purchaseOrder: 'P'.repeat(64),
+      },
+      taxes: [{ name: 't'.repeat(200), category: 'E' as const, ratePercent: rate, amount, tax: amount }],
+      ...{
+        taxExemptReason: 'r'.repeat(100),
+        subtotal: amount,
+        taxTotal: amount,
+        discountTotal: '9999999999999.99',
+        total: amount,
+      },
+    };
+    for (const documentType of ['INVOICE', 'CREDIT_NOTE'] as const) {
+      const document = { ...withFace({ ...face, documentType }), lines: [long] };
+      const pdf = await render(document);
+      expect(await layoutFaults(pdf, 54)).toEqual([]);
+      const { text } = await extractText(await getDocumentProxy(new Uint8Array(pdf)), { mergePages: true });
+      expect(text.match(/x/g)?.length).toBeGreaterThanOrEqual(2000);
+      expect(text.replaceAll(/[\s.,]/g, '')).toContain('-999999999999999');
+    }
+  },
+);
 
 test.each([
   ['en', 'Invoice', 'Service period September 1 – 30, 2026', 'EUR 3,257.52', 'Reverse charge', 'Germany'],

@@ -2,6 +2,7 @@ import type { components } from '@financial-automation/spec';
 import { placesOf } from '../../../contract/currency.ts';
 import { parseDecimal, zero } from '../../../platform/decimal.ts';
 import { type Column, heightOf, type Pages, renderPages, type Style } from '../../../platform/pdf/pages.ts';
+import { columnsOf, setRow, type TableColumn } from '../../../platform/pdf/table.ts';
 import {
   addressLines,
   formatAmount,
@@ -76,19 +77,38 @@ function setMovements(page: Pages, statement: StatementDocument): void {
   const places = placesOf(currency);
   const day = (date: string) => formatDay(date, locale, 'medium');
   const number = (amount: string) => formatNumber(amount, places, places, locale);
-  const cells = cellsOf(page);
-  const setRow = (row: readonly string[], style: Style) => {
-    page.reserve(heightOf(style) + 4);
-    for (const [index, cell] of cells.entries()) page.line(row[index] ?? '', style, cell);
-    page.space(heightOf(style) + 4);
+  const columns: readonly TableColumn[] = [
+    { name: texts.date },
+    { name: texts.movement },
+    { name: texts.document, isFlexible: true },
+    { name: texts.amount, align: 'right' },
+    { name: texts.balance, align: 'right' },
+  ];
+  const opening = [day(from), texts.opening, '', '', number(openingBalance)];
+  const rows = movements.map(({ businessDate, kind, documentNumber, amount, balance }) => [
+    day(businessDate),
+    kinds[kind] ?? kind,
+    documentNumber ?? '',
+    number(amount),
+    number(balance),
+  ]);
+  const closing = [day(to), texts.closing, '', '', number(closingBalance)];
+  // The style of the head is the wider one.
+  const cells = columnsOf(page, columns, [...rows, opening, closing], { head: heading, body: heading });
+  const set = (row: readonly string[], style: Style) => {
+    setRow(page, cells, row, style, 4);
+    page.space(4);
   };
-  const setHead = () => setRow([texts.date, texts.movement, texts.document, texts.amount, texts.balance], heading);
+  const setHead = () =>
+    set(
+      columns.map(({ name }) => name),
+      heading,
+    );
   setHead();
   page.repeat(setHead);
-  setRow([day(from), texts.opening, '', '', number(openingBalance)], heading);
-  for (const { businessDate, kind, documentNumber, amount, balance } of movements)
-    setRow([day(businessDate), kinds[kind] ?? kind, documentNumber ?? '', number(amount), number(balance)], small);
-  setRow([day(to), texts.closing, '', '', number(closingBalance)], heading);
+  set(opening, heading);
+  for (const row of rows) set(row, small);
+  set(closing, heading);
   page.repeat(undefined);
 }
 
@@ -118,16 +138,4 @@ function setAges(page: Pages, statement: StatementDocument): void {
   page.line(texts.balance, heading, names);
   page.line(formatAmount(closingBalance, currency, locale), heading, amounts);
   page.space(heightOf(small));
-}
-
-/** The columns of the table, in points. */
-function cellsOf({ width }: Pages): readonly Column[] {
-  const widths = [72, 132, 140];
-  const amount = (width - widths.reduce((all, one) => all + one)) / 2;
-  let left = margin;
-  return [...widths, amount, amount].map((one, index) => {
-    const cell: Column = { left, width: one, align: index > 2 ? 'right' : 'left' };
-    left += one;
-    return cell;
-  });
 }

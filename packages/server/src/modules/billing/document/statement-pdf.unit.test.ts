@@ -1,5 +1,6 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
+import { layoutFaults } from '../../../../test/modules/layout-faults.ts';
 import { render, type StatementDocument } from './statement-pdf.ts';
 import { statementTexts } from './statement-texts.ts';
 
@@ -71,5 +72,28 @@ test.each([
     for (const part of [title, day, amount, due, balance, closing, kinds.INVOICE, ages.notDue, 'Am Markt 1', nation])
       expect(words).toContain(part);
     expect(words).not.toMatch(/Statement|Opening|Page 1 of|Not due/);
+  },
+);
+
+test.each(['en', 'de', 'fr', 'es'] as const)(
+  'a statement in %s has room for values of any length',
+  async (language) => {
+    const amount = '-9999999999999.99';
+    const statement = statementOf(20);
+    const movements = statement.movements.map((movement) => ({
+      ...movement,
+      amount,
+      balance: amount,
+      documentNumber: 'N'.repeat(40),
+    }));
+    const balances = {
+      openingBalance: amount,
+      closingBalance: amount,
+      clientName: 'C '.repeat(100),
+      firmName: 'F'.repeat(200),
+    };
+    const ageing = { ...statement.ageing, daysOver90: amount, unappliedCredit: '9999999999999.99' };
+    const pdf = await render({ ...statement, ...balances, language, movements, ageing });
+    expect(await layoutFaults(pdf, 54)).toEqual([]);
   },
 );

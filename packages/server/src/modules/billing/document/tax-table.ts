@@ -1,5 +1,6 @@
 import { placesOf } from '../../../contract/currency.ts';
-import { type Column, heightOf, type Pages, type Style } from '../../../platform/pdf/pages.ts';
+import { heightOf, type Pages, type Style } from '../../../platform/pdf/pages.ts';
+import { columnsOf, setRow, type TableColumn } from '../../../platform/pdf/table.ts';
 import { formatNumber, formatPercent } from '../../documents/index.ts';
 import type { DocumentStyle } from './document-texts.ts';
 import type { InvoiceFace } from './invoice-document.ts';
@@ -14,27 +15,30 @@ export function setTaxes(page: Pages, face: InvoiceFace, { texts, locale }: Docu
   if (taxes.length === 0) return;
   const places = placesOf(currency);
   const amountOf = (amount: string) => formatNumber(amount, places, places, locale);
-  const names: Column = { left: page.margin + 4, width: page.width * 0.5 - 8 };
-  const width = (page.width * 0.5) / 3;
-  const columnOf = (index: number): Column => ({
-    left: names.left + names.width + index * width,
-    width,
-    align: 'right',
-  });
-  const setRow = ([name, ...numbers]: readonly [string, ...string[]], style: Style) => {
-    const [first = '', ...rest] = page.lines(name, names.width, style);
-    page.reserve(2 * heightOf(style));
-    page.line(first, style, names);
-    for (const [index, text] of numbers.entries()) page.line(text, style, columnOf(index));
-    page.space(heightOf(style));
-    for (const line of rest) page.text(line, style, names);
-  };
+  const columns: readonly TableColumn[] = [
+    { name: texts.taxes, isFlexible: true },
+    { name: texts.base, align: 'right' },
+    { name: texts.taxRate, align: 'right' },
+    { name: texts.amount, align: 'right' },
+  ];
+  const rows = taxes.map(({ name, ratePercent, amount, tax }) => [
+    name,
+    amountOf(amount),
+    formatPercent(ratePercent, locale),
+    amountOf(tax),
+  ]);
+  const cells = columnsOf(page, columns, rows, { head: heading, body: small, inset: 4 });
   page.reserve((taxes.length + 2) * heightOf(small));
   page.space(14);
-  setRow([texts.taxes, texts.base, texts.taxRate, texts.amount], heading);
-  for (const { name, ratePercent, category, amount, tax } of taxes) {
-    setRow([name, amountOf(amount), formatPercent(ratePercent, locale), amountOf(tax)], small);
+  setRow(
+    page,
+    cells,
+    columns.map(({ name }) => name),
+    heading,
+  );
+  for (const [index, { category }] of taxes.entries()) {
+    setRow(page, cells, rows[index] ?? [], small);
     const reason = category === 'E' ? face.taxExemptReason : category === null ? undefined : texts.reasons[category];
-    if (reason) page.text(reason, label, names);
+    if (reason) page.text(reason, label, cells[0]);
   }
 }
