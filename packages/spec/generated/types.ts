@@ -6753,7 +6753,7 @@ export interface components {
         /**
          * Instant
          * Format: date-time
-         * @description Instant (RFC 3339). Responses are in UTC, with milliseconds.
+         * @description Instant (RFC 3339). Responses are in UTC, with milliseconds. Leap seconds are rejected.
          * @example 2026-10-01T16:30:00.000Z
          */
         Instant: string;
@@ -7026,7 +7026,7 @@ export interface components {
         /**
          * Nullable instant
          * Format: date-time
-         * @description Instant (RFC 3339), or null. Responses are in UTC, with milliseconds.
+         * @description Instant (RFC 3339), or null. Responses are in UTC, with milliseconds. Leap seconds are rejected.
          * @example 2026-10-01T16:30:00.000Z
          */
         NullableInstant: string | null;

@@ -8,7 +8,7 @@ const time = String.raw`(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z`;
 
 /**
  * Formats of `ajv-formats` that test the usual values with one pattern first: rows have several instants, and the general check
- * of one takes as long as the rest of the row.
+ * of one takes as long as the rest of the row. A leap second, which the general format allows, is invalid: no `Date` holds one.
  */
 export const quickFormats: Readonly<Record<string, FormatDefinition<string>>> = {
   date: quick('date', new RegExp(`^${day}$`)),
@@ -23,7 +23,7 @@ function quick(name: 'date' | 'date-time', usual: RegExp): FunctionFormat {
   const general = addFormats.default.get(name);
   if (!isFunctionFormat(general)) throw new Error(`The format ${name} is not a function.`);
   const { validate } = general;
-  return { ...general, validate: (text) => usual.test(text) || validate(text) };
+  return { ...general, validate: (text) => usual.test(text) || (validate(text) && !Number.isNaN(Date.parse(text))) };
 }
 
 function isFunctionFormat(format: unknown): format is FunctionFormat {

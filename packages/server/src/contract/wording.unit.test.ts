@@ -19,6 +19,7 @@ test.each([
   ['Uuid', '', 'The value must have the form "0199a1c2-0c01-7c01-8a4f-5d2e9b60f101" (UUID version 7 in lower case).'],
   ['BusinessDate', '2026-02-29', 'The day or time does not exist.'],
   ['Instant', '2026-04-31T10:00:00Z', 'The day or time does not exist.'],
+  ['Instant', '2016-12-31T23:59:60Z', 'The day or time does not exist.'],
   ['BusinessDate', '1 May', 'The value must have the form "2026-09-30" (business day, in the tenant\'s time zone).'],
   ['SystemRef', '', 'The text must not be blank.'],
   ['Priority', 'URGENT', 'The value must be one of LOW, NORMAL, HIGH.'],

@@ -103,6 +103,7 @@ test.each([
   { onboardedAt: { _gt: '0000-01-01T00:00:00Z' } },
   { onboardedAt: { _gt: '2026-01-01T00:00:00+15:00' } },
   { onboardedAt: { _gt: '2026-01-01' } },
+  { onboardedAt: { _gt: '2016-12-31T23:59:60Z' } },
   { jobs: { startDate: { _gt: '2026-02-29' } } },
   { jobs: { startDate: { _gt: '0000-01-01' } } },
   { jobs: { client: { name: { _eq: 'x' } } } },
@@ -113,11 +114,6 @@ test.each([
   null,
 ])('a clause cannot contain %j', async (where) => {
   expect(await search(where)).toMatchObject({ status: 400 });
-});
-
-test('second 60, which RFC 3339 allows, is accepted or rejected without an internal error', async () => {
-  const { status } = await search({ onboardedAt: { _gt: '2016-12-31T23:59:60Z' } });
-  expect([200, 400]).toContain(status);
 });
 
 test.each(['\\', 'x\\', '%\\\\\\'])('a pattern cannot end in a backslash that escapes nothing: %s', async (pattern) => {

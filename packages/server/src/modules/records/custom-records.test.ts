@@ -144,7 +144,7 @@ test('each field type accepts its values, and stores them in one format', async 
     decimal: ['1.6', '-1.501', '1.0001', '01', '1.', 1, '+1'],
     boolean: ['true', 0],
     date: ['2027-02-29', '2026-1-1', '2026-10-01T00:00:00Z'],
-    dateTime: ['2026-10-01', '2026-10-01T09:30:00', '2026-13-01T09:30:00Z'],
+    dateTime: ['2026-10-01', '2026-10-01T09:30:00', '2026-13-01T09:30:00Z', '2016-12-31T23:59:60Z'],
     email: ['a', 'a@'],
     url: ['javascript:alert(1)', 'x'],
     enum: ['C', 1, ['A']],

@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import { numberOf, type Schema, schemaOf } from '../../contract/contract.ts';
 import { codeOfKeyword } from '../../contract/findings.ts';
 import { escapePointer } from '../../contract/pointer.ts';
+import { quickFormats } from '../../contract/quick-formats.ts';
 import { type ItemRejection, Rejection } from '../../contract/rejection.ts';
 import { addUniqueItems } from '../../contract/unique-items.ts';
 import { distinct, unknownProperty } from '../../contract/wording.ts';
@@ -79,6 +80,7 @@ const ajv = createAjv();
 function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, verbose: true, $data: true });
   addFormats.default(ajv);
+  for (const [name, format] of Object.entries(quickFormats)) ajv.addFormat(name, format);
   addUniqueItems(ajv);
   // Patterns, which are stricter, validate these formats.
   ajv.addFormat('decimal', true);
