@@ -157,10 +157,12 @@ function isNewCode({ code, reversesSystemRef }: Row<'TimeEntry'>, previous: Row<
 
 /** Work codes take precedence over codes for time off. */
 function findCode(plan: Plan, code: string, isNew: boolean) {
-  const work = plan.find(workCode, 'code', code);
-  const timeOff = work === undefined ? plan.find(nonWorkCode, 'code', code) : undefined;
+  const usable = <Code extends { readonly active: boolean }>(row: Code | undefined) =>
+    isNew && row?.active === false ? undefined : row;
+  const work = usable(plan.find(workCode, 'code', code));
+  const timeOff = work === undefined ? usable(plan.find(nonWorkCode, 'code', code)) : undefined;
   const found = work ?? timeOff;
-  if (found === undefined || (isNew && !found.active))
+  if (found === undefined)
     throw new Rejection('REFERENCE_NOT_FOUND', `No active work code or code for time off "${code}" exists.`, '/code');
   // The text of a code that entries use must not change.
   if (work !== undefined) plan.getForShare(workCode, work.id);
