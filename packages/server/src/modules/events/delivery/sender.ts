@@ -1,18 +1,10 @@
 import { isAscii } from 'node:buffer';
 import { isIP } from 'node:net';
-import { buildConnector, errors } from 'undici';
+import { Agent, buildConnector, type Dispatcher, errors } from 'undici';
 import { eventRetries, millisecondsOf } from '../../../contract/durations.ts';
 import { AddressBlocked, type DeliveryAddresses, NameNotResolved } from '../../../platform/addresses.ts';
 import { databaseClock } from '../../../platform/database-clock.ts';
-import {
-  type EventRequest,
-  type ReceiverConnection,
-  ReceiverConnections,
-  ReceiverExchange,
-  ReceiverExchanges,
-  type ReceiverResponse,
-  snippetBytes,
-} from './connections.ts';
+import { ReceiverExchange, type ReceiverResponse, snippetBytes } from './receiver-exchange.ts';
 
 /** What became of one attempt to deliver an event. */
 export interface DeliveryAttempt {
@@ -67,14 +59,13 @@ export class Sender {
   readonly #addresses: DeliveryAddresses;
   readonly #timeout: number;
   readonly #checked = new WeakMap<Destination, Target>();
-  readonly #connections: ReceiverConnections;
-  readonly #underWay = new ReceiverExchanges();
-  #isClosed = false;
+  readonly #agent: Agent;
 
   constructor({ addresses, timeout = standardTimeout, ca }: SenderOptions) {
     this.#addresses = addresses;
     this.#timeout = timeout;
-    this.#connections = new ReceiverConnections(connectorTo(addresses, ca));
+    // An exchange limits its time itself.
+    this.#agent = new Agent({ connect: connectorTo(addresses, ca), allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
   }
 
   /**
@@ -84,20 +75,20 @@ export class Sender {
    * @throws SenderClosed
    */
   async send(to: Destination, headers: string[], body: Buffer): Promise<DeliveryAttempt> {
-    if (this.#isClosed) throw new SenderClosed();
+    if (this.#agent.destroyed) throw new SenderClosed();
     const attemptedAt = databaseClock.now();
     const started = performance.now();
     try {
       const { origin, path } = this.#checkedTarget(to);
-      const request = { method: 'POST', path, headers, body } as const;
+      const request = { origin, method: 'POST', path, headers, body } as const;
       let response: ReceiverResponse;
       try {
-        response = await this.#exchange(this.#connections.take(origin), request, started);
+        response = await this.#exchange(request, started);
       } catch (error) {
         // The receiver closed a kept connection while it was used again. Events may come twice, so it is sent once more.
         const isAtOnce = performance.now() - started < resendTime;
         if (!(error instanceof errors.SocketError && isAtOnce)) throw error;
-        response = await this.#exchange(this.#connections.open(origin), request, started);
+        response = await this.#exchange(request, started);
       }
       return describeResponse(response, attemptedAt, millisecondsSince(started));
     } catch (error) {
@@ -109,9 +100,7 @@ export class Sender {
 
   /** Ends all attempts that are under way. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#underWay.endAll(new SenderClosed());
-    await this.#connections.destroy();
+    await this.#agent.destroy(new SenderClosed());
   }
 
   #checkedTarget(to: Destination): Target {
@@ -121,14 +110,10 @@ export class Sender {
     });
   }
 
-  #exchange(connection: ReceiverConnection, request: EventRequest, started: number): Promise<ReceiverResponse> {
+  #exchange(request: Dispatcher.DispatchOptions, started: number): Promise<ReceiverResponse> {
     return new Promise((resolve, reject) => {
-      const exchange = new ReceiverExchange(started + this.#timeout, resolve, reject, (isComplete) => {
-        this.#underWay.delete(exchange);
-        this.#connections.release(connection, isComplete);
-      });
-      this.#underWay.add(exchange);
-      connection.dispatch(request, exchange);
+      const left = started + this.#timeout - performance.now();
+      this.#agent.dispatch(request, new ReceiverExchange(left, resolve, reject));
     });
   }
 
