@@ -54,6 +54,7 @@ test('getInvoiceDocument names what an invoice lacks, and returns it once that i
     orgId: orgs.data[0]?.id,
     timeZone: 'Europe/Berlin',
     address,
+    phone: '+4930123456',
   });
   await records.update([{ type: 'Client', systemRef: client.id, attributes: { electronicAddress } }]);
   const { body: info } = await service.call<components['schemas']['Client']>('GET', `/gql/v1/client/${client.id}`);
@@ -71,7 +72,10 @@ test('getInvoiceDocument names what an invoice lacks, and returns it once that i
   ]);
   const manager = { type: 'Staff', systemRef: staffId, attributes: { phone: '+4940123456' } };
   const owner = { type: 'Client', systemRef: client.id, attributes: { managerId: staffId } };
-  expect((await records.update([manager, owner])).map(({ error }) => error)).toEqual([null, null]);
+  expect((await records.update([owner])).map(({ error }) => error)).toEqual([null]);
+  // The client has no office of its own: the phone is that of the office whose address the document has.
+  expect((await bytesOf(id, 'xrechnung')).text).toContain('<cbc:Telephone>+4930123456<');
+  expect((await records.update([manager])).map(({ error }) => error)).toEqual([null]);
   const { text } = await bytesOf(id, 'xrechnung');
   expect(text).toContain('<cbc:CustomizationID>urn:cen.eu:en16931:2017#compliant#urn:xeinkauf.de:kosit:xrechnung_3.0<');
   expect(text).toContain('<cbc:BuyerReference>04011000-12345-34<');

@@ -12,7 +12,7 @@ import {
   type Gap,
   gapsOf,
 } from './e-invoice-gaps.ts';
-import { readDocument } from './invoice-document.ts';
+import { joinOffice, readDocument } from './invoice-document.ts';
 import { renderInvoice } from './write-invoice.ts';
 
 interface Task {
@@ -56,7 +56,7 @@ async function readEInvoice(session: Session, tenantId: number, invoiceId: strin
       join org o on o.tenant_id = i.tenant_id and o.id = i.org_id
       left join invoice credited on credited.tenant_id = i.tenant_id and credited.id = i.credited_invoice_id
       left join staff s on s.tenant_id = c.tenant_id and s.id = coalesce(c.biller_id, c.manager_id, c.partner_id)
-      left join office f on f.tenant_id = c.tenant_id and f.id = c.office_id
+      ${joinOffice}
       where i.tenant_id = ${tenantId} and i.id = ${invoiceId}`),
   ]);
   if (exchange === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no invoice with this ID.');

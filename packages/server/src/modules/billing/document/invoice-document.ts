@@ -123,6 +123,11 @@ export async function readInvoice(
   return { face, lines, file };
 }
 
+/** SQL that joins the office `f` that a document of the org `o` to the client `c` is from: its own, otherwise the first of the org. */
+export const joinOffice = sql`
+    left join lateral (select * from office f where f.tenant_id = o.tenant_id and f.org_id = o.id and f.active
+      order by f.id <> c.office_id, f.id limit 1) f on true`;
+
 /** Reads the current content of the document of an invoice, and what its file shows; undefined if it is not posted. */
 export async function readDocument(session: Session, tenantId: number, invoiceId: string) {
   const row = await session.first<StoredInvoice>(sql`
@@ -153,8 +158,7 @@ export async function readDocument(session: Session, tenantId: number, invoiceId
     join client c on c.tenant_id = i.tenant_id and c.id = i.client_id
     join org o on o.tenant_id = i.tenant_id and o.id = i.org_id
     left join invoice credited on credited.tenant_id = i.tenant_id and credited.id = i.credited_invoice_id
-    left join lateral (select * from office f where f.tenant_id = o.tenant_id and f.org_id = o.id and f.active
-      order by f.id <> c.office_id, f.id limit 1) f on true
+    ${joinOffice}
     left join contact_info a on a.tenant_id = c.tenant_id and a.id = coalesce(c.billing_address_id, c.client_contact_info_id)
     left join contact k on k.tenant_id = i.tenant_id and k.id = i.billing_contact_id
     where i.tenant_id = ${tenantId} and i.id = ${invoiceId} and i.posted_at is not null`);

@@ -13,6 +13,7 @@ import type { Session } from '../../../platform/store/session.ts';
 import { readCursor, writeCursor } from '../../../query/cursor.ts';
 import { removeBeyond, withinPageBytes } from '../../../query/page-bytes.ts';
 import { renderThread, storedAddress } from '../../documents/index.ts';
+import { joinOffice } from '../document/invoice-document.ts';
 import type { StatementDocument } from '../document/statement-pdf.ts';
 import { documentNumber } from './ledger-entry.ts';
 
@@ -47,8 +48,7 @@ export const getClientStatement: Handler<'getClientStatement'> = async (context,
         today()::text as today, tenant_now()::text as now
       from client c join org o on o.tenant_id = c.tenant_id and o.id = c.org_id
       left join contact_info a on a.tenant_id = c.tenant_id and a.id = coalesce(c.billing_address_id, c.client_contact_info_id)
-      left join lateral (select * from office f where f.tenant_id = o.tenant_id and f.org_id = o.id and f.active
-        order by f.id <> c.office_id, f.id limit 1) f on true
+      ${joinOffice}
       where c.tenant_id = ${tenant.id} and c.id = ${path.id}`);
       if (owner === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no client with this ID.');
       const { to = owner.today, currency = owner.currency } = query;
