@@ -126,7 +126,7 @@ function print(file: string, report: Report): boolean {
     console.log(`  The step ${stepId} failed: ${request?.method.toUpperCase()} ${request?.url}`);
     for (const { name, message } of failed) console.log(`    ${name}: ${message}`);
     console.log(`    It sent ${JSON.stringify(request?.body)}`);
-    console.log(`    and received ${response?.statusCode} ${JSON.stringify(response?.body)}`);
+    console.log(`    and received ${response?.statusCode} ${JSON.stringify(response?.body)?.slice(0, 2000)}`);
   }
   return passed;
 }
