@@ -133,6 +133,14 @@ group('a property', () => {
     );
   });
 
+  it.each([
+    [true, 'It cannot change after creation.'],
+    [{ unless: { rig: ['SLOOP'] } }, 'It can change only while the `rig` is `SLOOP`.'],
+    [{ once: 'the boat is afloat.' }, 'It cannot change once the boat is afloat.'],
+  ])('describes that it cannot change, %j', (immutable, text) => {
+    expect(descriptionOf({ description: 'Mast.', 'x-immutable': immutable })).toBe(`Mast. ${text}`);
+  });
+
   it('keeps the description of the schema that it refers to', () => {
     const Color = { description: 'Color.\n\n- `RED`: port.\n' };
     const property = { $ref: '#/components/schemas/Color', 'x-on-create': { value: 'RED' } };

@@ -1,11 +1,12 @@
 /**
  * Writes what the extensions say into the descriptions of the bundle, so that every tool shows it without knowing the extensions:
- * roles, limits, idempotency, values on creation and transitions.
+ * roles, limits, idempotency, values on creation, what cannot change, and transitions.
  */
 import type { Oas3Decorator } from '@redocly/openapi-core';
 import {
   conditionInWords,
   type RowCondition,
+  type RowValues,
   type StateMachine,
   type StateTransition,
 } from '../../packages/spec/src/state-machine.ts';
@@ -102,6 +103,7 @@ export interface Schema {
   'x-read-roles'?: readonly string[];
   'x-write-roles'?: readonly string[];
   'x-imports-only'?: true;
+  'x-immutable'?: Immutable;
   'x-state-machine'?: StateMachine;
   'x-value-roles'?: Readonly<Record<string, readonly string[]>>;
   'x-open-enum'?: true;
@@ -138,6 +140,7 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
     ...(readRoles === undefined ? [] : [`Null without the ${either(readRoles)} role.`]),
     ...(writeRoles === undefined ? [] : [`Writing it requires the ${either(writeRoles)} role.`]),
     ...(schema['x-imports-only'] === true ? ['Only an import (`source: IMPORT`) can set it.'] : []),
+    ...(schema['x-immutable'] === undefined ? [] : [immutableInWords(schema['x-immutable'])]),
   ];
   if (sentences.length === 0) return;
   const whole = (schema.description ?? target?.description ?? '').trimEnd();
@@ -184,6 +187,14 @@ function rolesToSend(value: object, texts: ReadonlyMap<string, Schema>): Readonl
 function isOnlyState(value: unknown, target: Schema | undefined): boolean {
   const initial = target?.['x-state-machine']?.initial ?? [];
   return initial.length === 1 && initial[0] === value;
+}
+
+type Immutable = true | { readonly unless: RowValues } | { readonly once: string };
+
+function immutableInWords(immutable: Immutable): string {
+  if (immutable === true) return 'It cannot change after creation.';
+  if ('once' in immutable) return `It cannot change once ${immutable.once}`;
+  return `It can change only while ${conditionInWords({ is: immutable.unless })}.`;
 }
 
 function onCreationInWords({ value, rule }: { readonly value?: unknown; readonly rule?: string }): string {

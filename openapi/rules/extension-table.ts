@@ -78,6 +78,11 @@ const transition = {
 };
 const sentence = { type: 'string', pattern: '^[A-Z].*[.]$', maxLength: 200 };
 const valuesOfField = { type: 'object', minProperties: 1, maxProperties: 1, additionalProperties: states };
+const valuesOfRow = {
+  type: 'object',
+  minProperties: 1,
+  additionalProperties: { ...states, items: { anyOf: [states.items, { type: 'null' }] } },
+};
 const rowCondition = {
   ...closed,
   required: ['remedy'],
@@ -289,6 +294,17 @@ export const extensionTable: Record<string, Extension> = {
     on: ['Schema'],
     schema: { const: true },
     why: 'the value belongs to a change of the row: a new row has none, and an import writes it with the last transition',
+  },
+  'x-immutable': {
+    on: ['Schema'],
+    schema: {
+      anyOf: [
+        { const: true },
+        { ...closed, required: ['unless'], properties: { unless: valuesOfRow } },
+        { ...closed, required: ['once'], properties: { once: { type: 'string', pattern: '[.]$' } } },
+      ],
+    },
+    why: 'the value cannot change after creation: at all, unless the row has one of the values of each property before or after the change, or once a condition is met',
   },
   'x-value-roles': {
     on: ['Schema'],

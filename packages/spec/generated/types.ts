@@ -3439,7 +3439,7 @@ export interface paths {
          *     - `VALIDATION_ERROR`: a record that is not an object, an unknown type, property or attribute, an invalid value, a missing
          *       `type`, `attributes` or `systemRef`, a field that only the service sets, or an operation that the type does not have.
          *     - `REFERENCE_NOT_FOUND` or `DUPLICATE_REF`: a reference does not exist, or a unique value exists already.
-         *     - `INVALID_STATE`: a transition that the state does not allow, or an inactive custom type.
+         *     - `INVALID_STATE`: a transition that the state does not allow, another value of a field that cannot change, or an inactive custom type.
          *     - `STALE_VERSION` or `RECORD_NOT_FOUND`: the record has another version than its `ifVersion`, or does not exist.
          *     - `LOCKED`: a record that other records lock.
          *     - `NO_RATE`: no rate applies.
@@ -7213,7 +7213,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Legal entity of the firm that bills the client. Like `currency`, it cannot change once there are documents, whose books it has. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             * @description Legal entity of the firm that bills the client, whose books have its documents. Default on creation: the tenant's only org. Required if the tenant has several orgs. It cannot change once the client has a draft, an invoice, a payment, a payment link, work in progress, or an engagement letter that was sent.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string;
@@ -7289,8 +7289,7 @@ export interface components {
             paymentTermsDays: number;
             /**
              * Currency
-             * @description Currency of all documents of the client. It cannot change once there is a draft, an invoice, a payment, a payment link, work in
-             *     progress, or an engagement letter that was sent. Default on creation: the org's currency.
+             * @description Currency of all documents of the client. Default on creation: the org's currency. It cannot change once the client has a draft, an invoice, a payment, a payment link, work in progress, or an engagement letter that was sent.
              * @example USD
              */
             currency: string;
@@ -8234,7 +8233,7 @@ export interface components {
              */
             serviceLineId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Legal entity of the firm that bills the client. Like `currency`, it cannot change once there are documents, whose books it has. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             * @description Legal entity of the firm that bills the client, whose books have its documents. Default on creation: the tenant's only org. Required if the tenant has several orgs. It cannot change once the client has a draft, an invoice, a payment, a payment link, work in progress, or an engagement letter that was sent.
              * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
              */
             orgId?: string | components["schemas"]["RowReference"];
@@ -8305,8 +8304,7 @@ export interface components {
             paymentTermsDays?: number;
             /**
              * Currency
-             * @description Currency of all documents of the client. It cannot change once there is a draft, an invoice, a payment, a payment link, work in
-             *     progress, or an engagement letter that was sent. Default on creation: the org's currency.
+             * @description Currency of all documents of the client. Default on creation: the org's currency. It cannot change once the client has a draft, an invoice, a payment, a payment link, work in progress, or an engagement letter that was sent.
              * @example USD
              */
             currency?: string;
@@ -8687,7 +8685,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Legal entity of the firm that bills the client. Like `currency`, it cannot change once there are documents, whose books it has. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             * @description Legal entity of the firm that bills the client, whose books have its documents. Default on creation: the tenant's only org. Required if the tenant has several orgs. It cannot change once the client has a draft, an invoice, a payment, a payment link, work in progress, or an engagement letter that was sent.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId?: string;
@@ -8766,8 +8764,7 @@ export interface components {
             paymentTermsDays?: number;
             /**
              * Currency
-             * @description Currency of all documents of the client. It cannot change once there is a draft, an invoice, a payment, a payment link, work in
-             *     progress, or an engagement letter that was sent. Default on creation: the org's currency.
+             * @description Currency of all documents of the client. Default on creation: the org's currency. It cannot change once the client has a draft, an invoice, a payment, a payment link, work in progress, or an engagement letter that was sent.
              * @example USD
              */
             currency?: string;
@@ -9547,12 +9544,12 @@ export interface components {
          */
         ContactClientFields: {
             /**
-             * @description The contact. It cannot change.
+             * @description The contact. It cannot change after creation.
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
              */
             contactId?: string | components["schemas"]["RowReference"];
             /**
-             * @description The client. It cannot change.
+             * @description The client. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: string | components["schemas"]["RowReference"];
@@ -9611,14 +9608,14 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description The contact. It cannot change.
+             * @description The contact. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             contactId: string;
             /**
              * UUID
              * Format: uuid
-             * @description The client. It cannot change.
+             * @description The client. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
@@ -9705,11 +9702,12 @@ export interface components {
          * @description Fields of a contact info that a caller can write. An owner has at most one active contact info of each kind. A new record requires `ownerType`, `ownerId`, `kind`.
          */
         ContactInfoFields: {
+            /** @description Type of the owner of a contact info. It cannot change after creation. */
             ownerType?: components["schemas"]["ContactInfoOwnerType"];
             /**
              * UUID
              * Format: uuid
-             * @description ID of the owner, a record of the type `ownerType`. It cannot change.
+             * @description ID of the owner, a record of the type `ownerType`. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             ownerId?: string;
@@ -9791,11 +9789,12 @@ export interface components {
              * @description Number that increases by one with every update; the basis of the `ETag`.
              */
             version: number;
+            /** @description Type of the owner of a contact info. It cannot change after creation. */
             ownerType: components["schemas"]["ContactInfoOwnerType"];
             /**
              * UUID
              * Format: uuid
-             * @description ID of the owner, a record of the type `ownerType`. It cannot change.
+             * @description ID of the owner, a record of the type `ownerType`. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             ownerId: string;
@@ -11504,7 +11503,7 @@ export interface components {
             budgetAmount?: DecimalString | null;
             /**
              * Currency
-             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency.
+             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency. It cannot change once the job has work in progress.
              * @example USD
              */
             currency?: string;
@@ -11697,7 +11696,7 @@ export interface components {
             budgetAmount: DecimalString | null;
             /**
              * Currency
-             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency.
+             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency. It cannot change once the job has work in progress.
              * @example USD
              */
             currency: string;
@@ -12406,7 +12405,7 @@ export interface components {
             budgetAmount: DecimalString | null;
             /**
              * Currency
-             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency.
+             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency. It cannot change once the job has work in progress.
              * @example USD
              */
             currency: string;
@@ -14614,65 +14613,72 @@ export interface components {
         };
         /**
          * Payment fields
-         * @description Fields of a payment that a caller can write. After creation, you can set the `clientId` that was null, record the result of a pending payment that
-         *     you created, change its allocations, refund it, record that it was returned, void it, and update `note` and `batchRef`.
-         *     Send a refund, other allocations and another status in a record each. A new record requires `paymentDate`, `amount`, `method`, `source`.
+         * @description Fields of a payment that a caller can write. Send a refund, other allocations and another status in a record each. A new record requires `paymentDate`, `amount`, `method`, `source`.
          */
         PaymentFields: {
             /**
-             * @description Key of the payment in the firm's practice-management system, or null. Default on creation: the `paymentNumber`.
+             * @description Key of the payment in the firm's practice-management system, or null. Default on creation: the `paymentNumber`. It cannot change after creation.
              * @example PAY-2026-00291
              */
             pmsRef?: string | null;
             /**
-             * @description Client that pays, or null while the payer is unknown. A new payment must include it, also as null. You set it once, and null does not remove it;
-             *     until then the payment is not allocated to invoices, and its money is in the account `SUSPENSE` of the journal.
+             * @description Client that pays, or null while the payer is unknown. A new payment must include it, also as null. Null does not remove it. Until it is
+             *     set, the payment is not allocated to invoices, and its money is in the account `SUSPENSE` of the journal. It can change only while the `clientId` is `null`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client,
-             *     whose org received it (`client.orgId`). Default on creation: the tenant's only org, if `clientId` is null.
+             *     whose org received it (`client.orgId`). Default on creation: the tenant's only org, if `clientId` is null. It cannot change after creation.
              * @example null
              */
             orgId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Contact who paid, or null if unknown.
+             * @description Contact who paid, or null if unknown. It cannot change after creation.
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
              */
             payerContactId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Name that the payer entered, or null.
+             * @description Name that the payer entered, or null. It cannot change after creation.
              * @example Ines Calder
              */
             payerName?: string | null;
             /**
              * Nullable email
              * Format: email
-             * @description Email address for the receipt, or null.
+             * @description Email address for the receipt, or null. It cannot change after creation.
              * @example ines@example.com
              */
             payerEmail?: string | null;
             /**
              * Business date
              * Format: date
-             * @description Day of the payment.
+             * @description Day of the payment. It cannot change after creation.
              * @example 2026-09-30
              */
             paymentDate?: string;
             /**
              * Positive money
              * Format: decimal
-             * @description Amount paid, without surcharge.
+             * @description Amount paid, without surcharge. It cannot change after creation.
              * @example 1250.00
              */
             amount?: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or that of the org without a client.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or that of the org without a client. It cannot change after creation.
              * @example USD
              */
             currency?: string;
+            /**
+             * @description Payment method.
+             *
+             *     - `ACH`: debit of a bank account in the United States (Automated Clearing House), settled after some days.
+             *     - `CREDIT`: a credit that the firm grants, without a transfer of money. It is never refunded: to pay it out, apply it to an invoice,
+             *       unapply the money that paid that invoice, and refund that.
+             *
+             *     It cannot change after creation.
+             */
             method?: components["schemas"]["PaymentMethod"];
             /**
              * @description Status of a payment. Only `COMPLETED`, `PARTIALLY_REFUNDED` and `REFUNDED` payments cover invoices.
@@ -14704,24 +14710,36 @@ export interface components {
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
              */
             status?: components["schemas"]["PaymentStatus"];
+            /**
+             * @description Source of a payment.
+             *
+             *     - `QUICK_PAYMENT_LINK`: the hosted payment page. Only the service writes it.
+             *     - `PORTAL`: the client portal of the firm.
+             *     - `MANUAL`: entered by the staff of the firm.
+             *     - `AUTOPAY`: collected on a schedule to which the client agreed.
+             *     - `IMPORT`: imported from another system.
+             *     - `CREDIT_NOTE`: the amount of a credit note, with the method `CREDIT`. Only the service writes it. It is voided with its credit note.
+             *
+             *     It cannot change after creation.
+             */
             source?: components["schemas"]["PaymentSource"];
             /**
-             * @description Payment processor, or null.
+             * @description Payment processor, or null. It cannot change after creation.
              * @example sandbox
              */
             processor?: string | null;
             /**
-             * @description Key of the payment at the processor, unique in the tenant, or null.
+             * @description Key of the payment at the processor, unique in the tenant, or null. It cannot change after creation.
              * @example sbx_ch_8f41c07be2
              */
             processorRef?: string | null;
             /**
-             * @description Brand of the card, or null if it was not paid by card.
+             * @description Brand of the card, or null if it was not paid by card. It cannot change after creation.
              * @example Visa
              */
             cardBrand?: string | null;
             /**
-             * @description Last four digits of the card or account, or null. Nothing more is stored.
+             * @description Last four digits of the card or account, or null. Nothing more is stored. It cannot change after creation.
              * @example 4242
              */
             last4?: string | null;
@@ -14740,7 +14758,7 @@ export interface components {
              */
             note?: string | null;
             /**
-             * @description Number of the check, or null.
+             * @description Number of the check, or null. It cannot change after creation.
              * @example 10877
              */
             checkNumber?: string | null;
@@ -14848,13 +14866,13 @@ export interface components {
              * @description Number that increases by one with every update; the basis of the `ETag`.
              */
             version: number;
-            /** @description Key of the payment in the firm's practice-management system, or null. Default on creation: the `paymentNumber`. */
+            /** @description Key of the payment in the firm's practice-management system, or null. Default on creation: the `paymentNumber`. It cannot change after creation. */
             pmsRef: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Client that pays, or null while the payer is unknown. A new payment must include it, also as null. You set it once, and null does not remove it;
-             *     until then the payment is not allocated to invoices, and its money is in the account `SUSPENSE` of the journal.
+             * @description Client that pays, or null while the payer is unknown. A new payment must include it, also as null. Null does not remove it. Until it is
+             *     set, the payment is not allocated to invoices, and its money is in the account `SUSPENSE` of the journal. It can change only while the `clientId` is `null`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string | null;
@@ -14862,46 +14880,55 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client,
-             *     whose org received it (`client.orgId`). Default on creation: the tenant's only org, if `clientId` is null.
+             *     whose org received it (`client.orgId`). Default on creation: the tenant's only org, if `clientId` is null. It cannot change after creation.
              * @example null
              */
             orgId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Contact who paid, or null if unknown.
+             * @description Contact who paid, or null if unknown. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             payerContactId: string | null;
-            /** @description Name that the payer entered, or null. */
+            /** @description Name that the payer entered, or null. It cannot change after creation. */
             payerName: string | null;
             /**
              * Nullable email
              * Format: email
-             * @description Email address for the receipt, or null.
+             * @description Email address for the receipt, or null. It cannot change after creation.
              * @example ines@example.com
              */
             payerEmail: string | null;
             /**
              * Business date
              * Format: date
-             * @description Day of the payment.
+             * @description Day of the payment. It cannot change after creation.
              * @example 2026-09-30
              */
             paymentDate: string;
             /**
              * Positive money
              * Format: decimal
-             * @description Amount paid, without surcharge.
+             * @description Amount paid, without surcharge. It cannot change after creation.
              * @example 1250.00
              */
             amount: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or that of the org without a client.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or that of the org without a client. It cannot change after creation.
              * @example USD
              */
             currency: string;
+            /**
+             * @description Payment method.
+             *
+             *     - `ACH`: debit of a bank account in the United States (Automated Clearing House), settled after some days.
+             *     - `CREDIT`: a credit that the firm grants, without a transfer of money. It is never refunded: to pay it out, apply it to an invoice,
+             *       unapply the money that paid that invoice, and refund that.
+             *
+             *     It cannot change after creation.
+             */
             method: components["schemas"]["PaymentMethod"];
             /**
              * @description Status of a payment. Only `COMPLETED`, `PARTIALLY_REFUNDED` and `REFUNDED` payments cover invoices.
@@ -14933,14 +14960,26 @@ export interface components {
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
              */
             status: components["schemas"]["PaymentStatus"];
+            /**
+             * @description Source of a payment.
+             *
+             *     - `QUICK_PAYMENT_LINK`: the hosted payment page. Only the service writes it.
+             *     - `PORTAL`: the client portal of the firm.
+             *     - `MANUAL`: entered by the staff of the firm.
+             *     - `AUTOPAY`: collected on a schedule to which the client agreed.
+             *     - `IMPORT`: imported from another system.
+             *     - `CREDIT_NOTE`: the amount of a credit note, with the method `CREDIT`. Only the service writes it. It is voided with its credit note.
+             *
+             *     It cannot change after creation.
+             */
             source: components["schemas"]["PaymentSource"];
-            /** @description Payment processor, or null. */
+            /** @description Payment processor, or null. It cannot change after creation. */
             processor: string | null;
-            /** @description Key of the payment at the processor, unique in the tenant, or null. */
+            /** @description Key of the payment at the processor, unique in the tenant, or null. It cannot change after creation. */
             processorRef: string | null;
-            /** @description Brand of the card, or null if it was not paid by card. */
+            /** @description Brand of the card, or null if it was not paid by card. It cannot change after creation. */
             cardBrand: string | null;
-            /** @description Last four digits of the card or account, or null. Nothing more is stored. */
+            /** @description Last four digits of the card or account, or null. Nothing more is stored. It cannot change after creation. */
             last4: string | null;
             /**
              * Money
@@ -14956,7 +14995,7 @@ export interface components {
              * @example Paid at the front desk.
              */
             note: string | null;
-            /** @description Number of the check, or null. */
+            /** @description Number of the check, or null. It cannot change after creation. */
             checkNumber: string | null;
             /** @description Bank deposit that includes the payment, or null. */
             batchRef: string | null;
@@ -16446,29 +16485,29 @@ export interface components {
         };
         /**
          * Draft invoice fields
-         * @description Fields of a draft invoice that a caller can write. Lines and amounts can be written while it is in `DRAFT`. A new record requires `clientId`, `billThroughDate`, `proposedInvoiceDate`, `dueDate`, `lines`.
+         * @description Fields of a draft invoice that a caller can write. A new record requires `clientId`, `billThroughDate`, `proposedInvoiceDate`, `dueDate`, `lines`.
          */
         DraftInvoiceFields: {
             /**
-             * @description Client to bill. It cannot change.
+             * @description Client to bill. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: string | components["schemas"]["RowReference"];
             /**
-             * @description Jobs of the client to bill. Default on creation: the jobs of the lines.
+             * @description Jobs of the client to bill. Default on creation: the jobs of the lines. It can change only while the `status` is `DRAFT`.
              * @example [
              *       "0199a1c2-0d01-7c01-8a4f-5d2e9b60f101"
              *     ]
              */
             jobIds?: string[];
             /**
-             * @description Contact who will receive the invoice, or null.
+             * @description Contact who will receive the invoice, or null. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
              */
             billingContactId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Invoice of the same client that the resulting credit note refers to, or null. Only a draft with a negative total can leave `DRAFT`
-             *     with it.
+             *     with it. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f102
              */
             creditedInvoiceId?: (string | null) | components["schemas"]["RowReference"];
@@ -16476,58 +16515,58 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Last day of the billed work.
+             * @description Last day of the billed work. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             billThroughDate?: string;
             /**
              * Business date
              * Format: date
-             * @description Date of the resulting invoice.
+             * @description Date of the resulting invoice. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             proposedInvoiceDate?: string;
             /**
              * Business date
              * Format: date
-             * @description Due date of the resulting invoice.
+             * @description Due date of the resulting invoice. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             dueDate?: string;
             /**
              * Nullable business date
              * Format: date
-             * @description First day of the services that are billed; null for the first day of the work that the lines bill.
+             * @description First day of the services that are billed; null for the first day of the work that the lines bill. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-01
              */
             servicePeriodStart?: string | null;
             /**
              * Nullable business date
              * Format: date
-             * @description Last day of the services that are billed; null for the last day of the work that the lines bill.
+             * @description Last day of the services that are billed; null for the last day of the work that the lines bill. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             servicePeriodEnd?: string | null;
             /**
              * Currency
-             * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency. It can change only while the `status` is `DRAFT`.
              * @example USD
              */
             currency?: string;
             /**
              * Tax exempt reason
-             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region. It can change only while the `status` is `DRAFT`.
              * @example Diplomatic mission
              */
             taxExemptReason?: string | null;
             /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
-             *     285.71 and 54.29. Default on creation: `false`.
+             *     285.71 and 54.29. Default on creation: `false`. It can change only while the `status` is `DRAFT`.
              * @example false
              */
             pricesIncludeTax?: boolean;
             /**
-             * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one.
+             * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
             preparedById?: (string | null) | components["schemas"]["RowReference"];
@@ -16547,7 +16586,7 @@ export interface components {
              */
             note?: string | null;
             /**
-             * @description Discount for early payment that the resulting invoice offers, or null. Default on creation: `null`.
+             * @description Discount for early payment that the resulting invoice offers, or null. Default on creation: `null`. It can change only while the `status` is `DRAFT`.
              * @example {
              *       "percent": "2",
              *       "withinDays": 14
@@ -16555,28 +16594,28 @@ export interface components {
              */
             earlyPayment?: components["schemas"]["EarlyPaymentInput"] | null;
             /**
-             * @description Client's purchase order number, copied to the invoice, or null.
+             * @description Client's purchase order number, copied to the invoice, or null. It can change only while the `status` is `DRAFT`.
              * @example PO-7731
              */
             purchaseOrder?: string | null;
             /**
-             * @description Number of the order at the firm, such as that of its order confirmation, copied to the invoice, or null.
+             * @description Number of the order at the firm, such as that of its order confirmation, copied to the invoice, or null. It can change only while the `status` is `DRAFT`.
              * @example OC-2026-114
              */
             orderReference?: string | null;
             /**
-             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, copied to the invoice, or null.
+             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, copied to the invoice, or null. It can change only while the `status` is `DRAFT`.
              * @example 04011000-12345-34
              */
             buyerReference?: string | null;
             /**
-             * @description Note to the client, copied to the invoice, or null.
+             * @description Note to the client, copied to the invoice, or null. It can change only while the `status` is `DRAFT`.
              * @example Thank you for your business.
              */
             memo?: string | null;
             /**
              * @description Lines, in the order of the document. A write replaces all of them. Work in progress on the lines is reserved for this
-             *     draft; that of a removed line is released.
+             *     draft; that of a removed line is released. It can change only while the `status` is `DRAFT`.
              */
             lines?: components["schemas"]["InvoiceLineInput"][];
             /**
@@ -16631,16 +16670,16 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Client to bill. It cannot change.
+             * @description Client to bill. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
-            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. */
+            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. It can change only while the `status` is `DRAFT`. */
             jobIds: string[];
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Contact who will receive the invoice, or null.
+             * @description Contact who will receive the invoice, or null. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
@@ -16648,7 +16687,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Invoice of the same client that the resulting credit note refers to, or null. Only a draft with a negative total can leave `DRAFT`
-             *     with it.
+             *     with it. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f102
              */
             creditedInvoiceId: string | null;
@@ -16656,60 +16695,60 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Last day of the billed work.
+             * @description Last day of the billed work. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             billThroughDate: string;
             /**
              * Business date
              * Format: date
-             * @description Date of the resulting invoice.
+             * @description Date of the resulting invoice. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             proposedInvoiceDate: string;
             /**
              * Business date
              * Format: date
-             * @description Due date of the resulting invoice.
+             * @description Due date of the resulting invoice. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             dueDate: string;
             /**
              * Nullable business date
              * Format: date
-             * @description First day of the services that are billed; null for the first day of the work that the lines bill.
+             * @description First day of the services that are billed; null for the first day of the work that the lines bill. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-01
              */
             servicePeriodStart: string | null;
             /**
              * Nullable business date
              * Format: date
-             * @description Last day of the services that are billed; null for the last day of the work that the lines bill.
+             * @description Last day of the services that are billed; null for the last day of the work that the lines bill. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             servicePeriodEnd: string | null;
             /**
              * Currency
-             * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency. It can change only while the `status` is `DRAFT`.
              * @example USD
              */
             currency: string;
             /**
              * Tax exempt reason
-             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region. It can change only while the `status` is `DRAFT`.
              * @example Diplomatic mission
              */
             taxExemptReason: string | null;
             /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
-             *     285.71 and 54.29. Default on creation: `false`.
+             *     285.71 and 54.29. Default on creation: `false`. It can change only while the `status` is `DRAFT`.
              * @example false
              */
             pricesIncludeTax: boolean;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one.
+             * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             preparedById: string | null;
@@ -16728,26 +16767,26 @@ export interface components {
             /** @description Internal note, or null. It does not appear on the invoice. */
             note: string | null;
             /**
-             * @description Discount for early payment that the resulting invoice offers, or null. Default on creation: `null`.
+             * @description Discount for early payment that the resulting invoice offers, or null. Default on creation: `null`. It can change only while the `status` is `DRAFT`.
              * @example {
              *       "percent": "2",
              *       "withinDays": 14
              *     }
              */
             earlyPayment: components["schemas"]["EarlyPayment"] | null;
-            /** @description Client's purchase order number, copied to the invoice, or null. */
+            /** @description Client's purchase order number, copied to the invoice, or null. It can change only while the `status` is `DRAFT`. */
             purchaseOrder: string | null;
             /**
-             * @description Number of the order at the firm, such as that of its order confirmation, copied to the invoice, or null.
+             * @description Number of the order at the firm, such as that of its order confirmation, copied to the invoice, or null. It can change only while the `status` is `DRAFT`.
              * @example OC-2026-114
              */
             orderReference: string | null;
             /**
-             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, copied to the invoice, or null.
+             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, copied to the invoice, or null. It can change only while the `status` is `DRAFT`.
              * @example 04011000-12345-34
              */
             buyerReference: string | null;
-            /** @description Note to the client, copied to the invoice, or null. */
+            /** @description Note to the client, copied to the invoice, or null. It can change only while the `status` is `DRAFT`. */
             memo: string | null;
             /**
              * @description Lines, in the order of the document. A write replaces all of them. Work in progress on the lines is reserved for this
@@ -17026,36 +17065,34 @@ export interface components {
         };
         /**
          * Invoice fields
-         * @description Fields of an invoice that a caller can write. An import writes the whole invoice; afterwards, only `status`, `voidReason`,
-         *     `writeOffReason`, `writeOffAmount`, `settleRest` and `settleEarlyPayment` can change, with `changeDate` and `changeReason`, and `purchaseOrder`, `orderReference`, `buyerReference`, `memo`, `isDisputed` and `sentAt`. Other invoices are
-         *     created from approved drafts. A new record requires `clientId`, `invoiceDate`, `dueDate`.
+         * @description Fields of an invoice that a caller can write. An import writes the whole invoice; other invoices are created from approved drafts. A new record requires `clientId`, `invoiceDate`, `dueDate`.
          */
         InvoiceFields: {
             /**
              * @description Number on the document, unique in its org. The service assigns numbers without gaps, which are never reused; credit notes have their own (`CN-2026-00007`).
-             *     An imported invoice keeps the number that it had: send it, and no number of the service is used. Default on creation: the next number of the document series that applies, or of the standard one.
+             *     An imported invoice keeps the number that it had: send it, and no number of the service is used. Default on creation: the next number of the document series that applies, or of the standard one. It cannot change after creation.
              * @example INV-2026-00412
              */
             invoiceNumber?: string;
             /**
-             * @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import.
+             * @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import. It cannot change after creation.
              * @example INV-2026-00412
              */
             pmsRef?: string | null;
             /**
-             * @description Client that is billed.
+             * @description Client that is billed. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: string | components["schemas"]["RowReference"];
             /**
-             * @description Jobs of the client to bill. Default on creation: the jobs of the lines.
+             * @description Jobs of the client to bill. Default on creation: the jobs of the lines. It cannot change after creation.
              * @example [
              *       "0199a1c2-0d01-7c01-8a4f-5d2e9b60f101"
              *     ]
              */
             jobIds?: string[];
             /**
-             * @description Engagement that is billed, or null.
+             * @description Engagement that is billed, or null. It cannot change after creation.
              * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
              */
             engagementId?: (string | null) | components["schemas"]["RowReference"];
@@ -17097,28 +17134,28 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Date on the invoice.
+             * @description Date on the invoice. It cannot change after creation.
              * @example 2026-09-30
              */
             invoiceDate?: string;
             /**
              * Business date
              * Format: date
-             * @description Last day on which payment is on time.
+             * @description Last day on which payment is on time. It cannot change after creation.
              * @example 2026-09-30
              */
             dueDate?: string;
             /**
              * Nullable business date
              * Format: date
-             * @description First day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the first day of the work that the lines bill.
+             * @description First day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the first day of the work that the lines bill. It cannot change after creation.
              * @example 2026-09-01
              */
             servicePeriodStart?: string | null;
             /**
              * Nullable business date
              * Format: date
-             * @description Last day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the last day of the work that the lines bill.
+             * @description Last day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the last day of the work that the lines bill. It cannot change after creation.
              * @example 2026-09-30
              */
             servicePeriodEnd?: string | null;
@@ -17134,42 +17171,42 @@ export interface components {
             writeOffReason?: string | null;
             /**
              * Currency
-             * @description Currency of all amounts of the invoice. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of all amounts of the invoice. It must be that of the client. Default on creation: the client's currency. It cannot change after creation.
              * @example USD
              */
             currency?: string;
             /**
              * Tax exempt reason
-             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region. It cannot change after creation.
              * @example Diplomatic mission
              */
             taxExemptReason?: string | null;
             /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
-             *     285.71 and 54.29. Default on creation: `false`.
+             *     285.71 and 54.29. Default on creation: `false`. It cannot change after creation.
              * @example false
              */
             pricesIncludeTax?: boolean;
             /**
              * @description Whether the tax of an import differs from the calculated one. Send true to import a `taxAmount` of a line or a `taxTotal` that differs by more than
-             *     0.01 per line. Default on creation: `false`.
+             *     0.01 per line. Default on creation: `false`. It cannot change after creation.
              * @example false
              */
             taxAsStated?: boolean;
             /**
-             * @description Region whose sales tax applies, or null.
+             * @description Region whose sales tax applies, or null. It cannot change after creation.
              * @example 0199a1c2-0a08-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Contact who receives the invoice, or null.
+             * @description Contact who receives the invoice, or null. It cannot change after creation.
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
              */
             billingContactId?: (string | null) | components["schemas"]["RowReference"];
-            /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
+            /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. It cannot change after creation. */
             billingAddress?: components["schemas"]["AddressInput"];
             /**
-             * @description Discount for early payment that the document offers, or null. Default on creation: `null`.
+             * @description Discount for early payment that the document offers, or null. Default on creation: `null`. It cannot change after creation.
              * @example {
              *       "percent": "2",
              *       "withinDays": 14
@@ -17247,11 +17284,11 @@ export interface components {
              * Signed money
              * Format: decimal
              * @description Tax of an imported invoice, as the source has it: within 0.01 per taxed line of the calculated amount, unless `taxAsStated` is true. The
-             *     difference is spread over the lines. Default on creation: the sum of the tax of the lines.
+             *     difference is spread over the lines. Default on creation: the sum of the tax of the lines. It cannot change after creation.
              * @example 1250.00
              */
             taxTotal?: DecimalString;
-            /** @description Lines, in the order of the document. An invoice without lines has the total 0.00 and is paid when it is posted. Default on creation: `[]`. */
+            /** @description Lines, in the order of the document. An invoice without lines has the total 0.00 and is paid when it is posted. Default on creation: `[]`. It cannot change after creation. */
             lines?: components["schemas"]["ImportedInvoiceLineInput"][];
         };
         /**
@@ -17302,7 +17339,7 @@ export interface components {
         };
         /**
          * Invoice
-         * @description Invoice or credit note of a client, and the amount still due. Its number, lines and totals never change.
+         * @description Invoice or credit note of a client, and the amount still due. Its lines and totals never change.
          */
         Invoice: {
             /**
@@ -17344,24 +17381,24 @@ export interface components {
             version: number;
             /**
              * @description Number on the document, unique in its org. The service assigns numbers without gaps, which are never reused; credit notes have their own (`CN-2026-00007`).
-             *     An imported invoice keeps the number that it had: send it, and no number of the service is used. Default on creation: the next number of the document series that applies, or of the standard one.
+             *     An imported invoice keeps the number that it had: send it, and no number of the service is used. Default on creation: the next number of the document series that applies, or of the standard one. It cannot change after creation.
              */
             invoiceNumber: string;
-            /** @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import. */
+            /** @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import. It cannot change after creation. */
             pmsRef: string | null;
             /**
              * UUID
              * Format: uuid
-             * @description Client that is billed.
+             * @description Client that is billed. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
-            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. */
+            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. It cannot change after creation. */
             jobIds: string[];
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Engagement that is billed, or null.
+             * @description Engagement that is billed, or null. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
@@ -17403,28 +17440,28 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Date on the invoice.
+             * @description Date on the invoice. It cannot change after creation.
              * @example 2026-09-30
              */
             invoiceDate: string;
             /**
              * Business date
              * Format: date
-             * @description Last day on which payment is on time.
+             * @description Last day on which payment is on time. It cannot change after creation.
              * @example 2026-09-30
              */
             dueDate: string;
             /**
              * Nullable business date
              * Format: date
-             * @description First day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the first day of the work that the lines bill.
+             * @description First day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the first day of the work that the lines bill. It cannot change after creation.
              * @example 2026-09-01
              */
             servicePeriodStart: string | null;
             /**
              * Nullable business date
              * Format: date
-             * @description Last day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the last day of the work that the lines bill.
+             * @description Last day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the last day of the work that the lines bill. It cannot change after creation.
              * @example 2026-09-30
              */
             servicePeriodEnd: string | null;
@@ -17440,46 +17477,46 @@ export interface components {
             writeOffReason: string | null;
             /**
              * Currency
-             * @description Currency of all amounts of the invoice. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of all amounts of the invoice. It must be that of the client. Default on creation: the client's currency. It cannot change after creation.
              * @example USD
              */
             currency: string;
             /**
              * Tax exempt reason
-             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region. It cannot change after creation.
              * @example Diplomatic mission
              */
             taxExemptReason: string | null;
             /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
-             *     285.71 and 54.29. Default on creation: `false`.
+             *     285.71 and 54.29. Default on creation: `false`. It cannot change after creation.
              * @example false
              */
             pricesIncludeTax: boolean;
             /**
              * @description Whether the tax of an import differs from the calculated one. Send true to import a `taxAmount` of a line or a `taxTotal` that differs by more than
-             *     0.01 per line. Default on creation: `false`.
+             *     0.01 per line. Default on creation: `false`. It cannot change after creation.
              * @example false
              */
             taxAsStated: boolean;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Region whose sales tax applies, or null.
+             * @description Region whose sales tax applies, or null. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Contact who receives the invoice, or null.
+             * @description Contact who receives the invoice, or null. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
-            /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
+            /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. It cannot change after creation. */
             billingAddress: components["schemas"]["Address"];
             /**
-             * @description Discount for early payment that the document offers, or null. Default on creation: `null`.
+             * @description Discount for early payment that the document offers, or null. Default on creation: `null`. It cannot change after creation.
              * @example {
              *       "percent": "2",
              *       "withinDays": 14
@@ -20238,7 +20275,7 @@ export interface components {
              */
             name?: string;
             /**
-             * @description Job of the task. It cannot change.
+             * @description Job of the task. It cannot change after creation.
              * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
              */
             jobId?: string | components["schemas"]["RowReference"];
@@ -20373,7 +20410,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Job of the task. It cannot change.
+             * @description Job of the task. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
@@ -20676,61 +20713,60 @@ export interface components {
         WipType: "TIME" | "EXPENSE" | "FIXED_FEE" | "PROGRESS" | "ADJUSTMENT";
         /**
          * WIP entry fields
-         * @description Fields of work in progress that a caller can write. Rows for time and expenses are created by the service. An `OPEN` row of another type can
-         *     change, except its `wipType`, `clientId` and `jobId`. Of other rows only the write-off can, and nothing of a row that is `IN_DRAFT`, `BILLED`
-         *     or `REVERSED`. A new record requires `wipType`, `clientId`, `jobId`, `workDate`, `amount`.
+         * @description Fields of work in progress that a caller can write. Rows for time and expenses are created by the service. Nothing of a row that
+         *     is `IN_DRAFT`, `BILLED` or `REVERSED` can change. A new record requires `wipType`, `clientId`, `jobId`, `workDate`, `amount`.
          */
         WipEntryFields: {
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows. It cannot change after creation. */
             wipType?: components["schemas"]["WipType"];
             /**
-             * @description Client, the same as that of the job.
+             * @description Client, the same as that of the job. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: string | components["schemas"]["RowReference"];
             /**
-             * @description The job.
+             * @description The job. It cannot change after creation.
              * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
              */
             jobId?: string | components["schemas"]["RowReference"];
             /**
-             * @description Staff member who did the work, or null.
+             * @description Staff member who did the work, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
              */
             staffId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Task of the job, or null.
+             * @description Task of the job, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0d05-7c01-8a4f-5d2e9b60f101
              */
             taskId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description `code` of the work code or expense code, or null.
+             * @description `code` of the work code or expense code, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example TAX-PREP
              */
             code?: string | null;
             /**
-             * @description Engagement of the job, or null.
+             * @description Engagement of the job, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
              */
             engagementId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * Business date
              * Format: date
-             * @description Day of the work or the expense.
+             * @description Day of the work or the expense. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 2026-09-30
              */
             workDate?: string;
             /**
              * Nullable hours
              * Format: decimal
-             * @description Hours, or null if the row is not about time. Negative for reversals.
+             * @description Hours, or null if the row is not about time. Negative for reversals. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 1.50
              */
             hours?: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
-             * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 275.00
              */
             billingRate?: DecimalString | null;
@@ -20738,7 +20774,7 @@ export interface components {
              * Signed money
              * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Only `PROGRESS` rows, adjustments and
-             *     reversals can be negative.
+             *     reversals can be negative. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 1250.00
              */
             amount?: DecimalString;
@@ -20843,63 +20879,63 @@ export interface components {
              * @description Number that increases by one with every update; the basis of the `ETag`.
              */
             version: number;
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows. It cannot change after creation. */
             wipType: components["schemas"]["WipType"];
             /**
              * UUID
              * Format: uuid
-             * @description Client, the same as that of the job.
+             * @description Client, the same as that of the job. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
              * UUID
              * Format: uuid
-             * @description The job.
+             * @description The job. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Staff member who did the work, or null.
+             * @description Staff member who did the work, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Task of the job, or null.
+             * @description Task of the job, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string | null;
-            /** @description `code` of the work code or expense code, or null. */
+            /** @description `code` of the work code or expense code, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`. */
             code: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Engagement of the job, or null.
+             * @description Engagement of the job, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             /**
              * Business date
              * Format: date
-             * @description Day of the work or the expense.
+             * @description Day of the work or the expense. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 2026-09-30
              */
             workDate: string;
             /**
              * Nullable hours
              * Format: decimal
-             * @description Hours, or null if the row is not about time. Negative for reversals.
+             * @description Hours, or null if the row is not about time. Negative for reversals. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 1.50
              */
             hours: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
-             * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 275.00
              */
             billingRate: DecimalString | null;
@@ -20907,7 +20943,7 @@ export interface components {
              * Signed money
              * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Only `PROGRESS` rows, adjustments and
-             *     reversals can be negative.
+             *     reversals can be negative. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 1250.00
              */
             amount: DecimalString;
@@ -23208,18 +23244,27 @@ export interface components {
         DocumentSeriesRestart: "NEVER" | "YEAR" | "MONTH";
         /**
          * Document series fields
-         * @description Fields of a document series that a caller can write. Only `pattern` and `nextNumber` can change later. A new record requires `orgId`, `documentType`, `pattern`.
+         * @description Fields of a document series that a caller can write. A new record requires `orgId`, `documentType`, `pattern`.
          */
         DocumentSeriesFields: {
             /**
-             * @description Org whose documents are numbered.
+             * @description Org whose documents are numbered. It cannot change after creation.
              * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
              */
             orgId?: string | components["schemas"]["RowReference"];
-            /** @example INVOICE */
+            /**
+             * @description Type of a document.
+             *
+             *     - `INVOICE`: bills the client.
+             *     - `CREDIT_NOTE`: credits the client. Its total is negative, and its number starts with `CN`. Nothing is due on it: its amount is a
+             *       payment with the source `CREDIT_NOTE`, which you apply to invoices.
+             *
+             *     It cannot change after creation.
+             * @example INVOICE
+             */
             documentType?: components["schemas"]["InvoiceDocumentType"];
             /**
-             * @description Office of the clients whose documents are numbered; null for all that have no series of their own.
+             * @description Office of the clients whose documents are numbered; null for all that have no series of their own. It cannot change after creation.
              * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
              */
             officeId?: (string | null) | components["schemas"]["RowReference"];
@@ -23243,7 +23288,7 @@ export interface components {
              *     - `YEAR`: each calendar year. The pattern has `{YYYY}` or `{YY}`.
              *     - `MONTH`: each calendar month. The pattern also has `{MM}`.
              *
-             *     Default on creation: `NEVER`.
+             *     Default on creation: `NEVER`. It cannot change after creation.
              */
             restarts?: components["schemas"]["DocumentSeriesRestart"];
         };
@@ -23294,16 +23339,25 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Org whose documents are numbered.
+             * @description Org whose documents are numbered. It cannot change after creation.
              * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string;
-            /** @example INVOICE */
+            /**
+             * @description Type of a document.
+             *
+             *     - `INVOICE`: bills the client.
+             *     - `CREDIT_NOTE`: credits the client. Its total is negative, and its number starts with `CN`. Nothing is due on it: its amount is a
+             *       payment with the source `CREDIT_NOTE`, which you apply to invoices.
+             *
+             *     It cannot change after creation.
+             * @example INVOICE
+             */
             documentType: components["schemas"]["InvoiceDocumentType"];
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Office of the clients whose documents are numbered; null for all that have no series of their own.
+             * @description Office of the clients whose documents are numbered; null for all that have no series of their own. It cannot change after creation.
              * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
@@ -23327,7 +23381,7 @@ export interface components {
              *     - `YEAR`: each calendar year. The pattern has `{YYYY}` or `{YY}`.
              *     - `MONTH`: each calendar month. The pattern also has `{MM}`.
              *
-             *     Default on creation: `NEVER`.
+             *     Default on creation: `NEVER`. It cannot change after creation.
              */
             restarts: components["schemas"]["DocumentSeriesRestart"];
         };
@@ -23685,7 +23739,7 @@ export interface components {
          */
         EngagementFields: {
             /**
-             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: string | components["schemas"]["RowReference"];
@@ -23709,26 +23763,26 @@ export interface components {
              *     - `TAX`: tax returns.
              *     - `CAS`: client accounting services, such as bookkeeping.
              *
-             *     Default on creation: `OTHER`.
+             *     Default on creation: `OTHER`. It can change only while the `status` is `DRAFT`.
              */
             type?: components["schemas"]["EngagementType"];
             /**
              * Format: int32
-             * @description Fiscal year of the work.
+             * @description Fiscal year of the work. It can change only while the `status` is `DRAFT`.
              * @example 2024
              */
             fiscalYear?: number;
             /**
              * Nullable business date
              * Format: date
-             * @description First day of the engagement, or null.
+             * @description First day of the engagement, or null. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             startDate?: string | null;
             /**
              * Nullable business date
              * Format: date
-             * @description Last day of the engagement, not before the first, or null.
+             * @description Last day of the engagement, not before the first, or null. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             endDate?: string | null;
@@ -23736,12 +23790,12 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
+             * @description Firm's template of the letter, or null. Templates cannot be looked up with this API. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             templateId?: string | null;
             /**
-             * @description Name of the template, or null.
+             * @description Name of the template, or null. It can change only while the `status` is `DRAFT`.
              * @example Tax engagement letter 2026
              */
             templateName?: string | null;
@@ -23760,23 +23814,23 @@ export interface components {
             /**
              * Nullable money
              * Format: decimal
-             * @description Agreed fee in `currency`, or null.
+             * @description Agreed fee in `currency`, or null. It can change only while the `status` is `DRAFT`.
              * @example 1250.00
              */
             feeAmount?: DecimalString | null;
-            /** @description How the fee is charged, or null. */
+            /** @description How the fee is charged, or null. It can change only while the `status` is `DRAFT`. */
             feeType?: components["schemas"]["BillingType"] | null;
             /**
              * Nullable money
              * Format: decimal
              * @description Amount that the letter requests before work begins, in `currency`, or null. It is information: the service does not bill it, and
-             *     nothing depends on it.
+             *     nothing depends on it. It can change only while the `status` is `DRAFT`.
              * @example 500.00
              */
             depositAmount?: DecimalString | null;
             /**
              * Currency
-             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency. It can change only while the `status` is `DRAFT`.
              * @example USD
              */
             currency?: string;
@@ -23893,7 +23947,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
@@ -23913,25 +23967,25 @@ export interface components {
              *     - `TAX`: tax returns.
              *     - `CAS`: client accounting services, such as bookkeeping.
              *
-             *     Default on creation: `OTHER`.
+             *     Default on creation: `OTHER`. It can change only while the `status` is `DRAFT`.
              */
             type: components["schemas"]["EngagementType"];
             /**
              * Format: int32
-             * @description Fiscal year of the work.
+             * @description Fiscal year of the work. It can change only while the `status` is `DRAFT`.
              */
             fiscalYear: number;
             /**
              * Nullable business date
              * Format: date
-             * @description First day of the engagement, or null.
+             * @description First day of the engagement, or null. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             startDate: string | null;
             /**
              * Nullable business date
              * Format: date
-             * @description Last day of the engagement, not before the first, or null.
+             * @description Last day of the engagement, not before the first, or null. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             endDate: string | null;
@@ -23939,11 +23993,11 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
+             * @description Firm's template of the letter, or null. Templates cannot be looked up with this API. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             templateId: string | null;
-            /** @description Name of the template, or null. */
+            /** @description Name of the template, or null. It can change only while the `status` is `DRAFT`. */
             templateName: string | null;
             /**
              * Nullable UUID
@@ -23964,23 +24018,23 @@ export interface components {
             /**
              * Nullable money
              * Format: decimal
-             * @description Agreed fee in `currency`, or null.
+             * @description Agreed fee in `currency`, or null. It can change only while the `status` is `DRAFT`.
              * @example 1250.00
              */
             feeAmount: DecimalString | null;
-            /** @description How the fee is charged, or null. */
+            /** @description How the fee is charged, or null. It can change only while the `status` is `DRAFT`. */
             feeType: components["schemas"]["BillingType"] | null;
             /**
              * Nullable money
              * Format: decimal
              * @description Amount that the letter requests before work begins, in `currency`, or null. It is information: the service does not bill it, and
-             *     nothing depends on it.
+             *     nothing depends on it. It can change only while the `status` is `DRAFT`.
              * @example 500.00
              */
             depositAmount: DecimalString | null;
             /**
              * Currency
-             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency. It can change only while the `status` is `DRAFT`.
              * @example USD
              */
             currency: string;
@@ -24254,14 +24308,13 @@ export interface components {
         /**
          * Engagement update request
          * @description Fields of an engagement to update. Omitted fields keep their values; null clears a nullable field. At least one field is
-         *     required. Once the letter is sent, its terms are fixed: `clientId`, `type`, `fiscalYear`, `startDate`, `endDate`, `templateId`,
-         *     `templateName`, `feeAmount`, `feeType`, `depositAmount` and `currency`.
+         *     required.
          */
         EngagementUpdateRequest: {
             /**
              * UUID
              * Format: uuid
-             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: string;
@@ -24285,26 +24338,26 @@ export interface components {
              *     - `TAX`: tax returns.
              *     - `CAS`: client accounting services, such as bookkeeping.
              *
-             *     Default on creation: `OTHER`.
+             *     Default on creation: `OTHER`. It can change only while the `status` is `DRAFT`.
              */
             type?: components["schemas"]["EngagementType"];
             /**
              * Format: int32
-             * @description Fiscal year of the work.
+             * @description Fiscal year of the work. It can change only while the `status` is `DRAFT`.
              * @example 2024
              */
             fiscalYear?: number;
             /**
              * Nullable business date
              * Format: date
-             * @description First day of the engagement, or null.
+             * @description First day of the engagement, or null. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             startDate?: string | null;
             /**
              * Nullable business date
              * Format: date
-             * @description Last day of the engagement, not before the first, or null.
+             * @description Last day of the engagement, not before the first, or null. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             endDate?: string | null;
@@ -24312,12 +24365,12 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
+             * @description Firm's template of the letter, or null. Templates cannot be looked up with this API. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             templateId?: string | null;
             /**
-             * @description Name of the template, or null.
+             * @description Name of the template, or null. It can change only while the `status` is `DRAFT`.
              * @example Tax engagement letter 2026
              */
             templateName?: string | null;
@@ -24340,23 +24393,23 @@ export interface components {
             /**
              * Nullable money
              * Format: decimal
-             * @description Agreed fee in `currency`, or null.
+             * @description Agreed fee in `currency`, or null. It can change only while the `status` is `DRAFT`.
              * @example 1250.00
              */
             feeAmount?: DecimalString | null;
-            /** @description How the fee is charged, or null. */
+            /** @description How the fee is charged, or null. It can change only while the `status` is `DRAFT`. */
             feeType?: components["schemas"]["BillingType"] | null;
             /**
              * Nullable money
              * Format: decimal
              * @description Amount that the letter requests before work begins, in `currency`, or null. It is information: the service does not bill it, and
-             *     nothing depends on it.
+             *     nothing depends on it. It can change only while the `status` is `DRAFT`.
              * @example 500.00
              */
             depositAmount?: DecimalString | null;
             /**
              * Currency
-             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency. It can change only while the `status` is `DRAFT`.
              * @example USD
              */
             currency?: string;
@@ -26587,7 +26640,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Job of the task. It cannot change.
+             * @description Job of the task. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
@@ -27242,66 +27295,66 @@ export interface components {
              * @description Number that increases by one with every update; the basis of the `ETag`.
              */
             version: number;
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows. It cannot change after creation. */
             wipType: components["schemas"]["WipType"];
             /**
              * UUID
              * Format: uuid
-             * @description Client, the same as that of the job.
+             * @description Client, the same as that of the job. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
              * UUID
              * Format: uuid
-             * @description The job.
+             * @description The job. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Staff member who did the work, or null.
+             * @description Staff member who did the work, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Task of the job, or null.
+             * @description Task of the job, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string | null;
-            /** @description `code` of the work code or expense code, or null. */
+            /** @description `code` of the work code or expense code, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`. */
             code: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Engagement of the job, or null.
+             * @description Engagement of the job, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             /**
              * Business date
              * Format: date
-             * @description Day of the work or the expense.
+             * @description Day of the work or the expense. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 2026-09-30
              */
             workDate: string;
             /**
              * Nullable hours
              * Format: decimal
-             * @description Hours, or null if the row is not about time. Negative for reversals.
+             * @description Hours, or null if the row is not about time. Negative for reversals. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 1.50
              */
             hours: DecimalString | null;
-            /** @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
+            /** @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`. */
             billingRate: null;
             /**
              * Signed money
              * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Only `PROGRESS` rows, adjustments and
-             *     reversals can be negative.
+             *     reversals can be negative. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 1250.00
              */
             amount: DecimalString;
@@ -27685,7 +27738,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Legal entity of the firm that bills the client. Like `currency`, it cannot change once there are documents, whose books it has. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             * @description Legal entity of the firm that bills the client, whose books have its documents. Default on creation: the tenant's only org. Required if the tenant has several orgs. It cannot change once the client has a draft, an invoice, a payment, a payment link, work in progress, or an engagement letter that was sent.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string;
@@ -27761,8 +27814,7 @@ export interface components {
             paymentTermsDays: number;
             /**
              * Currency
-             * @description Currency of all documents of the client. It cannot change once there is a draft, an invoice, a payment, a payment link, work in
-             *     progress, or an engagement letter that was sent. Default on creation: the org's currency.
+             * @description Currency of all documents of the client. Default on creation: the org's currency. It cannot change once the client has a draft, an invoice, a payment, a payment link, work in progress, or an engagement letter that was sent.
              * @example USD
              */
             currency: string;
@@ -27980,14 +28032,14 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description The contact. It cannot change.
+             * @description The contact. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             contactId: string;
             /**
              * UUID
              * Format: uuid
-             * @description The client. It cannot change.
+             * @description The client. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
@@ -28019,11 +28071,12 @@ export interface components {
          * @description Attributes of a `ContactInfo` in responses.
          */
         ContactInfoAttributes: {
+            /** @description Type of the owner of a contact info. It cannot change after creation. */
             ownerType: components["schemas"]["ContactInfoOwnerType"];
             /**
              * UUID
              * Format: uuid
-             * @description ID of the owner, a record of the type `ownerType`. It cannot change.
+             * @description ID of the owner, a record of the type `ownerType`. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             ownerId: string;
@@ -28481,7 +28534,7 @@ export interface components {
             budgetAmount: DecimalString | null;
             /**
              * Currency
-             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency.
+             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency. It cannot change once the job has work in progress.
              * @example USD
              */
             currency: string;
@@ -28701,13 +28754,13 @@ export interface components {
          * @description Attributes of a `Payment` in responses.
          */
         PaymentAttributes: {
-            /** @description Key of the payment in the firm's practice-management system, or null. Default on creation: the `paymentNumber`. */
+            /** @description Key of the payment in the firm's practice-management system, or null. Default on creation: the `paymentNumber`. It cannot change after creation. */
             pmsRef: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Client that pays, or null while the payer is unknown. A new payment must include it, also as null. You set it once, and null does not remove it;
-             *     until then the payment is not allocated to invoices, and its money is in the account `SUSPENSE` of the journal.
+             * @description Client that pays, or null while the payer is unknown. A new payment must include it, also as null. Null does not remove it. Until it is
+             *     set, the payment is not allocated to invoices, and its money is in the account `SUSPENSE` of the journal. It can change only while the `clientId` is `null`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string | null;
@@ -28715,46 +28768,55 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Org that received the money of an unknown payer, to which the client that you set later must belong. Null if the payment was created with a client,
-             *     whose org received it (`client.orgId`). Default on creation: the tenant's only org, if `clientId` is null.
+             *     whose org received it (`client.orgId`). Default on creation: the tenant's only org, if `clientId` is null. It cannot change after creation.
              * @example null
              */
             orgId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Contact who paid, or null if unknown.
+             * @description Contact who paid, or null if unknown. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             payerContactId: string | null;
-            /** @description Name that the payer entered, or null. */
+            /** @description Name that the payer entered, or null. It cannot change after creation. */
             payerName: string | null;
             /**
              * Nullable email
              * Format: email
-             * @description Email address for the receipt, or null.
+             * @description Email address for the receipt, or null. It cannot change after creation.
              * @example ines@example.com
              */
             payerEmail: string | null;
             /**
              * Business date
              * Format: date
-             * @description Day of the payment.
+             * @description Day of the payment. It cannot change after creation.
              * @example 2026-09-30
              */
             paymentDate: string;
             /**
              * Positive money
              * Format: decimal
-             * @description Amount paid, without surcharge.
+             * @description Amount paid, without surcharge. It cannot change after creation.
              * @example 1250.00
              */
             amount: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or that of the org without a client.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency, or that of the org without a client. It cannot change after creation.
              * @example USD
              */
             currency: string;
+            /**
+             * @description Payment method.
+             *
+             *     - `ACH`: debit of a bank account in the United States (Automated Clearing House), settled after some days.
+             *     - `CREDIT`: a credit that the firm grants, without a transfer of money. It is never refunded: to pay it out, apply it to an invoice,
+             *       unapply the money that paid that invoice, and refund that.
+             *
+             *     It cannot change after creation.
+             */
             method: components["schemas"]["PaymentMethod"];
             /**
              * @description Status of a payment. Only `COMPLETED`, `PARTIALLY_REFUNDED` and `REFUNDED` payments cover invoices.
@@ -28786,14 +28848,26 @@ export interface components {
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
              */
             status: components["schemas"]["PaymentStatus"];
+            /**
+             * @description Source of a payment.
+             *
+             *     - `QUICK_PAYMENT_LINK`: the hosted payment page. Only the service writes it.
+             *     - `PORTAL`: the client portal of the firm.
+             *     - `MANUAL`: entered by the staff of the firm.
+             *     - `AUTOPAY`: collected on a schedule to which the client agreed.
+             *     - `IMPORT`: imported from another system.
+             *     - `CREDIT_NOTE`: the amount of a credit note, with the method `CREDIT`. Only the service writes it. It is voided with its credit note.
+             *
+             *     It cannot change after creation.
+             */
             source: components["schemas"]["PaymentSource"];
-            /** @description Payment processor, or null. */
+            /** @description Payment processor, or null. It cannot change after creation. */
             processor: string | null;
-            /** @description Key of the payment at the processor, unique in the tenant, or null. */
+            /** @description Key of the payment at the processor, unique in the tenant, or null. It cannot change after creation. */
             processorRef: string | null;
-            /** @description Brand of the card, or null if it was not paid by card. */
+            /** @description Brand of the card, or null if it was not paid by card. It cannot change after creation. */
             cardBrand: string | null;
-            /** @description Last four digits of the card or account, or null. Nothing more is stored. */
+            /** @description Last four digits of the card or account, or null. Nothing more is stored. It cannot change after creation. */
             last4: string | null;
             /**
              * Money
@@ -28809,7 +28883,7 @@ export interface components {
              * @example Paid at the front desk.
              */
             note: string | null;
-            /** @description Number of the check, or null. */
+            /** @description Number of the check, or null. It cannot change after creation. */
             checkNumber: string | null;
             /** @description Bank deposit that includes the payment, or null. */
             batchRef: string | null;
@@ -28970,16 +29044,16 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Client to bill. It cannot change.
+             * @description Client to bill. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
-            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. */
+            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. It can change only while the `status` is `DRAFT`. */
             jobIds: string[];
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Contact who will receive the invoice, or null.
+             * @description Contact who will receive the invoice, or null. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
@@ -28987,7 +29061,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Invoice of the same client that the resulting credit note refers to, or null. Only a draft with a negative total can leave `DRAFT`
-             *     with it.
+             *     with it. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f102
              */
             creditedInvoiceId: string | null;
@@ -28995,60 +29069,60 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Last day of the billed work.
+             * @description Last day of the billed work. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             billThroughDate: string;
             /**
              * Business date
              * Format: date
-             * @description Date of the resulting invoice.
+             * @description Date of the resulting invoice. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             proposedInvoiceDate: string;
             /**
              * Business date
              * Format: date
-             * @description Due date of the resulting invoice.
+             * @description Due date of the resulting invoice. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             dueDate: string;
             /**
              * Nullable business date
              * Format: date
-             * @description First day of the services that are billed; null for the first day of the work that the lines bill.
+             * @description First day of the services that are billed; null for the first day of the work that the lines bill. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-01
              */
             servicePeriodStart: string | null;
             /**
              * Nullable business date
              * Format: date
-             * @description Last day of the services that are billed; null for the last day of the work that the lines bill.
+             * @description Last day of the services that are billed; null for the last day of the work that the lines bill. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             servicePeriodEnd: string | null;
             /**
              * Currency
-             * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency. It can change only while the `status` is `DRAFT`.
              * @example USD
              */
             currency: string;
             /**
              * Tax exempt reason
-             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region. It can change only while the `status` is `DRAFT`.
              * @example Diplomatic mission
              */
             taxExemptReason: string | null;
             /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
-             *     285.71 and 54.29. Default on creation: `false`.
+             *     285.71 and 54.29. Default on creation: `false`. It can change only while the `status` is `DRAFT`.
              * @example false
              */
             pricesIncludeTax: boolean;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one.
+             * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             preparedById: string | null;
@@ -29067,26 +29141,26 @@ export interface components {
             /** @description Internal note, or null. It does not appear on the invoice. */
             note: string | null;
             /**
-             * @description Discount for early payment that the resulting invoice offers, or null. Default on creation: `null`.
+             * @description Discount for early payment that the resulting invoice offers, or null. Default on creation: `null`. It can change only while the `status` is `DRAFT`.
              * @example {
              *       "percent": "2",
              *       "withinDays": 14
              *     }
              */
             earlyPayment: components["schemas"]["EarlyPayment"] | null;
-            /** @description Client's purchase order number, copied to the invoice, or null. */
+            /** @description Client's purchase order number, copied to the invoice, or null. It can change only while the `status` is `DRAFT`. */
             purchaseOrder: string | null;
             /**
-             * @description Number of the order at the firm, such as that of its order confirmation, copied to the invoice, or null.
+             * @description Number of the order at the firm, such as that of its order confirmation, copied to the invoice, or null. It can change only while the `status` is `DRAFT`.
              * @example OC-2026-114
              */
             orderReference: string | null;
             /**
-             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, copied to the invoice, or null.
+             * @description Reference by which the client routes the invoice, such as a German Leitweg-ID, copied to the invoice, or null. It can change only while the `status` is `DRAFT`.
              * @example 04011000-12345-34
              */
             buyerReference: string | null;
-            /** @description Note to the client, copied to the invoice, or null. */
+            /** @description Note to the client, copied to the invoice, or null. It can change only while the `status` is `DRAFT`. */
             memo: string | null;
             /**
              * @description Lines, in the order of the document. A write replaces all of them. Work in progress on the lines is reserved for this
@@ -29189,24 +29263,24 @@ export interface components {
         InvoiceAttributes: {
             /**
              * @description Number on the document, unique in its org. The service assigns numbers without gaps, which are never reused; credit notes have their own (`CN-2026-00007`).
-             *     An imported invoice keeps the number that it had: send it, and no number of the service is used. Default on creation: the next number of the document series that applies, or of the standard one.
+             *     An imported invoice keeps the number that it had: send it, and no number of the service is used. Default on creation: the next number of the document series that applies, or of the standard one. It cannot change after creation.
              */
             invoiceNumber: string;
-            /** @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import. */
+            /** @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import. It cannot change after creation. */
             pmsRef: string | null;
             /**
              * UUID
              * Format: uuid
-             * @description Client that is billed.
+             * @description Client that is billed. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
-            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. */
+            /** @description Jobs of the client to bill. Default on creation: the jobs of the lines. It cannot change after creation. */
             jobIds: string[];
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Engagement that is billed, or null.
+             * @description Engagement that is billed, or null. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
@@ -29248,28 +29322,28 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Date on the invoice.
+             * @description Date on the invoice. It cannot change after creation.
              * @example 2026-09-30
              */
             invoiceDate: string;
             /**
              * Business date
              * Format: date
-             * @description Last day on which payment is on time.
+             * @description Last day on which payment is on time. It cannot change after creation.
              * @example 2026-09-30
              */
             dueDate: string;
             /**
              * Nullable business date
              * Format: date
-             * @description First day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the first day of the work that the lines bill.
+             * @description First day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the first day of the work that the lines bill. It cannot change after creation.
              * @example 2026-09-01
              */
             servicePeriodStart: string | null;
             /**
              * Nullable business date
              * Format: date
-             * @description Last day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the last day of the work that the lines bill.
+             * @description Last day of the services that are billed, or null. Default on creation: null, or that of the draft; if it has none, the last day of the work that the lines bill. It cannot change after creation.
              * @example 2026-09-30
              */
             servicePeriodEnd: string | null;
@@ -29285,46 +29359,46 @@ export interface components {
             writeOffReason: string | null;
             /**
              * Currency
-             * @description Currency of all amounts of the invoice. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of all amounts of the invoice. It must be that of the client. Default on creation: the client's currency. It cannot change after creation.
              * @example USD
              */
             currency: string;
             /**
              * Tax exempt reason
-             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region.
+             * @description Reason for taxes of the category `E` on the document, or null. Default on creation: that of the client, otherwise of its tax region. It cannot change after creation.
              * @example Diplomatic mission
              */
             taxExemptReason: string | null;
             /**
              * @description Whether the `unitAmount` of lines includes tax. Quantity times unit amount is then exactly `amount` and `taxAmount` together: 340.00 at 19 percent is
-             *     285.71 and 54.29. Default on creation: `false`.
+             *     285.71 and 54.29. Default on creation: `false`. It cannot change after creation.
              * @example false
              */
             pricesIncludeTax: boolean;
             /**
              * @description Whether the tax of an import differs from the calculated one. Send true to import a `taxAmount` of a line or a `taxTotal` that differs by more than
-             *     0.01 per line. Default on creation: `false`.
+             *     0.01 per line. Default on creation: `false`. It cannot change after creation.
              * @example false
              */
             taxAsStated: boolean;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Region whose sales tax applies, or null.
+             * @description Region whose sales tax applies, or null. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Contact who receives the invoice, or null.
+             * @description Contact who receives the invoice, or null. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
-            /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
+            /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. It cannot change after creation. */
             billingAddress: components["schemas"]["Address"];
             /**
-             * @description Discount for early payment that the document offers, or null. Default on creation: `null`.
+             * @description Discount for early payment that the document offers, or null. Default on creation: `null`. It cannot change after creation.
              * @example {
              *       "percent": "2",
              *       "withinDays": 14
@@ -29591,7 +29665,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Job of the task. It cannot change.
+             * @description Job of the task. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
@@ -29669,63 +29743,63 @@ export interface components {
          * @description Attributes of a `WipEntry` in responses.
          */
         WipEntryAttributes: {
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows. It cannot change after creation. */
             wipType: components["schemas"]["WipType"];
             /**
              * UUID
              * Format: uuid
-             * @description Client, the same as that of the job.
+             * @description Client, the same as that of the job. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
              * UUID
              * Format: uuid
-             * @description The job.
+             * @description The job. It cannot change after creation.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Staff member who did the work, or null.
+             * @description Staff member who did the work, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Task of the job, or null.
+             * @description Task of the job, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string | null;
-            /** @description `code` of the work code or expense code, or null. */
+            /** @description `code` of the work code or expense code, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`. */
             code: string | null;
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Engagement of the job, or null.
+             * @description Engagement of the job, or null. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             /**
              * Business date
              * Format: date
-             * @description Day of the work or the expense.
+             * @description Day of the work or the expense. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 2026-09-30
              */
             workDate: string;
             /**
              * Nullable hours
              * Format: decimal
-             * @description Hours, or null if the row is not about time. Negative for reversals.
+             * @description Hours, or null if the row is not about time. Negative for reversals. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 1.50
              */
             hours: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
-             * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 275.00
              */
             billingRate: DecimalString | null;
@@ -29733,7 +29807,7 @@ export interface components {
              * Signed money
              * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Only `PROGRESS` rows, adjustments and
-             *     reversals can be negative.
+             *     reversals can be negative. It can change only while the `status` is `OPEN`, and the `wipType` is `FIXED_FEE`, `PROGRESS`, or `ADJUSTMENT`.
              * @example 1250.00
              */
             amount: DecimalString;
@@ -30284,16 +30358,25 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Org whose documents are numbered.
+             * @description Org whose documents are numbered. It cannot change after creation.
              * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string;
-            /** @example INVOICE */
+            /**
+             * @description Type of a document.
+             *
+             *     - `INVOICE`: bills the client.
+             *     - `CREDIT_NOTE`: credits the client. Its total is negative, and its number starts with `CN`. Nothing is due on it: its amount is a
+             *       payment with the source `CREDIT_NOTE`, which you apply to invoices.
+             *
+             *     It cannot change after creation.
+             * @example INVOICE
+             */
             documentType: components["schemas"]["InvoiceDocumentType"];
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Office of the clients whose documents are numbered; null for all that have no series of their own.
+             * @description Office of the clients whose documents are numbered; null for all that have no series of their own. It cannot change after creation.
              * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
@@ -30317,7 +30400,7 @@ export interface components {
              *     - `YEAR`: each calendar year. The pattern has `{YYYY}` or `{YY}`.
              *     - `MONTH`: each calendar month. The pattern also has `{MM}`.
              *
-             *     Default on creation: `NEVER`.
+             *     Default on creation: `NEVER`. It cannot change after creation.
              */
             restarts: components["schemas"]["DocumentSeriesRestart"];
         };
@@ -30376,7 +30459,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
@@ -30396,25 +30479,25 @@ export interface components {
              *     - `TAX`: tax returns.
              *     - `CAS`: client accounting services, such as bookkeeping.
              *
-             *     Default on creation: `OTHER`.
+             *     Default on creation: `OTHER`. It can change only while the `status` is `DRAFT`.
              */
             type: components["schemas"]["EngagementType"];
             /**
              * Format: int32
-             * @description Fiscal year of the work.
+             * @description Fiscal year of the work. It can change only while the `status` is `DRAFT`.
              */
             fiscalYear: number;
             /**
              * Nullable business date
              * Format: date
-             * @description First day of the engagement, or null.
+             * @description First day of the engagement, or null. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             startDate: string | null;
             /**
              * Nullable business date
              * Format: date
-             * @description Last day of the engagement, not before the first, or null.
+             * @description Last day of the engagement, not before the first, or null. It can change only while the `status` is `DRAFT`.
              * @example 2026-09-30
              */
             endDate: string | null;
@@ -30422,11 +30505,11 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
+             * @description Firm's template of the letter, or null. Templates cannot be looked up with this API. It can change only while the `status` is `DRAFT`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             templateId: string | null;
-            /** @description Name of the template, or null. */
+            /** @description Name of the template, or null. It can change only while the `status` is `DRAFT`. */
             templateName: string | null;
             /**
              * Nullable UUID
@@ -30447,23 +30530,23 @@ export interface components {
             /**
              * Nullable money
              * Format: decimal
-             * @description Agreed fee in `currency`, or null.
+             * @description Agreed fee in `currency`, or null. It can change only while the `status` is `DRAFT`.
              * @example 1250.00
              */
             feeAmount: DecimalString | null;
-            /** @description How the fee is charged, or null. */
+            /** @description How the fee is charged, or null. It can change only while the `status` is `DRAFT`. */
             feeType: components["schemas"]["BillingType"] | null;
             /**
              * Nullable money
              * Format: decimal
              * @description Amount that the letter requests before work begins, in `currency`, or null. It is information: the service does not bill it, and
-             *     nothing depends on it.
+             *     nothing depends on it. It can change only while the `status` is `DRAFT`.
              * @example 500.00
              */
             depositAmount: DecimalString | null;
             /**
              * Currency
-             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency.
+             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency. It can change only while the `status` is `DRAFT`.
              * @example USD
              */
             currency: string;

@@ -14,4 +14,4 @@ export type {
   SchemasOfTypes,
   webhooks,
 } from '../generated/types.ts';
-export type { StateMachine, StateTransition } from './state-machine.ts';
+export type { RowValues, StateMachine, StateTransition } from './state-machine.ts';

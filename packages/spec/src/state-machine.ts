@@ -11,16 +11,22 @@ export interface StateMachine {
   readonly conditions?: Readonly<Record<string, string | RowCondition>>;
 }
 
-/** A condition that the values of a row meet, and what to do about a row that does not. It has one of the four forms. */
-export interface RowCondition {
+/** By field, the values of which a row has one. */
+export type RowValues = Readonly<Record<string, readonly (string | null)[]>>;
+
+/** A condition that the values of a row meet. It has one of the four forms. */
+interface ValueCondition {
   /** Amounts that are all zero. */
   readonly zero?: readonly string[];
   /** Amounts of which one at least is more than zero. */
   readonly positive?: readonly string[];
-  /** By field, the values of which it has one. */
-  readonly is?: Readonly<Record<string, readonly string[]>>;
+  readonly is?: RowValues;
   /** By field, the values of which it has none. */
-  readonly isNot?: Readonly<Record<string, readonly string[]>>;
+  readonly isNot?: RowValues;
+}
+
+/** A condition, and what to do about a row that does not meet it. */
+export interface RowCondition extends ValueCondition {
   readonly remedy: string;
 }
 
@@ -42,15 +48,14 @@ export interface StateTransition {
 
 /** Whether a row meets a condition, as far as its values are known. */
 export function isMet(
-  { zero = [], positive = [], is = {}, isNot = {} }: RowCondition,
+  { zero = [], positive = [], is = {}, isNot = {} }: ValueCondition,
   row: Readonly<Record<string, unknown>>,
 ): boolean {
   // By their digits: amounts are decimal text, and never numbers.
   const isZero = (name: string) => /^-?[0.]+$/.test(String(row[name]));
   const isPositive = (name: string) => !isZero(name) && /^\d/.test(String(row[name]));
   const known = (names: readonly string[]) => names.filter((name) => row[name] !== undefined);
-  const isOneOf = (values: Readonly<Record<string, readonly string[]>>) => (name: string) =>
-    values[name]?.includes(String(row[name])) === true;
+  const isOneOf = (values: RowValues) => (name: string) => values[name]?.some((one) => one === row[name]) === true;
   const amounts = known(positive);
   return (
     known(zero).every(isZero) &&
@@ -61,8 +66,8 @@ export function isMet(
 }
 
 /** A condition as a clause in Markdown, such as "the `amountPaid` and `amountCredited` are zero". */
-export function conditionInWords({ zero = [], positive = [], is = {}, isNot = {} }: RowCondition): string {
-  const fields = (values: Readonly<Record<string, readonly string[]>>, verb: (values: readonly string[]) => string) =>
+export function conditionInWords({ zero = [], positive = [], is = {}, isNot = {} }: ValueCondition): string {
+  const fields = (values: RowValues, verb: (values: readonly (string | null)[]) => string) =>
     Object.entries(values).map(([name, all]) => `the \`${name}\` ${verb(all)}`);
   return [
     ...(zero.length === 0 ? [] : [`the ${listed(zero, 'conjunction')} ${zero.length === 1 ? 'is' : 'are'} zero`]),
@@ -72,6 +77,6 @@ export function conditionInWords({ zero = [], positive = [], is = {}, isNot = {}
   ].join(', and ');
 }
 
-function listed(names: readonly string[], type: 'conjunction' | 'disjunction'): string {
+function listed(names: readonly (string | null)[], type: 'conjunction' | 'disjunction'): string {
   return new Intl.ListFormat('en', { type }).format(names.map((name) => `\`${name}\``));
 }

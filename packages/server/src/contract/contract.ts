@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { operations, type StateMachine } from '@financial-automation/spec';
+import { operations, type RowValues, type StateMachine } from '@financial-automation/spec';
 import { withClosedObjects } from '@financial-automation/spec/closed-objects';
 import type { OperationId } from './handler.ts';
 
@@ -56,6 +56,8 @@ export interface Schema {
   readonly 'x-imports-only'?: true;
   /** Whether the value belongs to a change of the row, or to its last transition, and not to a new row. */
   readonly 'x-of-change'?: true;
+  /** Whether the value cannot change after creation: at all, unless the row has these values, or once a condition is met. */
+  readonly 'x-immutable'?: true | { readonly unless: RowValues } | { readonly once: string };
   /** By a value, the roles of which one is required to send it. */
   readonly 'x-value-roles'?: Readonly<Record<string, readonly string[]>>;
   readonly 'x-state-machine'?: StateMachine;

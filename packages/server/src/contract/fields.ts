@@ -1,3 +1,4 @@
+import { isMet } from '@financial-automation/spec/state-machine';
 import { contract, type Schema, schemaOf } from './contract.ts';
 
 export type FieldKind = 'uuid' | 'text' | 'decimal' | 'integer' | 'boolean' | 'date' | 'instant' | 'list' | 'object';
@@ -28,6 +29,8 @@ export interface Field {
   readonly writeRoles: readonly string[];
   /** By another field, the values with which this one can have a value; otherwise it is null. */
   readonly onlyFor: Readonly<Record<string, readonly string[]>>;
+  /** Whether callers cannot change the value after creation. */
+  readonly immutable: Schema['x-immutable'];
   /** The schema of the value in responses; of a field that is never returned, in requests. */
   readonly schema: Schema;
   /** The schema of the value in requests; undefined for a field that only the service sets. */
@@ -79,6 +82,12 @@ export function fieldsBetween(read: Schema, write: Schema | undefined): readonly
   return names.map((name) => fieldOf(name, readable[name], writable[name]));
 }
 
+/** Whether a row keeps the value of a field as it is, as far as the values of the row tell. */
+export function isFixedIn(row: Readonly<Record<string, unknown>>, immutable: Schema['x-immutable']): boolean {
+  if (typeof immutable !== 'object') return immutable === true;
+  return 'unless' in immutable && !isMet({ is: immutable.unless }, row);
+}
+
 /** Returns the properties of a schema, with its reference resolved. */
 export function propertiesOf(schema: Schema): Readonly<Record<string, Schema>> {
   return resolved(schema).properties ?? {};
@@ -117,6 +126,7 @@ export function fieldOf(name: string, read: Schema | undefined, write: Schema | 
     readRoles: schema['x-read-roles'] ?? [],
     writeRoles: (written ?? schema)['x-write-roles'] ?? [],
     onlyFor: schema['x-only-for'] ?? {},
+    immutable: written?.['x-immutable'],
     schema,
     written,
   };

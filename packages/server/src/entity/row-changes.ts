@@ -2,7 +2,7 @@ import { type Field, membersOf } from '../contract/fields.ts';
 import { isDecimal } from '../platform/decimal.ts';
 import { writtenMembers } from './embed.ts';
 import type { AnyEntity } from './model.ts';
-import type { AnyRow } from './row.ts';
+import type { AnyInput, AnyRow } from './row.ts';
 import { asJson, sameValue } from './values.ts';
 
 /** Whether a change affects stored data of the row: a column, or rows that it owns. */
@@ -16,7 +16,7 @@ export function changedFields(entity: AnyEntity, previous: AnyRow, row: AnyRow):
 }
 
 /** Whether a field of the row, or its owned rows in this field, must be stored again. */
-export function isFieldChanged(entity: AnyEntity, field: Field, previous: AnyRow, row: AnyRow): boolean {
+export function isFieldChanged(entity: AnyEntity, field: Field, previous: AnyInput, row: AnyInput): boolean {
   const [before, after] = [previous[field.name], row[field.name]];
   if (before === after) return false;
   // Amounts have a fixed number of places, so equal ones have the same text.

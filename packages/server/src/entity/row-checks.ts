@@ -3,6 +3,8 @@ import { Rejection } from '../contract/rejection.ts';
 import { invalidField } from './invalid-field.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyInput, AnyRow } from './row.ts';
+import { isFieldChanged } from './row-changes.ts';
+import { emptyRow } from './row-input.ts';
 import { perEntity } from './select.ts';
 
 /**
@@ -73,6 +75,19 @@ export function checkImportsOnly(entity: AnyEntity, provided: AnyInput, previous
 
 const fieldsOfImports = perEntity(({ fields }) =>
   [...fields.values()].filter(({ written }) => written?.['x-imports-only'] === true),
+);
+
+/** @throws Rejection if a new row gets a value that belongs to a change of a row */
+export function checkOfChange(entity: AnyEntity, provided: AnyInput): void {
+  for (const field of fieldsOfChange(entity)) {
+    const { name } = field;
+    if ((provided[name] ?? null) !== null && isFieldChanged(entity, field, emptyRow(entity), provided))
+      throw invalidField(name, `${name} belongs to a change of an existing ${entity.type}. Omit it in a new one.`);
+  }
+}
+
+const fieldsOfChange = perEntity(({ fields }) =>
+  [...fields.values()].filter(({ written }) => written?.['x-of-change'] === true),
 );
 
 function hasWriteRoles({ writeRoles }: Field): boolean {

@@ -1,5 +1,6 @@
 import { Rejection } from '../contract/rejection.ts';
 import { rowsThatEmbed } from './embedders.ts';
+import { checkImmutable } from './immutable-fields.ts';
 import { invalidField } from './invalid-field.ts';
 import type { AnyEntity } from './model.ts';
 import type { NewKeys } from './new-keys.ts';
@@ -13,6 +14,7 @@ import {
   checkComplete,
   checkImportsOnly,
   checkInstants,
+  checkOfChange,
   checkOnlyFor,
   checkProvided,
   checkReferences,
@@ -74,6 +76,7 @@ export class RowWriter {
     this.#checkReferences(change);
     // Before the rules, which rely on it.
     checkProvided(entity, values);
+    if (by === 'caller' && !this.#isImported(change)) checkOfChange(entity, provided);
     rulesOf(entity).complete?.(change, this.#plan);
     checkComplete(entity, values);
     checkOnlyFor(entity, values);
@@ -92,6 +95,8 @@ export class RowWriter {
     const change = pendingChange({ entity, id, previous, values, by, input: provided });
     this.#checkReferences(change);
     rulesOf(entity).complete?.(change, this.#plan);
+    // After the rules, which complete what is sent again without all of its parts.
+    if (by === 'caller') checkImmutable(change, this.#plan);
     checkOnlyFor(entity, values);
     checkBounds(entity, values, previous, provided);
     this.#checkUnique(change);
@@ -220,10 +225,14 @@ export class RowWriter {
     });
   }
 
-  #checkInitialState({ entity: { machine }, values }: AnyPendingChange): void {
-    if (machine === undefined) return;
-    const state = values[machine.field];
-    if (!this.#plan.isImport || !isImported(machine, state)) checkInitialState(machine, state);
+  #checkInitialState(change: AnyPendingChange): void {
+    const { machine } = change.entity;
+    if (machine !== undefined && !this.#isImported(change)) checkInitialState(machine, change.values[machine.field]);
+  }
+
+  /** Whether an import writes a row in this state without the transitions that lead there. */
+  #isImported({ entity: { machine }, values }: AnyPendingChange): boolean {
+    return machine !== undefined && this.#plan.isImport && isImported(machine, values[machine.field]);
   }
 
   #checkTransition(change: AnyPendingChange): void {
@@ -231,7 +240,7 @@ export class RowWriter {
     if (machine === undefined || change.previous === undefined) return;
     const [from, to] = [String(change.previous[machine.field]), String(change.values[machine.field])];
     if (from === to) return;
-    if (this.#plan.isImport && change.by === 'caller' && isImported(machine, to)) {
+    if (change.by === 'caller' && this.#isImported(change)) {
       checkImported(machine, from, to);
       return;
     }

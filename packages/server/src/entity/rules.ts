@@ -50,6 +50,8 @@ export interface Rules<Type extends EntityType> {
   complete?(change: PendingChange<Type>, plan: Plan): void;
   /** Rejects the deactivation of a row that others require, or sets dependent fields. */
   beforeRemoval?(change: PendingChange<Type>, plan: Plan): void;
+  /** Whether the condition is met once which fields of the row cannot change (`x-immutable` in the contract). */
+  isFixed?(row: Row<Type>, plan: Plan): boolean;
   /** Changes rows of other entities, after every write. */
   afterWrite?(change: PendingChange<Type>, plan: Plan): void;
   /** By state, what happens when a row gets into it by a caller, or by the service outside of another command. */
@@ -85,6 +87,7 @@ export interface AnyRules {
   complete?(change: AnyPendingChange, plan: Plan): void;
   beforeRemoval?(change: AnyPendingChange, plan: Plan): void;
   afterWrite?(change: AnyPendingChange, plan: Plan): void;
+  isFixed?(row: AnyRow, plan: Plan): boolean;
   isInstantPossible?(row: AnyRow, name: string): boolean;
   isAnnounced?(row: AnyStoredRow): boolean;
   readonly commands?: Readonly<Record<string, AnyCommand['run'] & Pick<AnyCommand, 'event'>>>;
@@ -104,6 +107,7 @@ export function addRules<Type extends EntityType>(entity: Entity<Type>, more: Om
   const [own, added]: [AnyRules, AnyRules] = [rulesOf(entity), more];
   setRules(entity, {
     ...own,
+    ...added,
     complete: oneAfterTheOther(added.complete, own.complete),
     beforeRemoval: oneAfterTheOther(own.beforeRemoval, added.beforeRemoval),
     afterWrite: oneAfterTheOther(own.afterWrite, added.afterWrite),

@@ -80,6 +80,19 @@ test('a form has no input that only an import sets, and that of a new row none o
   expect(inputsOf('Invoice', { id: '' })).toContain('writeOffAmount');
 });
 
+test('the form of a row has no input of a field that cannot change', () => {
+  const inputsOf = (type: string, row?: ShownRow) =>
+    writingOf(listOf(type), row, caller)?.inputs.map(({ path }) => path) ?? [];
+  expect(inputsOf('Invoice')).toContain('dueDate');
+  const invoice = inputsOf('Invoice', { id: '', lines: [] });
+  expect(invoice).toContain('memo');
+  expect(invoice.filter((path) => /^(dueDate|lines)/.test(path))).toEqual([]);
+  expect(inputsOf('DraftInvoice', { id: '', status: 'DRAFT' })).toContain('dueDate');
+  expect(inputsOf('DraftInvoice', { id: '', status: 'IN_REVIEW' })).toEqual(['reviewerId', 'rejectionReason', 'note']);
+  expect(inputsOf('Payment', { id: '', clientId: null })).toContain('clientId');
+  expect(inputsOf('Payment', { id: '', clientId: 'known' })).not.toContain('clientId');
+});
+
 test('nobody has an action or an input without the roles that it requires', () => {
   const [job, industry, staff] = (['Job', 'Industry', 'Staff'] as const).map(listOf);
   const namesFor = (list: typeof job, ...roles: string[]) =>

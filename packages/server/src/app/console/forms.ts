@@ -3,7 +3,7 @@
 import { mayCall } from '@financial-automation/spec/roles';
 import { validate as isId } from 'uuid';
 import type { Schema } from '../../contract/contract.ts';
-import { isOf } from '../../contract/fields.ts';
+import { isFixedIn, isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { dataLists, isEventType, isNumber, merged, plain } from './catalog.ts';
@@ -46,7 +46,10 @@ export function inputsOf({ properties = {} }: Schema, row?: ShownRow, isCustom =
   return Object.entries(properties).flatMap(([name, unmerged]): FormInput[] => {
     const schema = plain(unmerged);
     const { initial } = schema['x-state-machine'] ?? {};
-    const isSkipped = row === undefined ? schema['x-of-change'] || initial?.length === 1 : initial !== undefined;
+    const isSkipped =
+      row === undefined
+        ? schema['x-of-change'] || initial?.length === 1
+        : initial !== undefined || isFixedIn(row, schema['x-immutable']);
     if (!isCustom && (skipped.has(name) || schema['x-imports-only'] || isSkipped)) return [];
     if (initial !== undefined) return [{ path: name, schema: { ...schema, enum: initial } }];
     if (isLeaf(schema)) return [{ path: name, schema, isRequired: row === undefined && isRequired(merged(unmerged)) }];

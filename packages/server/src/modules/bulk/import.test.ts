@@ -77,10 +77,13 @@ test('upsertRecords says how to correct a document that an import sends with oth
   await imported('DraftInvoice', 'wrong-draft', draft);
   await bill('wrong', clientId);
   expect(await imported('DraftInvoice', 'wrong-draft', { ...draft, ...other })).toMatchObject({
-    error: { pointer: '/records/0/attributes/lines', detail: expect.stringContaining('Reject it, then') },
+    error: {
+      pointer: '/records/0/attributes/lines',
+      detail: expect.stringContaining('First set the status to REJECTED'),
+    },
   });
   expect(await bill('wrong', clientId, other)).toMatchObject({
-    error: { pointer: '/records/0/attributes/lines', detail: expect.stringContaining('void the invoice') },
+    error: { pointer: '/records/0/attributes/lines', detail: expect.stringContaining('void it and create another') },
   });
 });
 

@@ -27,6 +27,7 @@ export const client: Entity<'Client'> = defineEntity('Client', {
   computed: { overdueBalance },
   rules: {
     complete,
+    isFixed: ({ id }, plan) => hasDocuments(plan, id),
     beforeRemoval({ id, values }, plan) {
       checkSettled(values, plan);
       checkNothingUnfinished(plan, unfinishedOfClient, id, 'client');
@@ -83,10 +84,7 @@ const unfinishedOfClient = unfinishedRows(
   ].map((kind) => ({ ...kind, refers: 'client_id' })),
 );
 
-/** What the documents of a client are in. The books of orgs are separate: what is closed would change in both. */
-const ofDocuments = ['currency', 'orgId'] as const;
-
-/** Returns whether a client has documents, which are in its currency and the books of its org. */
+/** Returns whether a client has documents, which are in its currency and the books of its org, separate from those of others. */
 export function hasDocuments(plan: Plan, id: string): boolean {
   return plan.lookup(clientsWithDocuments, id) === true;
 }
@@ -119,16 +117,7 @@ function complete(change: PendingChange<'Client'>, plan: Plan): void {
   checkAncestors(change, plan, client, 'parentClientId');
   const { values, previous } = change;
   checkVatId(values.vatId, previous?.vatId);
-  if (previous !== undefined) {
-    const fixed = ofDocuments.find((name) => values[name] !== previous[name]);
-    if (fixed !== undefined && hasDocuments(plan, previous.id))
-      throw new Rejection(
-        'INVALID_STATE',
-        `The ${fixed} cannot change, because the client has documents in it: engagement letters, drafts, invoices, payments, payment links or work in progress.${fixed === 'orgId' ? ' Onboard the client in the other org.' : ''}`,
-        `/${fixed}`,
-      );
-    return;
-  }
+  if (previous !== undefined) return;
   values.orgId ??= onlyOrg(plan);
   values.currency ??= plan.get(org, values.orgId)?.currency ?? plan.tenant.currency;
   values.paymentTermsDays ??= paymentTermsOf(plan, values.clientTypeId);

@@ -1,5 +1,4 @@
 import { defineEntity, fieldOfOne } from '../../entity/entity.ts';
-import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
@@ -49,11 +48,6 @@ addRules(contact, {
 });
 
 function complete({ values, previous }: PendingChange<'ContactClient'>, plan: Plan): void {
-  if (previous !== undefined && (values.contactId !== previous.contactId || values.clientId !== previous.clientId))
-    throw invalidField(
-      'contactId',
-      'The contact and the client of a link cannot change. Unlink it, and create another one.',
-    );
   values.receivesInvoices ??= values.roles.includes('BILLING');
   values.canSign ??= values.roles.includes('SIGNER');
   values.isPrimary ??= plan.all(contactClient, 'contactId', values.contactId).every((link) => !link.active);

@@ -1,5 +1,4 @@
 import { type AnyEntity, defineEntity } from '../../entity/entity.ts';
-import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
@@ -19,11 +18,6 @@ export const contactInfo = defineEntity('ContactInfo', {
       const { values, previous } = change;
       values.address = plan.at('/address', () => completeAddress(values.address, previous?.address));
       if (previous === undefined) plan.checkActive(ownerEntity(change), values.ownerId, '/ownerId');
-      else if (values.ownerType !== previous.ownerType || values.ownerId !== previous.ownerId)
-        throw invalidField(
-          'ownerId',
-          'The owner of a contact info cannot change. Create another one for the new owner.',
-        );
     },
     afterWrite: nameInfoOfClient,
     constraints: {

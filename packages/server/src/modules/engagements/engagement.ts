@@ -15,8 +15,8 @@ import { checkSignatures, importSigners, pending } from './signers.ts';
 
 type EngagementChange = PendingChange<'Engagement'>;
 
-/** The agreed terms, which are fixed once the letter is sent. */
-const terms = [
+/** Fields that appear in the letter. */
+const letterFields = [
   'clientId',
   'type',
   'fiscalYear',
@@ -28,10 +28,13 @@ const terms = [
   'feeType',
   'depositAmount',
   'currency',
+  'name',
+  'engagementRef',
+  'partnerId',
+  'managerId',
+  'staff',
+  'signers',
 ] as const;
-
-/** Other fields that appear in the letter. */
-const letterFields = [...terms, 'name', 'engagementRef', 'partnerId', 'managerId', 'staff', 'signers'] as const;
 
 /** An agreement with a client for a fiscal year, with its letter. */
 export const engagement = defineEntity('Engagement', {
@@ -147,7 +150,6 @@ function completeChange(change: EngagementChange, previous: Row<'Engagement'>, p
   const { values, by } = change;
   if (!previous.active && by === 'caller')
     throw new Rejection('INVALID_STATE', 'The engagement was deleted and cannot change.');
-  checkTerms(change, previous);
   if (values.expiresAt !== previous.expiresAt) checkExpiry(values, plan);
   const isViewed = values.signers.some(({ status }) => status === 'VIEWED');
   if (isViewed && values.status === 'SENT') values.viewedAt ??= plan.now;
@@ -165,21 +167,8 @@ function completeChange(change: EngagementChange, previous: Row<'Engagement'>, p
   if (values.status === 'COMPLETED') values.completedAt = plan.now;
 }
 
-function checkTerms({ entity, values }: EngagementChange, previous: Row<'Engagement'>): void {
-  if (previous.status === 'DRAFT' || values.status === 'DRAFT') return;
-  const changed = changedAmong(entity, terms, previous, values);
-  if (changed === undefined) return;
-  const recall = previous.status === 'SENT' ? ' Set the status to DRAFT to recall it before you change them.' : '';
-  throw new Rejection('INVALID_STATE', `The letter has been sent, so its terms are fixed.${recall}`, `/${changed}`);
-}
-
-function changedAmong(
-  entity: EngagementChange['entity'],
-  fields: readonly (keyof Row<'Engagement'>)[],
-  previous: Row<'Engagement'>,
-  values: Row<'Engagement'>,
-): string | undefined {
-  return fields.find((name) => {
+function isLetterChanged({ entity, values }: EngagementChange, previous: Row<'Engagement'>): boolean {
+  return letterFields.some((name) => {
     const field = entity.fields.get(name);
     return field !== undefined && isFieldChanged(entity, field, { ...previous }, { ...values });
   });
@@ -195,11 +184,12 @@ function checkExpiry({ expiresAt, status }: Row<'Engagement'>, plan: Plan): void
 }
 
 /** A changed draft has another letter; the status of one that is sent follows from its signatures. */
-function followChange({ entity, id, values }: EngagementChange, previous: Row<'Engagement'>, plan: Plan): void {
+function followChange(change: EngagementChange, previous: Row<'Engagement'>, plan: Plan): void {
+  const { id, values } = change;
   const { status, signers } = values;
   if (plan.isImport && status !== previous.status) replaceLetter(plan, values);
   const isDraft = status === 'DRAFT' || previous.status === 'DRAFT';
-  if (isDraft && changedAmong(entity, letterFields, previous, values) !== undefined) replaceLetter(plan, values);
+  if (isDraft && isLetterChanged(change, previous)) replaceLetter(plan, values);
   if (status !== 'SENT') return;
   if (signers.some((signer) => signer.status === 'DECLINED')) plan.set(engagement, id, { status: 'DECLINED' });
   else if (signers.every((signer) => signer.status === 'SIGNED')) plan.set(engagement, id, { status: 'EXECUTED' });

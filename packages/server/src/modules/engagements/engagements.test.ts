@@ -249,7 +249,6 @@ describe('updateEngagement', () => {
     ['startDate', { startDate: '2026-01-01' }],
     ['type', { type: 'AUDIT' }],
     ['fiscalYear', { fiscalYear: 2030 }],
-    ['currency', { currency: 'USD' }],
     ['templateName', { templateName: 'Other' }],
     ['signers', { signers: [] }],
   ])('%s is fixed once the letter is sent', async (field, body) => {
@@ -257,6 +256,16 @@ describe('updateEngagement', () => {
     expect(await failureOf(calls.update(id, body))).toEqual([409, 'INVALID_STATE', `/${field}`]);
     const executed = await engagementIn('EXECUTED');
     expect(await failureOf(calls.update(executed.id, body))).toEqual([409, 'INVALID_STATE', `/${field}`]);
+  });
+
+  test('says how a term of a letter that is sent can change', async () => {
+    const detailIn = async (status: Parameters<typeof engagementIn>[0]) => {
+      const { body } = await calls.update((await engagementIn(status)).id, { feeAmount: '1.00' });
+      return Reflect.get(body, 'detail');
+    };
+    const fixed = 'feeAmount can change only while the status is DRAFT.';
+    expect(await detailIn('SENT')).toBe(`${fixed} First set the status to DRAFT.`);
+    expect(await detailIn('EXECUTED')).toBe(fixed);
   });
 
   test('other fields can still change, and sending the same terms changes nothing', async () => {

@@ -56,12 +56,6 @@ addRules(job, {
 });
 
 function complete({ values, previous }: PendingChange<'Task'>, plan: Plan): void {
-  if (previous !== undefined && values.jobId !== previous.jobId)
-    throw new Rejection(
-      'INVALID_STATE',
-      'The job of a task cannot change. Create another task on the other job.',
-      '/jobId',
-    );
   if (isOpenTask(values) && (previous === undefined || !isOpenTask(previous))) checkJobAcceptsTasks(plan, values.jobId);
   values.isBillable ??= plan.get(taskType, values.taskTypeId)?.isBillable ?? false;
   if (values.assigneeId !== null && values.assigneeId !== previous?.assigneeId)

@@ -11,7 +11,6 @@ interface ChangeInput {
 interface BookChange {
   readonly entity: AnyEntity;
   readonly id: string;
-  readonly previous: unknown;
   readonly input: ChangeInput;
 }
 
@@ -20,13 +19,9 @@ interface BookChange {
  *
  * @param since the date of the row, before which nothing of it can change.
  */
-export function recordBookChange({ entity, id, previous, input }: BookChange, plan: Plan, since: string): void {
+export function recordBookChange({ entity, id, input }: BookChange, plan: Plan, since: string): void {
   const { changeDate = null, changeReason = null } = input;
   if (changeDate === null && changeReason === null) return;
-  if (previous === undefined) {
-    const field = changeDate === null ? 'changeReason' : 'changeDate';
-    throw invalidField(field, `${field} belongs to a change of an existing record. Omit it in a new one.`);
-  }
   if (changeDate !== null) checkNotAfterToday(plan, 'changeDate', changeDate);
   if (changeDate !== null && changeDate < since)
     throw invalidField('changeDate', `changeDate must not be before ${since}, the date of the ${entity.type}.`);

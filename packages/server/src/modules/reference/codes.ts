@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { Rejection } from '../../contract/rejection.ts';
 import { defineEntity, type EntityDefinition } from '../../entity/entity.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 
@@ -29,13 +28,7 @@ function definitionOf<Type extends CodeType>(
   return {
     table,
     rules: {
-      complete({ values, previous }, plan) {
-        const { code } = values as { readonly code: string };
-        const stored = (previous as { readonly code: string } | undefined)?.code;
-        if (stored === undefined || stored === code || plan.lookup(usedCodes, stored) !== true) return;
-        const detail = `The code ${stored} is in use, so it cannot change. Deactivate it and create another one.`;
-        throw new Rejection('INVALID_STATE', detail, '/code');
-      },
+      isFixed: (row, plan) => plan.lookup(usedCodes, (row as { readonly code: string }).code) === true,
     },
   };
 }

@@ -25,9 +25,6 @@ const writableTypes = valuesWith<Row<'WipEntry'>['wipType']>({
   ...{ TIME: false, EXPENSE: false },
 });
 
-/** The fields that callers can write on rows that were created from entries, or are partially billed. */
-const writeOffFields: readonly string[] = ['writeOffAmount', 'writeOffReason'];
-
 /** Work in progress: work or cost that is to be billed, or has been. */
 export const wipEntry = defineEntity('WipEntry', {
   table: 'wip_entry',
@@ -45,11 +42,11 @@ export const wipEntry = defineEntity('WipEntry', {
       if (change.previous !== undefined && !isChanged(change.entity, change.previous, change.values)) return;
       lockBalances(change, plan);
       if (change.previous === undefined) completeNew(change, plan);
-      else checkChange(change);
+      else checkChange(change.previous);
       checkCode(change, plan);
       checkAmount(change);
       writeOff(change, plan);
-      recordBookChange(change, plan, change.previous?.workDate ?? change.values.workDate);
+      if (change.previous !== undefined) recordBookChange(change, plan, change.previous.workDate);
     },
     afterWrite(change, plan) {
       const { values, previous } = change;
@@ -93,32 +90,18 @@ function completeNew({ values }: WipChange, plan: Plan): void {
     throw new Rejection('INVALID_STATE', `The job is ${forJob.status}.`, '/jobId');
   if (values.taskId !== null && plan.get(task, values.taskId)?.jobId !== values.jobId)
     throw invalidField('taskId', 'taskId must be a task of the job.');
-  if (!values.writeOffAmount.eq(zero))
-    throw invalidField('writeOffAmount', 'A new row cannot be written off. Omit writeOffAmount.');
   values.currency = forJob?.currency ?? plan.tenant.currency;
   values.engagementId ??= forJob?.engagementId ?? null;
   values.postedAt = plan.now;
 }
 
-function checkChange({ values, previous, input }: WipChange): void {
-  if (previous === undefined) return;
-  const changed = Object.keys(input).filter((name) => !isSame(previous, values, name));
+function checkChange(previous: Row<'WipEntry'>): void {
   if (previous.status === 'IN_DRAFT' || previous.status === 'BILLED') {
     const holder = previous.status === 'IN_DRAFT' ? 'A draft invoice has reserved this row' : 'The row is billed';
     throw new Rejection('LOCKED', `${holder}, so it cannot change.`);
   }
   if (previous.status === 'REVERSED')
     throw new Rejection('INVALID_STATE', 'The row is REVERSED, because the approval of its entry was withdrawn.');
-  const isOpenOwn = previous.status === 'OPEN' && writableTypes.includes(previous.wipType);
-  const fixed = changed.find((name) => !writeOffFields.includes(name) && !isOpenOwn);
-  if (fixed !== undefined) throw new Rejection('INVALID_STATE', 'This row can only be written off.', `/${fixed}`);
-  for (const name of ['wipType', 'clientId', 'jobId'] as const)
-    if (changed.includes(name)) throw invalidField(name, `${name} of a row cannot change.`);
-}
-
-function isSame(previous: WipChange['values'], values: WipChange['values'], name: string): boolean {
-  const [before, after] = [new Map(Object.entries(previous)).get(name), new Map(Object.entries(values)).get(name)];
-  return before === after || String(before) === String(after);
 }
 
 /** Rows that callers write can have any code that entries can have. */

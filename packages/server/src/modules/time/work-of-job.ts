@@ -3,7 +3,7 @@ import { Rejection } from '../../contract/rejection.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
-import { addRules, type PendingChange } from '../../entity/rules.ts';
+import { addRules } from '../../entity/rules.ts';
 import {
   checkNothingUnfinished,
   unapprovedEntries,
@@ -17,9 +17,7 @@ import { outstandingOf } from './work-amounts.ts';
 
 /** What the work on a job, and what is billed of it, mean for the job. */
 addRules(job, {
-  complete(change, plan) {
-    if (change.previous !== undefined) checkWithoutWork(change, plan);
-  },
+  isFixed: ({ id }, plan) => workOf(plan, id).length > 0,
   beforeRemoval({ id }, plan) {
     if (workOf(plan, id).some(isOutstanding))
       throw new Rejection('INVALID_STATE', 'The job has work in progress. Bill or write it off first.');
@@ -71,15 +69,6 @@ const billedJobs: Lookup<boolean> = {
     return new Map(found.map(({ id }) => [id, true]));
   },
 };
-
-/** Work in progress and invoices have the client and the currency of the job. */
-function checkWithoutWork({ id, values, previous }: PendingChange<'Job'>, plan: Plan): void {
-  for (const field of ['clientId', 'currency'] as const) {
-    if (values[field] === previous?.[field] || workOf(plan, id).length === 0) continue;
-    const detail = `${field} cannot change, because the job has work in progress, billed or not.`;
-    throw new Rejection('INVALID_STATE', detail, `/${field}`);
-  }
-}
 
 /** Work in progress of the job, billed or not. */
 function workOf(plan: Plan, id: string): readonly Row<'WipEntry'>[] {

@@ -4,7 +4,7 @@ import { command } from '../../../entity/command.ts';
 import { defineEntity, one } from '../../../entity/entity.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
-import { changedFields, isChanged } from '../../../entity/row-changes.ts';
+import { isChanged } from '../../../entity/row-changes.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { zero } from '../../../platform/decimal.ts';
 import { client, completeClientCurrency } from '../../clients/index.ts';
@@ -29,15 +29,6 @@ import { recordRevision } from './draft-invoice-history.ts';
 import { postDraft } from './post-draft.ts';
 
 type DraftChange = PendingChange<'DraftInvoice'>;
-
-/** Fields that callers can write on a draft that is no longer in DRAFT. */
-const writableInReview: ReadonlySet<string> = new Set([
-  'status',
-  'rejectionReason',
-  'reviewerId',
-  'note',
-  'approvedById',
-]);
 
 const isWrittenByApprover = writtenByApprover({
   type: 'DraftInvoice',
@@ -178,20 +169,11 @@ function draftNumber(year: string) {
 }
 
 /** Whether the caller changes anything. @throws Rejection if the status of the draft does not allow it. */
-function checkChange({ entity, values, previous, input }: DraftChange): boolean {
+function checkChange({ entity, values, previous }: DraftChange): boolean {
   if (previous === undefined || !isChanged(entity, previous, values)) return false;
   if (previous.status === 'POSTED' || previous.status === 'DELETED')
     throw new Rejection('INVALID_STATE', `The draft is ${previous.status} and cannot change.`);
-  if (values.clientId !== previous.clientId) throw invalidField('clientId', 'The client of a draft cannot change.');
-  if (previous.status === 'DRAFT' || values.status === 'DRAFT') return true;
-  const fixed = changedFields(entity, previous, values).find((name) => name in input && !writableInReview.has(name));
-  if (fixed === undefined) return true;
-  const remedy = previous.status === 'REJECTED' ? 'Return it' : 'Reject it, then return it';
-  throw new Rejection(
-    'INVALID_STATE',
-    `The draft is ${previous.status}. ${remedy} to DRAFT to change it.`,
-    `/${fixed}`,
-  );
+  return true;
 }
 
 /** Sets the timestamps of the draft's states, and the reason of one of them. */

@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely';
-import { Rejection } from '../../../contract/rejection.ts';
 import { defineEntity } from '../../../entity/entity.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Row } from '../../../entity/row.ts';
@@ -28,21 +27,11 @@ export function formatNumber({ pattern }: Pick<Series, 'pattern'>, day: string, 
   });
 }
 
-/** What the number of a document depends on. Another one is another series. */
-const fixed = ['orgId', 'documentType', 'officeId', 'restarts'] as const;
-
 defineEntity('DocumentSeries', {
   table: 'document_series',
   computed: { nextNumber },
   rules: {
     complete({ values, previous, privateColumns }, plan) {
-      const changed = previous && fixed.find((name) => values[name] !== previous[name]);
-      if (changed !== undefined)
-        throw new Rejection(
-          'INVALID_STATE',
-          `The ${changed} of a series cannot change. Create another series.`,
-          `/${changed}`,
-        );
       const isChanged = values.nextNumber !== previous?.nextNumber || values.pattern !== previous.pattern;
       if (!isChanged) return;
       if (previous !== undefined && values.nextNumber < previous.nextNumber)

@@ -2,7 +2,7 @@ import { Rejection } from '../../../contract/rejection.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
-import { changedFields, isChanged } from '../../../entity/row-changes.ts';
+import { isChanged } from '../../../entity/row-changes.ts';
 import { addRules, type PendingChange } from '../../../entity/rules.ts';
 import { decimals } from '../../../platform/arithmetic.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
@@ -34,22 +34,8 @@ import { checkRest, partWrittenOff, writeOffInvoice } from './write-off-invoice.
 
 type InvoiceChange = PendingChange<'Invoice'>;
 
-/** Fields that may also change: those that callers keep with any row, and the one that `settleEarlyPayment` sets. */
-const alsoChanged: ReadonlySet<string> = new Set(['sysRefs', 'metadata', 'earlyPaymentNoteId']);
 /** What the document of an invoice shows, and callers can write later. */
 const shownLater = ['purchaseOrder', 'orderReference', 'buyerReference', 'memo'] as const;
-/** Fields that callers can write on an existing invoice. */
-const writableLater: ReadonlySet<string> = new Set([
-  'status',
-  'voidReason',
-  'writeOffReason',
-  'writeOffAmount',
-  'settleRest',
-  'settleEarlyPayment',
-  ...shownLater,
-  'isDisputed',
-  'sentAt',
-]);
 
 addRules(invoice, {
   complete(change, plan) {
@@ -143,7 +129,6 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
     checkSent(values, plan);
     checkNotAfterToday(plan, 'invoiceDate', values.invoiceDate);
   }
-  recordBookChange(change, plan, values.invoiceDate);
   values.currency ??= owner.currency;
   checkClientCurrency(owner, values.currency);
   values.taxRounding ??= taxRoundingOf(plan, owner);
@@ -182,16 +167,7 @@ function checkImportedNote(plan: Plan, { status }: Row<'Invoice'>): void {
 
 /** Only imported invoices are written as records; others are created from drafts. */
 function checkImport(input: InvoiceChange['input'], plan: Plan): void {
-  const {
-    pmsRef,
-    lines,
-    status,
-    voidReason,
-    writeOffReason,
-    writeOffAmount,
-    settleRest,
-    settleEarlyPayment: isTaken,
-  } = input;
+  const { pmsRef, lines, status } = input;
   if (typeof pmsRef !== 'string')
     throw invalidField('pmsRef', 'pmsRef is required to import an invoice. Other invoices come from approved drafts.');
   const billing = lines?.findIndex(({ wipIds }) => wipIds.length > 0) ?? -1;
@@ -203,15 +179,10 @@ function checkImport(input: InvoiceChange['input'], plan: Plan): void {
     );
   if (billing >= 0 && status === 'PENDING')
     throw invalidLine(billing, 'wipIds', 'A PENDING invoice bills no work in progress. Import it as POSTED.');
-  checkReasons({ status: status ?? 'POSTED', voidReason });
-  checkWriteOffReason(writeOffReason, false);
-  if (writeOffAmount != null || settleRest === true)
-    throw invalidField('writeOffAmount', 'Import the invoice first. Then write off a part of it.');
-  if (isTaken === true) throw invalidField('settleEarlyPayment', 'Import the invoice first. Then settle it.');
 }
 
 function completeChange(change: InvoiceChange, plan: Plan): void {
-  const { entity, id, values, previous, input } = change;
+  const { entity, values, previous, input } = change;
   if (previous === undefined) return;
   values.taxAsStated = previous.taxAsStated;
   if (input.lines !== undefined) {
@@ -226,18 +197,9 @@ function completeChange(change: InvoiceChange, plan: Plan): void {
   if (input.settleEarlyPayment === true) values.earlyPaymentNoteId = earlyPaymentNoteOf(plan, change, previous);
   const amountWrittenOff = partWrittenOff(change, plan);
   if (amountWrittenOff === undefined && !isChanged(entity, previous, values)) return;
-  const changed = changedFields(entity, previous, values).find(
-    (name) => !writableLater.has(name) && !alsoChanged.has(name),
-  );
-  if (changed !== undefined)
-    throw new Rejection(
-      'INVALID_STATE',
-      `The ${changed} of an invoice cannot change. If it is wrong, void the invoice and create another. Only ${[...writableLater].join(', ')} can be written, with changeDate and changeReason.`,
-      `/${changed}`,
-    );
   checkSent(values, plan);
   checkReasons({ status: values.status, voidReason: input.voidReason });
-  recordBookChange({ entity, id, previous, input }, plan, previous.invoiceDate);
+  recordBookChange(change, plan, previous.invoiceDate);
   if (values.status === previous.status) {
     values.amountWrittenOff = amountWrittenOff ?? previous.amountWrittenOff;
     if (values.amountWrittenOff.eq(zero)) values.writeOffReason = null;

@@ -4,7 +4,7 @@ import { invalidField } from '../../../entity/invalid-field.ts';
 import { checkMinorUnits, wholeAmountOnly } from '../../../entity/minor-units.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row, RowInput } from '../../../entity/row.ts';
-import { changedFields, isChanged } from '../../../entity/row-changes.ts';
+import { isChanged } from '../../../entity/row-changes.ts';
 import { addRules, type PendingChange } from '../../../entity/rules.ts';
 import { decimals } from '../../../platform/arithmetic.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
@@ -30,17 +30,6 @@ type PaymentChange = PendingChange<'Payment'>;
 type PaymentRow = Row<'Payment'>;
 /** An allocation as a caller writes it. */
 type AllocationInput = Pick<Allocation, 'invoiceId' | 'amount'>;
-
-/** Fields that callers can write on an existing payment. */
-const writableLater: ReadonlySet<string> = new Set([
-  'status',
-  'refundedAmount',
-  'allocations',
-  'note',
-  'batchRef',
-  'changeDate',
-  'changeReason',
-]);
 
 /** Sources that callers cannot write, and who creates these payments. */
 const createdByService: Readonly<Partial<Record<PaymentRow['source'], string>>> = {
@@ -81,7 +70,6 @@ addRules(payment, {
 
 function completeNew(change: PaymentChange, plan: Plan): void {
   const { values, input } = change;
-  recordBookChange(change, plan, values.paymentDate);
   if (change.by === 'caller') completePayer(change, plan);
   values.currency ??= currencyOf(values, plan);
   if (change.by === 'caller') {
@@ -98,8 +86,6 @@ function completeNew(change: PaymentChange, plan: Plan): void {
         'A new ACH payment is PENDING, and a payment by any other method is COMPLETED.',
         '/status',
       );
-    if (!values.refundedAmount.eq(zero))
-      throw invalidField('refundedAmount', 'A new payment has no refund. Omit refundedAmount.');
   }
   values.paymentNumber = plan.nextReference(paymentNumber(plan.today.slice(0, 4)));
   values.pmsRef ??= values.paymentNumber;
@@ -134,22 +120,13 @@ function lockInvoices({ values, previous }: PaymentChange, plan: Plan): readonly
 
 /** Applies a change by a caller: a result, a refund, a void, or allocations of the unapplied amount. */
 function completeChange(change: PaymentChange, plan: Plan): void {
-  const { entity, values, previous, input } = change;
+  const { entity, values, previous } = change;
   if (previous === undefined) return;
   // A feed that repeats what it knew of an unknown payer changes nothing.
   values.clientId ??= previous.clientId;
   values.allocations = withKnownParts(values.allocations, previous.allocations);
   if (!isChanged(entity, previous, values)) return;
   if (values.clientId !== previous.clientId) identify(change, plan);
-  const fixed = changedFields(entity, previous, values).find(
-    (name) => name in input && !writableLater.has(name) && (name !== 'clientId' || previous.clientId !== null),
-  );
-  if (fixed !== undefined)
-    throw new Rejection(
-      'INVALID_STATE',
-      `${fixed} of a payment cannot change. Void the payment if it was entered by mistake, and create another.`,
-      `/${fixed}`,
-    );
   if (!values.refundedAmount.eq(previous.refundedAmount)) refund(change, plan);
   else if (values.status !== previous.status) changeStatus(values, previous, plan);
   else reallocate(change, plan);
