@@ -16,6 +16,7 @@ type Options = (plot: typeof import('@observablehq/plot')) => PlotOptions;
 
 const width = 400;
 const maxNameLength = 24;
+const digitWidth = 6;
 const fillOf = ({ isSecond }: Bar) => (isSecond === true ? 'var(--field)' : 'var(--accent)');
 
 /** From zero to what is farthest from it, on both sides; something if all bars are zero. */
@@ -61,7 +62,7 @@ export function rowChart(title: string, bars: readonly Bar[]): Promise<HtmlConte
     marginTop: 4,
     marginBottom: 4,
     marginLeft: 156,
-    marginRight: 84,
+    marginRight: Math.max(84, ...bars.map(({ text: words }) => digitWidth * words.length + 12)),
     x: { axis: null, domain: domainOf(bars) },
     y: { domain: positions, label: null, tickFormat: nameAt, tickSize: 0, padding: 0.3 },
     marks: [

@@ -32,3 +32,11 @@ test.each([[[0, 0]], [[-5, -7]], [[1e12]], [[0.004, 0]]])('charts of %j have a f
     expect(text).not.toMatch(/NaN|Infinity|(width|height)="-/);
   }
 });
+
+test('a row chart has room for the largest figure beside its bar', async () => {
+  const figure = '9,999,999,999,999.99';
+  const { text } = html`${await rowChart('Any', [{ name: 'a', value: 9_999_999_999_999.99, text: figure }])}`;
+  const [, left] = new RegExp(`translate\\(([\\d.]+),[\\d.]+\\)"[^>]*>${figure}<`).exec(text) ?? [];
+  // Digits of the font have 6 of the 400 units.
+  expect(Number(left) + 6 + 6 * figure.length).toBeLessThanOrEqual(400);
+});
