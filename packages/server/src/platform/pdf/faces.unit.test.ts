@@ -5,7 +5,7 @@ import { sampleOf } from '../../../test/nightly.ts';
 import { type Face, type FaceEntry, faces } from './faces.ts';
 import { type Pages, renderPages } from './pages.ts';
 import { shapeText } from './shaping.ts';
-import { runsOf } from './text-runs.ts';
+import { linesOf, runsOf } from './text-runs.ts';
 
 /** The scripts of ISO 15924 that are in Unicode and that a font of the npm registry covers, and those that none covers. */
 const scripts =
@@ -120,6 +120,7 @@ describe('each script', () => {
     '業師場結經',
     '東京都「株式会社」',
     'שרה בת (abc) יעקב',
+    'Sara שרה (abc), בת יעקב 12.5',
     'محمد بن عبد الله (abc) 123 درهم',
     'ܣܘܪܝܝܐ',
     '𞴁𞴂 𞴃𞴄',
@@ -161,5 +162,22 @@ describe('a character that no face has', () => {
       for (const one of texts) for (const weight of ['regular', 'bold'] as const) page.text(one, { weight });
     });
     expect(text).toContain('Page 1 of');
+  });
+});
+
+describe('a text from right to left', () => {
+  const seen = (line: string) => runsOf(line, 'regular').map(({ text }) => text.replaceAll(/[\s\u200e\u200f]/g, ''));
+
+  test('begins at the right, and ends at the left with its period', () => {
+    expect(seen('ייעוץ (Form 1301) כולל.').join('|')).toBe('.|כולל|)|Form1301|(|ייעוץ');
+    expect(seen('Advice (ייעוץ) for 2025.').at(-1)).toBe(')for2025.');
+  });
+
+  test('has one direction in all its lines, whatever they begin with', () => {
+    const lines = linesOf('ייעוץ מס Form 1301 כולל. Advice in Hebrew: ייעוץ', 9, (part) => part.length);
+    expect(lines.map((line) => line.replaceAll(/[\u200e\u200f]/g, ''))).toContain('Form 1301');
+    for (const line of lines) expect(runsOf(`${line} א`, 'regular')[0]?.text).toContain('א');
+    const others = linesOf('Advice in ייעוץ מס, English', 9, (part) => part.length);
+    for (const line of others) expect(runsOf(`${line} z`, 'regular').at(-1)?.text).toContain('z');
   });
 });

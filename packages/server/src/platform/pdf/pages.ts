@@ -140,15 +140,21 @@ export class Pages {
     if (this.#count === undefined) return;
     let x = align === 'left' ? left : left + width - this.#widthOf(text, size, weight);
     const { y } = this;
-    for (const { text: part, face, level } of runsOf(text, weight)) {
+    const placed = runsOf(text, weight).map((run) => {
+      const glyphs = shapeText(run.face, run.text, run.level % 2 === 1);
+      const left = x;
+      x += (glyphs.width * size) / 1000;
+      return { ...run, glyphs, left };
+    });
+    // Readers take texts in the order in which they are set.
+    for (const { text: part, face, glyphs, left: start } of placed.toSorted((one, other) => one.start - other.start)) {
       const embedded = this.#faces.getOrInsertComputed(face, () => new EmbeddedFace(face));
-      embedded.run = shapeText(face, part, level % 2 === 1);
+      embedded.run = glyphs;
       const font = this.#document.font(embedded, face.name, size).fillColor(color);
       if (face.isEmboldened) font.strokeColor(color).lineWidth(size / 30);
       // Fonts have different ascents: all text shares one baseline.
       const drawing = { fill: true, stroke: face.isEmboldened, baseline: -size, lineBreak: false };
-      font.text(part, x, y, { ...drawing, features: [] });
-      x += (embedded.run.width * size) / 1000;
+      font.text(part, start, y, { ...drawing, features: [] });
     }
     this.y = y;
   }

@@ -13,6 +13,8 @@ export interface TextRun {
   readonly face: Face;
   /** The level of the bidirectional algorithm: odd for right to left. */
   readonly level: number;
+  /** Where it starts in the line. */
+  readonly start: number;
 }
 
 const segmenter = new Intl.Segmenter('en');
@@ -20,7 +22,8 @@ const words = new Intl.Segmenter('en', { granularity: 'word' });
 
 /** Splits a line into runs in visual order, from left to right, whatever scripts it contains (UAX #9, rule L2). */
 export function runsOf(line: string, weight: FontWeight): readonly TextRun[] {
-  if (/^[\x20-\x7e]*$/.test(line)) return line === '' ? [] : [{ text: line, face: faces[weight][0], level: 0 }];
+  if (/^[\x20-\x7e]*$/.test(line))
+    return line === '' ? [] : [{ text: line, face: faces[weight][0], level: 0, start: 0 }];
   const runs = logicalRuns(line, weight);
   const levels = runs.map(({ level }) => level);
   const lowestOdd = Math.min(...levels.filter((level) => level % 2 === 1), Number.POSITIVE_INFINITY);
@@ -29,7 +32,7 @@ export function runsOf(line: string, weight: FontWeight): readonly TextRun[] {
 }
 
 function logicalRuns(line: string, weight: FontWeight): TextRun[] {
-  const { levels } = bidi.getEmbeddingLevels(line, 'ltr');
+  const { levels } = bidi.getEmbeddingLevels(line);
   const runs: TextRun[] = [];
   const add = (run: TextRun) => {
     const last = runs.at(-1);
@@ -43,7 +46,7 @@ function logicalRuns(line: string, weight: FontWeight): TextRun[] {
     // Readers take words from right to left for one text only if the spaces between them belong to it.
     const isWithin = segment === ' ' && level % 2 === 1 && last?.level === level && last.face.has(0x20);
     if (isWithin) add({ ...last, text: segment });
-    else for (const [text, face] of facesOf(segment, weight, last?.face)) add({ text, face, level });
+    else for (const [text, face] of facesOf(segment, weight, last?.face)) add({ text, face, level, start: index });
   }
   return runs;
 }
@@ -89,8 +92,22 @@ function reverseFrom(runs: TextRun[], level: number): void {
   }
 }
 
+/** The direction of a text is that of its first letter (UAX #9, rules P2 and P3). */
+function isRightToLeft(text: string): boolean {
+  return !/^[\x20-\x7e]*$/.test(text) && bidi.getEmbeddingLevels(text).paragraphs[0]?.level === 1;
+}
+
+/** Invisible letters, which give a line the direction of its text. */
+const marks = { leftToRight: '\u200e', rightToLeft: '\u200f' };
+
 /** Breaks text into lines of a maximum width, between words if possible. */
 export function linesOf(text: string, width: number, widthOf: (part: string) => number): readonly string[] {
+  const isReversed = isRightToLeft(text);
+  const mark = isReversed ? marks.rightToLeft : marks.leftToRight;
+  return brokenLines(text, width, widthOf).map((line) => (isRightToLeft(line) === isReversed ? line : mark + line));
+}
+
+function brokenLines(text: string, width: number, widthOf: (part: string) => number): readonly string[] {
   const lines: string[] = [];
   const whole = text.replaceAll(/\p{Cc}+/gu, ' ').trimEnd();
   // The widths of words do not add up to it exactly.
