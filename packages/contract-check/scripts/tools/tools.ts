@@ -134,7 +134,8 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'portman',
-    packages: ['@apideck/portman@1.33.0'],
+    // It requires tslib without declaring it, and none of its dependencies brings it any more.
+    packages: ['@apideck/portman@1.33.0', 'tslib@2.8.1'],
     async run({ headers }, { url }, { folder, files, document }) {
       const [settings, report] = [join(files, 'portman.json'), join(files, 'report.json')];
       const enabled = { enabled: true };
