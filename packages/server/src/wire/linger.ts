@@ -26,7 +26,7 @@ export function lingerAfter(response: ServerResponse): void {
   const { socket } = request;
   response.prependOnceListener('finish', () => {
     // Node takes the socket from a request that is destroyed.
-    if (socket === null || !isArriving(request)) return;
+    if (socket === null || request.destroyed || !isArriving(request)) return;
     // What Node calls after a response that closes its connection.
     socket.destroySoon = () => void socket.end();
     discarded.add(request);

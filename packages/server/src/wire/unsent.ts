@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { finished } from 'node:stream/promises';
+import { finished, promises } from 'node:stream';
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 export interface UnsentLimits {
@@ -72,7 +72,9 @@ export class Unsent {
       response.destroy();
     };
     const timer = setTimeout(close, patience + response.writableLength / rate).unref();
-    response.on('drain', () => timer.refresh()).once('close', () => clearTimeout(timer));
+    response.on('drain', () => timer.refresh());
+    // Unlike the event, this also reports a response that was closed before: its timer would keep it, and its request, for ever.
+    finished(response, () => clearTimeout(timer));
   }
 
   /**
@@ -85,13 +87,13 @@ export class Unsent {
     // Node reports only later that the system has taken over all of it.
     if (response.writableEnded && response.writableLength === 0 && !response.destroyed) return;
     const { socket } = response;
-    if (socket === null) return finished(response);
+    if (socket === null) return promises.finished(response);
     this.watch(response);
     const waiting = { caller, socket, bytes: response.writableLength };
     this.#waiting.add(waiting);
     this.#makeRoom(waiting);
     try {
-      await finished(response);
+      await promises.finished(response);
     } finally {
       this.#waiting.delete(waiting);
     }

@@ -38,6 +38,7 @@ async function serve(
   return {
     registry,
     outcomes,
+    port: portOf(server),
     /** Sends a request of a caller who does not read, and waits until its response is written. */
     async open(caller: string): Promise<Socket> {
       const socket = connect(portOf(server), '127.0.0.1').pause();
@@ -63,6 +64,21 @@ test('a response that the system takes over at once does not wait', async () => 
   await open('/a');
   expect({ outcomes, watchers }).toEqual({ outcomes: ['/a sent'], watchers: 0 });
   expect(await unsentBytes(registry)).toBe(0);
+});
+
+test('nothing watches a response whose caller was gone before it was written', async () => {
+  // biome-ignore lint/plugin: only timers, not the clock of a service
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  atEnd(() => vi.useRealTimers());
+  const { outcomes, port } = await serve({}, async (response, unsent, caller) => {
+    await once(response, 'close');
+    response.end('late');
+    await unsent.sent(response, caller);
+  });
+  const socket = connect(port, '127.0.0.1');
+  socket.end('GET /a HTTP/1.1\r\nHost: x\r\n\r\n').destroySoon();
+  await expect.poll(() => outcomes).toEqual(['/a closed']);
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test('what waits is counted until its caller has received it', async () => {
