@@ -26,10 +26,12 @@ export function lingerAfter(response: ServerResponse): void {
   const { socket } = request;
   response.prependOnceListener('finish', () => {
     // Node takes the socket from a request that is destroyed.
-    if (socket === null || request.destroyed || !isArriving(request)) return;
+    if (socket === null || !isArriving(request)) return;
     // What Node calls after a response that closes its connection.
     socket.destroySoon = () => void socket.end();
     discarded.add(request);
+    // Node does this only for requests that have no response yet.
+    socket.once('close', () => request.destroy());
     request.once('close', () => {
       discarded.delete(request);
       waiting.delete(request);

@@ -1,5 +1,9 @@
-import { createServer } from 'node:http';
-import { Writable } from 'node:stream';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import { finished, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { zstdCompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -154,6 +158,46 @@ test('a body in zstd is rejected with 415, like every encoding that the contract
     const sent = { method: 'POST', path: '/gql/v1/orgs', headers: { ...headers, 'Content-Encoding': encoding }, body };
     expect(await wire(address, sent)).toMatchObject({ status: 415, json: { code: 'UNSUPPORTED_MEDIA_TYPE' } });
   }
+});
+
+test('a request is not kept after its end, whenever its caller gives up', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const served: WeakRef<IncomingMessage>[] = [];
+  const begins = (message: unknown) => {
+    served.push(new WeakRef((message as { request: IncomingMessage }).request));
+  };
+  const headers = { Authorization: `Bearer ${token}`, Tenant: tenant.name, 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ clients: [{ name: 'Oakes', systemRef: 'oakes' }] });
+  const paths = [
+    '/gql/v1/orgs',
+    '/gql/v1/clients/search',
+    '/api/v1/clients',
+    '/gql/v1/ledger_entries/aggregate',
+    '/pay/x',
+  ];
+  const giveUp = async (path: string, length: number, after: number) => {
+    const outgoing = request(`${address}${path}`, { method: 'POST', headers, agent: false });
+    outgoing.on('error', () => undefined).setHeader('Content-Length', length);
+    outgoing.write(body);
+    await pause(after);
+    await new Promise((resolve) => finished(outgoing.destroy(), resolve));
+  };
+  // What the first request loads stays.
+  for (const path of paths) await giveUp(path, body.length, 1);
+  subscribe('http.server.request.start', begins);
+  for (const path of paths)
+    for (let after = 0; after < 16; after += 2) {
+      await giveUp(path, body.length, after);
+      await giveUp(path, body.length + 1, after);
+    }
+  unsubscribe('http.server.request.start', begins);
+  expect(served.length).toBeGreaterThan(paths.length * 8);
+  const kept = () => {
+    collect();
+    return served.filter((one) => one.deref() !== undefined).length;
+  };
+  await expect.poll(kept, { timeout: 10_000 }).toBe(0);
 });
 
 test('an invalid traceparent never fails a request, and a valid one is logged', async () => {
