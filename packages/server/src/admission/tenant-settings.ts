@@ -149,7 +149,7 @@ function fromText(schema: SettingSchema, text: string): unknown {
 }
 
 /** Whether text is an IANA time zone. `Temporal` also accepts offsets, which have no clock changes. */
-function isTimeZone(text: string): boolean {
+export function isTimeZone(text: string): boolean {
   if (!/^[A-Za-z]/.test(text)) return false;
   try {
     new Temporal.ZonedDateTime(0n, text);

@@ -116,6 +116,22 @@ test('upsertRecords rejects a state that its country does not have, wherever the
   );
 });
 
+test('upsertRecords rejects a time zone that does not exist', async () => {
+  const org = (await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {})).body.data[0];
+  const orgId = { systemRef: org?.systemRef };
+  const office = (timeZone: string) => ({ name: timeZone, code: timeZone.slice(0, 4), orgId, timeZone });
+  const results = await records.upsert([
+    { type: 'Org', systemRef: org?.systemRef, attributes: { timeZone: 'Mars/Olympus' } },
+    { type: 'Office', attributes: office('Mars/Olympus') },
+    { type: 'Office', attributes: office('Europe/Zurich') },
+  ]);
+  expect(results.map(({ status, error }) => error?.pointer ?? status)).toEqual([
+    '/records/0/attributes/timeZone',
+    '/records/1/attributes/timeZone',
+    'CREATED',
+  ]);
+});
+
 /** VAT IDs of companies that publish theirs, or with check digits that are calculated by hand. */
 const vatIds = [
   ...[

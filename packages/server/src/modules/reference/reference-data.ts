@@ -1,3 +1,4 @@
+import { isTimeZone } from '../../admission/tenant-settings.ts';
 import { checkAncestors } from '../../entity/ancestors.ts';
 import { defineEntity, type Entity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
@@ -15,6 +16,7 @@ export const org = defineEntity('Org', {
   rules: {
     complete({ entity, id, values, previous, input }, plan) {
       checkVatId(values.vatId, previous?.vatId);
+      checkTimeZone(values, previous);
       values.bankAccounts = completeBankAccounts(values.bankAccounts, plan);
       const { booksClosedThrough: closed } = values;
       const { changeReason = null } = input;
@@ -40,10 +42,20 @@ export const office = defineEntity('Office', {
   spread: ['address'],
   rules: {
     complete({ values, previous }, plan) {
+      checkTimeZone(values, previous);
       values.address = plan.at('/address', () => completeAddress(values.address, previous?.address));
     },
   },
 });
+
+interface InTimeZone {
+  readonly timeZone: string;
+}
+
+function checkTimeZone({ timeZone }: InTimeZone, previous: InTimeZone | undefined): void {
+  if (timeZone !== previous?.timeZone && !isTimeZone(timeZone))
+    throw invalidField('timeZone', `No IANA time zone is called ${timeZone}. Send one such as America/Los_Angeles.`);
+}
 
 export const department: Entity<'Department'> = defineEntity('Department', {
   table: 'department',
