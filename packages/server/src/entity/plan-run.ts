@@ -97,16 +97,20 @@ export class PlanRun implements Plan {
   }
 
   together(...reads: readonly (() => unknown)[]): void {
-    let isComplete = true;
-    for (const read of reads) {
+    this.each(reads, (read) => read());
+  }
+
+  each<Item, Result>(items: readonly Item[], step: (item: Item, index: number) => Result): Result[] {
+    const results: Result[] = [];
+    for (const [index, item] of items.entries()) {
       try {
-        read();
+        results.push(step(item, index));
       } catch (error) {
         if (!(error instanceof NotLoaded)) throw error;
-        isComplete = false;
       }
     }
-    if (!isComplete) throw notLoaded;
+    if (results.length < items.length) throw notLoaded;
+    return results;
   }
 
   #one<Type extends EntityType>(entity: Entity<Type>, query: Omit<RowQuery, 'entity'>): Row<Type> | undefined {

@@ -106,6 +106,11 @@ export interface Plan {
   at<Result>(pointer: string, work: () => Result): Result;
   /** Runs reads that do not depend on each other. All missing rows are requested together before the plan stops. */
   together(...reads: readonly (() => unknown)[]): void;
+  /**
+   * Runs a step for each item of a list, and returns the results. All missing rows are requested together before the plan
+   * stops, so that a long list needs no more runs than a short one.
+   */
+  each<Item, Result>(items: readonly Item[], step: (item: Item, index: number) => Result): Result[];
   /** Returns the row with the ID, active or not, or undefined. */
   get<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined;
   /**

@@ -23,6 +23,7 @@ import type { Tenant } from '../../src/platform/auth/caller.ts';
 import { SandboxProcessor } from '../../src/platform/payments/sandbox.ts';
 import { callsOf } from '../modules/engagements.ts';
 import { accountOf, goodCard, payingFirm, tickOf } from '../modules/pay.ts';
+import type { WriteItem } from '../modules/records.ts';
 import { testService } from '../service.ts';
 import { Recorder, type Step } from './recorder.ts';
 
@@ -550,10 +551,161 @@ test('takes every transition that the contract declares', async () => {
   expect(missing).toEqual([]);
 });
 
+/** More than the runs that any plan may take. */
+const many = <Item>(create: (index: number) => Item) => Array.from({ length: 20 }, (_, index) => create(index));
+
+test('a list of many entries needs no more runs than one of few', async () => {
+  const { records, approving } = firm;
+  const counted = async <Body>(title: string, method: string, path: string, body: object) => {
+    const response = await recorder.count(title, () => preparer.call<Body>(method, path, body));
+    expect([title, response.status < 300, response.body]).toEqual([title, true, response.body]);
+    return response.body;
+  };
+  const write = async (type: string, rows: readonly object[]) =>
+    (await records.upsert(rows.map((attributes) => ({ type, attributes })))).map(({ id, error }) => {
+      if (id == null) throw new Error(JSON.stringify(error));
+      return id;
+    });
+  const changed = async (title: string, items: Promise<readonly WriteItem[]>) =>
+    expect([title, ...(await items).map(({ error }) => error)]).toEqual([title, null]);
+  const change = (title: string, type: string, systemRef: string, attributes: object, calls = records) =>
+    changed(
+      title,
+      recorder.count(title, () => calls.update([{ type, systemRef, attributes }])),
+    );
+  const deletion = (title: string, type: string, systemRef: string) =>
+    changed(
+      title,
+      recorder.count(title, () => records.remove([{ type, systemRef }])),
+    );
+
+  await write(
+    'Client',
+    many((index) => ({ name: `Many ${index}`, clientRef: `MANY-${index}` })),
+  );
+  const clients = (more: object) => many((index) => ({ clientRef: `MANY-${index}`, ...more }));
+  const link = async (title: string, more: object, pmsRef?: string) => {
+    const contacts = [{ pmsRef, displayName: 'Of many', clients: clients(more) }];
+    const path = '/api/v1/contacts/upsert';
+    type Upserted = { succeeded: { pmsRef: string; systemRef: string }[] };
+    const [one] = (await counted<Upserted>(title, 'POST', path, { contacts })).succeeded;
+    if (one === undefined) throw new Error(`${title} failed.`);
+    return one;
+  };
+  const contact = await link('link a contact to many clients', { roles: ['BILLING'] });
+  await link('unlink a contact from many clients', { active: false }, contact.pmsRef);
+  await link('link a contact to many clients again', { roles: ['BILLING'] }, contact.pmsRef);
+  await deletion('delete a contact of many clients', 'Contact', contact.systemRef);
+
+  const one = await newClient({ name: 'Of many' });
+  const people = await preparer.call<{ succeeded: { id: string }[] }>('POST', '/api/v1/contacts/upsert', {
+    contacts: many((index) => ({ lastName: `Signer ${index}`, clients: [{ clientRef: one.ref }] })),
+  });
+  const signerContactIds = people.body.succeeded.map(({ id }) => id);
+  const letter = { clientId: one.id, fiscalYear: 2025, partnerId: staffId, signerContactIds };
+  await counted('an engagement with many signers', 'POST', '/api/v1/engagements/create', letter);
+
+  const [staffTypeId] = await write('StaffType', [{ name: 'Many', code: 'MANY', rank: 9, isBillable: true }]);
+  const staff = await write(
+    'Staff',
+    many((index) => ({
+      ...{ staffRef: `MANY-${index}`, firstName: 'Ada', lastName: `Many ${index}`, staffTypeId, isBillable: true },
+      email: `many-${index}@firm.example`,
+    })),
+  );
+  const types = await write(
+    'TaskType',
+    many((index) => ({
+      ...{ displayName: `Many ${index}`, code: `MANY-${index}`, isBillable: true, billingMethod: 'HOURLY' },
+    })),
+  );
+  const [jobTemplateId] = await write('JobTemplate', [
+    {
+      ...{ name: 'Many tasks', billingType: 'TIME_AND_MATERIALS', publishedAt: '2025-01-01T00:00:00Z' },
+      tasks: types.map((taskTypeId) => ({
+        name: 'Task',
+        taskTypeId,
+        offsetDays: 0,
+        budgetHours: '1.00',
+        defaultStaffTypeId: staffTypeId,
+      })),
+    },
+  ]);
+  const staffAssignments = staff.map((staffId) => ({ staffId, role: 'PREPARER' }));
+  type Created = { jobs: { id: string; taskIds: string[] }[] };
+  const { jobs } = await counted<Created>('a job of many', 'POST', '/api/v1/projects/create_from_template', {
+    clientId: one.id,
+    jobTemplates: [{ jobTemplateId, staffAssignments }],
+  });
+  const [jobId = '', taskIds = []] = [jobs[0]?.id, jobs[0]?.taskIds];
+  const ofTasks = taskIds.map((taskId) => ({ taskId, staffId: staff[0] }));
+  const ofPeople = staff.map((staffId) => ({ taskId: taskIds[0], staffId }));
+  for (const staffTaskAssignments of [ofTasks, ofPeople])
+    await counted('assign many', 'POST', '/api/v1/projects/assign_staff', { staffTaskAssignments });
+  await counted('remove a person from many tasks', 'POST', '/api/v1/projects/remove_staff', {
+    staffJobAssignments: [{ staffId: staff[0], jobId }],
+  });
+  await deletion('delete a task of many people', 'Task', taskIds[0] ?? '');
+
+  const own = await write(
+    'Job',
+    many((index) => ({ name: `Job ${index}`, clientId: one.id, billingType: 'TIME_AND_MATERIALS' })),
+  );
+  const wip = { wipType: 'ADJUSTMENT', clientId: one.id, workDate: '2025-01-06', amount: '10.00' };
+  const wipIds = await write(
+    'WipEntry',
+    own.map((jobId) => ({ ...wip, jobId })),
+  );
+  const lines = own.map((jobId, index) => line('10.00', { jobId, wipIds: [wipIds[index]] }));
+  const [draftId = ''] = await write('DraftInvoice', [{ clientId: one.id, ...dates, lines, jobIds: own }]);
+  await change('many lines of a draft', 'DraftInvoice', draftId, {
+    lines: lines.map((one) => ({ ...one, description: 'More work' })),
+  });
+  await change('a draft of many lines in review', 'DraftInvoice', draftId, { status: 'IN_REVIEW' });
+  await change('post a draft of many lines', 'DraftInvoice', draftId, { status: 'APPROVED' }, approving);
+  const invoice = { clientId: one.id, invoiceDate: '2025-01-31', dueDate: '2025-03-02', lines: [line('10.00')] };
+  const invoiceIds = await write(
+    'Invoice',
+    many((index) => ({ ...invoice, pmsRef: `many-${index}` })),
+  );
+  const path = '/api/v1/clients/v1/link/payment';
+  await counted('a link for many invoices', 'POST', path, { clientRef: one.ref, invoiceIds });
+  for (const _ of invoiceIds) await linkOf(one.ref, { invoiceIds: invoiceIds.slice(0, 1) });
+  await recorder.count('pay an invoice of many links', () =>
+    records.make('Payment', {
+      ...{ clientId: one.id, paymentDate: '2025-02-10', amount: '10.00', currency: 'USD', method: 'CHECK' },
+      ...{ source: 'MANUAL', allocations: [{ invoiceId: invoiceIds[0], amount: '10.00' }] },
+    }),
+  );
+
+  const two = await newClient({ name: 'Without documents' });
+  await write(
+    'Job',
+    many((index) => ({ name: `Job ${index}`, clientId: two.id, billingType: 'TIME_AND_MATERIALS' })),
+  );
+  for (const fiscalYear of many((index) => 2000 + index))
+    await preparer.call('POST', '/api/v1/engagements/create', { clientId: two.id, fiscalYear, partnerId: staffId });
+  await change('the currency of a client with many jobs', 'Client', two.id, { currency: 'EUR' });
+
+  const key = { type: 'REFERENCE', referencedEntityType: 'Staff', referenceKeys: ['pmsRef'] };
+  await records.define('Many', [
+    ...many((index) => ({ name: `by${index}`, ...key })),
+    ...many((index) => ({ name: `only${index}`, type: 'STRING', unique: true })),
+  ]);
+  const attributes = Object.fromEntries([
+    ...staff.map((_, index) => [`by${index}`, { pmsRef: `MANY-${index}` }]),
+    ...many((index) => [`only${index}`, 'x']),
+  ]);
+  await changed(
+    'many references',
+    recorder.count('many references', () => records.upsert([{ type: 'Many', systemRef: 'many', attributes }])),
+  );
+});
+
 test('runs no plan more often than docs/plans.md says', () => {
   const most = recorder.runs.toSorted((one, other) => other.runs - one.runs)[0];
   console.log(`The plan that runs most often, ${most?.runs} times: ${most?.title}`);
-  expect(most?.runs).toBeLessThanOrEqual(16);
+  expect(recorder.runs.filter(({ runs }) => runs > 16)).toEqual([]);
 });
 
 test('each event of a state machine has a command for each entity at most, and no other event has one', () => {

@@ -64,11 +64,17 @@ export class Recorder {
     for (const { type, entityId } of (await this.#read()).changes) this.#name(entityId, type);
   }
 
-  /** Runs a call and writes down its result, and what it has changed. */
-  async record<Result>(title: string, call: () => Promise<Result>): Promise<Result> {
+  /** Runs a call and counts the runs of its plan. */
+  async count<Result>(title: string, call: () => Promise<Result>): Promise<Result> {
     this.#runs = 0;
     const result = await call();
     this.runs.push({ title, runs: this.#runs });
+    return result;
+  }
+
+  /** Runs a call and writes down its result, and what it has changed. */
+  async record<Result>(title: string, call: () => Promise<Result>): Promise<Result> {
+    const result = await this.count(title, call);
     const { changes, entries } = await this.#read();
     for (const { type, entityId } of changes) this.#name(entityId, type);
     const text = this.#stable(JSON.stringify(shown(result)));

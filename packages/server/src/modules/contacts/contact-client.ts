@@ -42,8 +42,8 @@ export const contactClient = defineEntity('ContactClient', {
 // A deleted contact would keep its roles at clients, which nobody else could then have.
 addRules(contact, {
   beforeRemoval({ id }, plan) {
-    for (const link of plan.allForUpdate(contactClient, 'contactId', id))
-      if (link.active) plan.remove(contactClient, link.id);
+    const links = plan.allForUpdate(contactClient, 'contactId', id).filter(({ active }) => active);
+    plan.each(links, (link) => plan.remove(contactClient, link.id));
   },
 });
 

@@ -20,7 +20,7 @@ const emailLocks: Lookup<true> = {
  * others find it. Call it before rows are locked.
  */
 export function lockEmails(plan: Plan, emails: readonly string[]): void {
-  plan.together(...emails.map((email) => () => plan.lookup(emailLocks, email.toLowerCase())));
+  plan.each(emails, (email) => plan.lookup(emailLocks, email.toLowerCase()));
 }
 
 /** Returns the oldest active contact with exactly this email address. */

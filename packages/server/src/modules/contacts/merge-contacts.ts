@@ -12,10 +12,10 @@ import { contactInfo } from './contact-info.ts';
 export function mergeContacts(plan: Plan, from: string, into: string): { ContactClient: number; ContactInfo: number } {
   const links = plan.allForUpdate(contactClient, 'clientId', from).filter(isActive);
   const kept = plan.allForUpdate(contactClient, 'clientId', into);
-  for (const link of links) {
+  plan.each(links, (link) => {
     plan.remove(contactClient, link.id);
     mergeLink(plan, link, into, kept);
-  }
+  });
   const infos = plan.allForUpdate(contactInfo, 'ownerId', from).filter(isActive);
   const kinds = new Set(
     plan

@@ -40,8 +40,7 @@ function upsertContact(plan: Plan, { pmsRef, systemRef, clients = [], ...fields 
       ? plan.create(contact, fields, { systemRef })
       : plan.update(contact, previous.id, fields, { system: { active: true } });
   const named = new Set<string>();
-  for (const [index, link] of clients.entries())
-    plan.at(`/clients/${index}`, () => applyLink(plan, row.id, link, named));
+  plan.each(clients, (link, index) => plan.at(`/clients/${index}`, () => applyLink(plan, row.id, link, named)));
   return { id: row.id, systemRef: row.systemRef, pmsRef: row.pmsRef, created: previous === undefined };
 }
 

@@ -23,11 +23,11 @@ addRules(client, {
   /** Engagements have the currency of their client until their letters are sent, which show it with its org and its names. */
   afterWrite({ values, previous }, plan) {
     if (previous === undefined || shownByLetters.every((name) => values[name] === previous[name])) return;
-    for (const row of plan.all(engagement, 'clientId', values.id)) {
+    plan.each(plan.all(engagement, 'clientId', values.id), (row) => {
       if (row.currency !== values.currency) plan.set(engagement, row.id, { currency: values.currency });
       else if (row.status === 'DRAFT') replaceLetter(plan, row);
       planLetters(plan, row.id);
-    }
+    });
   },
 });
 

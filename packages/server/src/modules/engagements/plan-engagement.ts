@@ -23,8 +23,9 @@ export function planEngagement(
 ): string {
   const { systemRef, jobIds = [], signerContactIds = [], clientId: _, clientRef: __, ...fields } = withBothNames(body);
   const { id: clientId } = activeClient(plan, withBothNames(body));
-  for (const [index, contactId] of signerContactIds.entries())
-    checkSigner(plan, clientId, contactId, `/signerContactIds/${index}`);
+  plan.each(signerContactIds, (contactId, index) =>
+    checkSigner(plan, clientId, contactId, `/signerContactIds/${index}`),
+  );
   const { row } = plan.create(
     engagement,
     { ...fields, clientId, engagementRef },

@@ -35,5 +35,5 @@ function change(plan: Plan, id: string, version: number | undefined, body: Input
 
 /** Checks that all signers are linked to the client, also to a new one. */
 function checkClient(plan: Plan, clientId: string, signers: readonly Signer[]): void {
-  for (const { contactId } of signers) checkSigner(plan, clientId, contactId, '/clientId');
+  plan.each(signers, ({ contactId }) => checkSigner(plan, clientId, contactId, '/clientId'));
 }

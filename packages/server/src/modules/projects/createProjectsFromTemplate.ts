@@ -59,11 +59,12 @@ function createJob(plan: Plan, forClient: Row<'Client'>, engagementId: string | 
     dueDate,
   };
   const { row } = blameTemplate(() => plan.create(job, { ...fields, ...overrides }, { systemRef }));
-  const taskIds = template.tasks.map((one, sequence) =>
+  const taskIds = plan.each(template.tasks, (one, sequence) =>
     blameTemplate(() => createTask(plan, row, template, one, sequence)),
   );
-  for (const [index, assignment] of staffAssignments.entries())
-    plan.at(`/staffAssignments/${index}`, () => plan.create(staffJobAssignment, { ...assignment, jobId: row.id }));
+  plan.each(staffAssignments, (assignment, index) =>
+    plan.at(`/staffAssignments/${index}`, () => plan.create(staffJobAssignment, { ...assignment, jobId: row.id })),
+  );
   return { id: row.id, jobRef: row.jobRef, name: row.name, status: row.status, taskIds };
 }
 

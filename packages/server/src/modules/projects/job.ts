@@ -29,7 +29,7 @@ addRules(client, {
   /** The jobs of a client have its currency. */
   afterWrite({ values: { id, currency }, previous }, plan) {
     if (previous === undefined || currency === previous.currency) return;
-    for (const { id: jobId } of plan.all(job, 'clientId', id)) plan.update(job, jobId, {}, { system: { currency } });
+    plan.each(plan.all(job, 'clientId', id), (one) => plan.update(job, one.id, {}, { system: { currency } }));
   },
 });
 

@@ -43,7 +43,7 @@ function removeFromJob(plan: Plan, { staffId, jobId, role }: JobEntry, index: nu
   for (const { id } of ended) plan.remove(staffJobAssignment, id);
   const written = ended.map(({ id }): WrittenAssignment => ({ list: 'staffJobAssignments', index, id }));
   if (ended.length === 0 || ended.length < ofPerson.length) return written;
-  return [...written, ...tasks.flatMap(({ id }) => removeFromTask(plan, { staffId, taskId: id }, null))];
+  return [...written, ...plan.each(tasks, ({ id }) => removeFromTask(plan, { staffId, taskId: id }, null)).flat()];
 }
 
 /** Passes a task without its assignee to the next assigned person, if any. */

@@ -36,8 +36,8 @@ export const task = defineEntity('Task', {
     complete,
     beforeRemoval({ id }, plan) {
       checkNothingUnfinished(plan, unfinishedOfTask, id, 'task');
-      for (const one of plan.all(staffTaskAssignment, 'taskId', id))
-        if (one.active) plan.remove(staffTaskAssignment, one.id);
+      const assigned = plan.all(staffTaskAssignment, 'taskId', id).filter(({ active }) => active);
+      plan.each(assigned, (one) => plan.remove(staffTaskAssignment, one.id));
     },
     afterWrite(change, plan) {
       assignAssignee(change, plan);

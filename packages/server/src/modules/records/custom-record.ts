@@ -67,7 +67,7 @@ function readRecord(
   const stored = withoutPrototype(previous?.attributes);
   const provided = withoutPrototype(attributes);
   const faults = new Faults();
-  for (const field of fields) {
+  plan.each(fields, (field) => {
     const { name } = field;
     faults.attempt(() => {
       if (!field.active && name in provided) throw invalidField(name, 'The field is inactive.');
@@ -77,17 +77,16 @@ function readRecord(
       }
       if (name in provided) provided[name] = idOfReference(plan, field, provided[name]);
     });
-  }
+  });
   const invalid = check(provided);
   faults.add(invalid);
   const isInvalid = (name: string) => invalid.some(({ pointer = '' }) => `${pointer}/`.startsWith(`/${name}/`));
   const matched = fields.filter(({ name, active }) => active && !isInvalid(name));
-  const matching = matched.map((field) => () => {
+  plan.each(matched, (field) => {
     const test = patternTest(field, provided[field.name]);
     const detail = test === undefined ? undefined : plan.lookup(mismatches, keyOf(test));
     if (detail !== undefined) faults.add([invalidField(field.name, detail, 'PATTERN')]);
   });
-  plan.together(...matching);
   faults.reject();
   const values = withoutPrototype({});
   for (const field of fields) {

@@ -46,13 +46,13 @@ export function holdUniqueValues(
   const unique = fields.filter((field) => field.unique && field.active);
   const before = previous?.active === true ? digestsOf(unique, previous.attributes) : new Map<string, string>();
   const after = values.active ? digestsOf(unique, values.attributes) : new Map<string, string>();
-  for (const { name } of unique) {
+  plan.each(unique, ({ name }) => {
     const [released, taken] = [before.get(name), after.get(name)];
-    if (released === taken) continue;
+    if (released === taken) return;
     if (released !== undefined)
       plan.deletePlain({ entity, table, key: { type: entity.type, field: name, digest: released } });
     if (taken !== undefined) take(plan, { type: entity.type, field: name, digest: taken }, id, entity);
-  }
+  });
 }
 
 function take(plan: Plan, key: ValueKey, id: string, entity: PendingChange<'CustomRecordRow'>['entity']): void {

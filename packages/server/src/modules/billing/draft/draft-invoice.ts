@@ -90,10 +90,10 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       clientIsNotArchived({ values }, plan) {
         const owner = plan.get(client, values.clientId);
         if (owner !== undefined) checkBillable(owner);
-        for (const [index, { jobId }] of values.lines.entries()) {
-          if (jobId === null || plan.get(job, jobId)?.active !== false) continue;
-          throw invalidLine(index, 'jobId', 'The job is deleted. Nothing can be billed for it.');
-        }
+        plan.each(values.lines, ({ jobId }, index) => {
+          if (jobId !== null && plan.get(job, jobId)?.active === false)
+            throw invalidLine(index, 'jobId', 'The job is deleted. Nothing can be billed for it.');
+        });
       },
       periodIsOpen: ({ values: { clientId, proposedInvoiceDate: day } }, plan) =>
         checkOpenDay(plan, { clientId }, { field: 'proposedInvoiceDate', day, pointer: '/status', remedy }),

@@ -39,9 +39,10 @@ export function checkSameClient(
     engagementId,
   }: { readonly jobIds?: readonly string[] | undefined; readonly engagementId?: string | null | undefined },
 ): void {
-  for (const [index, id] of jobIds.entries())
+  plan.each(jobIds, (id, index) => {
     if (plan.get(job, id)?.clientId !== clientId)
       throw new Rejection('VALIDATION_ERROR', 'The job belongs to another client.', `/jobIds/${index}`);
+  });
   if (engagementId != null && plan.get(engagement, engagementId)?.clientId !== clientId)
     throw invalidField('engagementId', 'The engagement belongs to another client.');
 }
@@ -82,7 +83,7 @@ export function completeLines(
     const id = previous[index]?.id;
     return id === undefined || named.has(id) ? plan.newId() : id;
   };
-  const completed = lines.map((line, index) => {
+  const completed = plan.each(lines, (line, index) => {
     if (line.jobId !== null && owner !== undefined && plan.get(job, line.jobId)?.clientId !== owner.id)
       throw invalidLine(index, 'jobId', 'The job belongs to another client.');
     const id = line.id ?? idAt(index);

@@ -176,7 +176,7 @@ export function movesOf(plan: Plan, { id, values, previous }: PaymentChange): Mo
   plan.together(
     () => firstOpenDay(plan, values),
     () => entriesOf(plan, 'CREDIT', id),
-    ...ids.map((invoiceId) => () => entriesOf(plan, 'RECEIVABLE', invoiceId)),
+    () => plan.each(ids, (invoiceId) => entriesOf(plan, 'RECEIVABLE', invoiceId)),
   );
   return ids.map((invoiceId) => ({ invoiceId, more: more.get(invoiceId) ?? zero }));
 }

@@ -59,7 +59,7 @@ function enterChangeOf(
 
 /** Reads the entries of rows of work together. */
 export function readEntries(plan: Plan, ids: Iterable<string>): void {
-  plan.together(...[...ids].map((id) => () => entriesOf(plan, 'WIP', id)));
+  plan.each([...ids], (id) => entriesOf(plan, 'WIP', id));
 }
 
 /** Enters what a new invoice takes from a row of work: as of its date, or the day from which there was as much work. */

@@ -38,7 +38,9 @@ export function createLink(plan: Plan, apiUserId: string, url: string, body: Bod
   if (owner === undefined) throw unknownClientRef(clientRef, 'body');
   if (!owner.active)
     throw new Rejection('INVALID_STATE', 'The client is inactive and cannot be used in new rows.', '/clientRef');
-  const chosen = invoiceIds.map((invoiceId, index) => payableInvoice(plan, owner, invoiceId, `/invoiceIds/${index}`));
+  const chosen = plan.each(invoiceIds, (invoiceId, index) =>
+    payableInvoice(plan, owner, invoiceId, `/invoiceIds/${index}`),
+  );
   const [first] = chosen;
   const other = chosen.findIndex(({ currency }) => currency !== first?.currency);
   if (other > 0)

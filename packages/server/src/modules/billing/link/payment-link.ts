@@ -51,15 +51,15 @@ const activeLinks: Lookup<readonly string[]> = {
 
 /** Loads the links of several invoices at once, before each invoice is changed. */
 export function readLinks(plan: Plan, invoiceIds: readonly string[]): void {
-  plan.together(...invoiceIds.map((id) => () => plan.lookup(activeLinks, id)));
+  plan.each(invoiceIds, (id) => plan.lookup(activeLinks, id));
 }
 
 /** Invalidates the links for an invoice if the amount due no longer covers their amounts, in the name of the command that runs. */
 export function invalidateLinks(plan: Plan, invoiceId: string): void {
-  for (const id of plan.lookup(activeLinks, invoiceId) ?? []) {
+  plan.each(plan.lookup(activeLinks, invoiceId) ?? [], (id) => {
     const link = plan.getForUpdate(quickPaymentLink, id);
     if (link?.status === 'ACTIVE' && !isCovered(plan, link)) plan.set(quickPaymentLink, id, { status: 'INVALIDATED' });
-  }
+  });
 }
 
 /** Whether all invoices of a link are open, and the amount due on them covers its amount. */
@@ -67,10 +67,8 @@ export function isCovered(
   plan: Plan,
   { invoices, amount }: Pick<Row<'QuickPaymentLink'>, 'invoices' | 'amount'>,
 ): boolean {
-  const open = invoices.flatMap(({ invoiceId }) => {
-    const row = plan.get(invoice, invoiceId);
-    return row !== undefined && isOpen(row) ? [row] : [];
-  });
+  const rows = plan.each(invoices, ({ invoiceId }) => plan.get(invoice, invoiceId));
+  const open = rows.filter((row) => row !== undefined).filter(isOpen);
   if (open.length < invoices.length) return false;
   return amount === null || open.length === 0 || sum(open.map(dueOf)).gte(amount);
 }

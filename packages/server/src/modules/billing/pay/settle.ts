@@ -85,13 +85,7 @@ function nextStep(
  * being recorded are taken into account.
  */
 function isStillDue(plan: Plan, link: Parameters<typeof isCovered>[1]): boolean {
-  plan.together(
-    ...link.invoices.map(
-      ({ invoiceId }) =>
-        () =>
-          plan.getForShare(invoice, invoiceId),
-    ),
-  );
+  plan.each(link.invoices, ({ invoiceId }) => plan.getForShare(invoice, invoiceId));
   return isCovered(plan, link);
 }
 
