@@ -3,13 +3,14 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse as parseQuery } from 'node:querystring';
+import type { Writable } from 'node:stream';
 import type { Logger } from 'pino';
 import { newId } from '../platform/store/new-id.ts';
 import { dataHeaders } from './pages.ts';
 import { mayBeLarge, readRawBody } from './raw-body.ts';
-import { saveBody } from './saved-body.ts';
 import { type RequestTarget, readTarget } from './target.ts';
 import { readTraceparent } from './trace-context.ts';
+import { writeBody } from './write-body.ts';
 
 /** What a request occupies. */
 interface Slot {
@@ -116,12 +117,12 @@ export class Exchange {
   }
 
   /**
-   * Saves the body as it arrives, and as it is.
+   * Writes the body to a file or a parser as it arrives, and as it is.
    *
    * @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`
    */
-  saveBody(path: string, maxBytes: number): Promise<void> {
-    return saveBody(this.#request, path, maxBytes);
+  writeBody(to: Writable, maxBytes: number): Promise<void> {
+    return writeBody(this.#request, to, maxBytes);
   }
 
   /** Creates a folder on this machine, which remains until the result of the request is known. */

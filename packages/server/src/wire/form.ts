@@ -1,7 +1,7 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { Busboy, type BusboyFileStream } from '@fastify/busboy';
 import { Rejection } from '../contract/rejection.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -24,42 +24,46 @@ export interface SentFile {
   readonly fileName: string;
 }
 
-const uploadType = /^multipart\/form-data; *boundary=([\w-]{1,70})$/i;
-/** The head of the part with the file. */
-const fileHead = /\r\nContent-Disposition:[^\r\n]*; *filename="[^\r\n]*(?:\r\n[^\r\n]+)*\r\n\r\n/i;
+/** Of fields beside a file. */
+const maxFields = 100;
 
 /**
- * Reads a form whose last field is a file of at most so many bytes; undefined if the body is not such a form.
+ * Reads a form with fields and at most one file of at most so many bytes; undefined if the body is not such a form.
  *
  * @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`
  */
 export async function readUpload(exchange: Exchange, maxFileBytes: number) {
   const type = exchange.header('content-type') ?? '';
-  const [, boundary] = uploadType.exec(type) ?? [];
-  if (boundary === undefined) return undefined;
-  const folder = await exchange.temporaryFolder();
-  const [form, path] = ['form', 'content'].map((name) => join(folder, name)) as [string, string];
-  await exchange.saveBody(form, maxFileBytes + maxFormBytes);
-  const closing = Buffer.from(`\r\n--${boundary}--\r\n`);
-  await using saved = await open(form);
-  const { size } = await saved.stat();
-  const read = async (start: number, length: number) =>
-    (await saved.read(Buffer.alloc(length), 0, length, Math.max(start, 0))).buffer;
-  const head = await read(0, Math.min(maxFormBytes, size));
-  const found = fileHead.exec(head.toString('latin1'));
-  const [start, end] = [(found?.index ?? 0) + (found?.[0].length ?? 0), size - closing.length];
-  const isWhole = found !== null && start <= end && (await read(end, closing.length)).equals(closing);
-  if (!isWhole) throw new Rejection('MALFORMED_REQUEST', 'The form is incomplete.');
-  if (end - start > maxFileBytes) throw new Rejection('PAYLOAD_TOO_LARGE', 'The file is too large.');
-  const headers = { 'Content-Type': type };
-  const fieldsAndHead = new Response(Buffer.concat([head.subarray(0, start), closing]), { headers });
-  const parsed = await fieldsAndHead.formData().catch((cause: unknown) => {
-    throw new Rejection('MALFORMED_REQUEST', 'The form is malformed.', { cause });
-  });
-  const parts = [...parsed];
-  const content = start === end ? [] : createReadStream(form, { start, end: end - 1 });
-  await pipeline(content, createWriteStream(path, { mode: 0o600 }));
-  const fields = parts.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []));
-  const fileName = parts.flatMap(([, value]) => (typeof value === 'string' ? [] : value.name)).join();
-  return { fields: new URLSearchParams(fields), file: fileName === '' ? undefined : { path, fileName } };
+  if (!/^multipart\/form-data *;/i.test(type)) return undefined;
+  const path = join(await exchange.temporaryFolder(), 'content');
+  const fields = new URLSearchParams();
+  let content: BusboyFileStream | undefined;
+  let file: SentFile | undefined;
+  let saved: Promise<void> | undefined;
+  try {
+    const limits = { fileSize: maxFileBytes, files: 1, fieldSize: maxFormBytes, fields: maxFields };
+    const parser = new Busboy({ headers: { 'content-type': type }, limits });
+    const reject = (error = new Error('The form has too many fields or files.')) => void parser.destroy(error);
+    parser.on('filesLimit', reject).on('fieldsLimit', reject);
+    parser.on('field', (name: string | undefined, value, _, isCut) => {
+      if (name === undefined || isCut) reject(new Error('A field has no name, or is too long.'));
+      else fields.append(name, value);
+    });
+    parser.on('file', (_, stream, fileName) => {
+      content = stream;
+      if (fileName) file = { path, fileName };
+      saved = pipeline(stream, createWriteStream(path, { mode: 0o600 }));
+      saved.catch(reject);
+    });
+    await exchange.writeBody(parser, maxFileBytes + maxFormBytes);
+    await saved;
+  } catch (error) {
+    // The parser leaves it open, and the file, if the body ends too early.
+    content?.destroy();
+    // Errors of the parser have no code.
+    if (error instanceof Error && 'code' in error) throw error;
+    throw new Rejection('MALFORMED_REQUEST', 'The form is malformed.', { cause: error });
+  }
+  if (content?.truncated) throw new Rejection('PAYLOAD_TOO_LARGE', 'The file is too large.');
+  return { fields, file };
 }

@@ -411,6 +411,10 @@ export function workTests({
       { edit: (body: string) => body.slice(0, -4) },
       { edit: (body: string) => body.replace('name="_newRef"', '_newRef') },
       { edit: (body: string) => body.replace(/filename="[^"]*"/, '') },
+      {
+        edit: (body: string) =>
+          body.replace(/^(--.+\r\n)/, '$1Content-Disposition: form-data; name="more"; filename="a"\r\n\r\n\r\n$1'),
+      },
     ];
     for (const one of wrong)
       expect([one, (await admin.upload(address, fields, pdf('%PDF'), one)).status]).toEqual([one, 400]);

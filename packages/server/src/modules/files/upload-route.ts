@@ -1,3 +1,4 @@
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Service } from '../../entity/service.ts';
@@ -67,7 +68,7 @@ async function received(service: Service, exchange: Exchange, { tenantName, file
     }),
   );
   const path = join(await exchange.temporaryFolder(), 'content');
-  await exchange.saveBody(path, maxUploadBytes);
+  await exchange.writeBody(createWriteStream(path, { mode: 0o600 }), maxUploadBytes);
   await admission.admit(exchange, tenantName, exchange.address);
   return storeUpload(service, origin, fileId, { path, fileName });
 }
