@@ -161,6 +161,15 @@ group('a property', () => {
 });
 
 group('a status', () => {
+  it('says in which states nothing else can change', () => {
+    const BoatStatus: { description?: string } = { description: 'Status.' };
+    Object.assign(BoatStatus, { 'x-state-machine': { ...states, fixed: ['AFLOAT'] } });
+    bundleOf({}, { BoatStatus });
+    expect(BoatStatus.description).toContain(
+      'A new row is `ASHORE`. Nothing else of a row that is `AFLOAT` can change. Possible transitions:',
+    );
+  });
+
   it('says in which states an import writes it', () => {
     const BoatStatus: { description?: string } = { description: 'Status.' };
     Object.assign(BoatStatus, { 'x-state-machine': { ...states, imported: ['AFLOAT', 'SUNK'] } });

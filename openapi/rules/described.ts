@@ -212,7 +212,7 @@ function append(described: { description?: unknown }, text: string): void {
 
 /** The initial states and the transitions as Markdown, with a column for roles and conditions only where there are any. */
 export function describeMachine(machine: StateMachine): string {
-  const { initial, imported, operations, transitions, conditions = {} } = machine;
+  const { initial, imported, fixed, operations, transitions, conditions = {} } = machine;
   const columns: Record<string, (transition: StateTransition) => string> = {
     From: ({ from }) => coded(from).join(', '),
     To: ({ to }) => coded([to]).join(),
@@ -227,7 +227,7 @@ export function describeMachine(machine: StateMachine): string {
   const shown = Object.entries(columns).filter(([, cell]) => transitions.some((transition) => cell(transition) !== ''));
   const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [
-    `A new row is ${either(initial)}${imported === undefined ? '' : `; an imported one can also be ${either(imported)}`}. Possible transitions:`,
+    `A new row is ${either(initial)}${imported === undefined ? '' : `; an imported one can also be ${either(imported)}`}.${fixed === undefined ? '' : ` Nothing else of a row that is ${either(fixed)} can change.`} Possible transitions:`,
     '',
     row(shown.map(([name]) => name)),
     `|${'---|'.repeat(shown.length)}`,

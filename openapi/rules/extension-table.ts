@@ -331,6 +331,7 @@ export const extensionTable: Record<string, Extension> = {
         initial: states,
         operations: { ...names(camelCase), minItems: 0 },
         imported: states,
+        fixed: states,
         transitions: { type: 'array', minItems: 1, items: transition },
         conditions: {
           type: 'object',

@@ -49,6 +49,7 @@ function checkStates(schema: Place, machine: Place, report: Report): void {
   const named = [
     ...machine.list('initial'),
     ...machine.list('imported'),
+    ...machine.list('fixed'),
     ...transitions.flatMap((one) => [...one.list('from'), one.get('to') ?? []].flat()),
   ];
   for (const state of named) {

@@ -15522,14 +15522,14 @@ export interface components {
          * @description Status of a draft invoice.
          *
          *     - `DRAFT`: lines and amounts can be written.
-         *     - `IN_REVIEW`: waiting for approval. Lines and amounts are fixed.
+         *     - `IN_REVIEW`: waiting for approval.
          *     - `APPROVED`: approved, and not posted. Approving a draft creates its invoice, or its credit note if the total is negative, and posts the draft in the same
          *       transaction. Only an imported draft whose `proposedInvoiceDate` is after today stays `APPROVED`; post it on that day, or reject it to change it.
          *     - `REJECTED`: `rejectionReason` has the reason. The author of lines can approve the draft after another person has changed them.
          *     - `POSTED`: the invoice or credit note exists; `invoiceId` identifies it.
          *     - `DELETED`: the work in progress of the lines is released. The history remains.
          *
-         *     A new row is `DRAFT`. Possible transitions:
+         *     A new row is `DRAFT`. Nothing else of a row that is `POSTED` or `DELETED` can change. Possible transitions:
          *
          *     | From | To | By | Role | Condition |
          *     |---|---|---|---|---|
@@ -21270,7 +21270,7 @@ export interface components {
          *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
          *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
          *
-         *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+         *     A new row is `DRAFT` or `SUBMITTED`. Nothing else of a row that is `APPROVED` can change. Possible transitions:
          *
          *     | From | To | By | Role | Condition |
          *     |---|---|---|---|---|
@@ -21361,7 +21361,7 @@ export interface components {
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
              *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
-             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *     A new row is `DRAFT` or `SUBMITTED`. Nothing else of a row that is `APPROVED` can change. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
@@ -21503,7 +21503,7 @@ export interface components {
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
              *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
-             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *     A new row is `DRAFT` or `SUBMITTED`. Nothing else of a row that is `APPROVED` can change. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
@@ -21873,7 +21873,7 @@ export interface components {
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
              *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
-             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *     A new row is `DRAFT` or `SUBMITTED`. Nothing else of a row that is `APPROVED` can change. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
@@ -21995,7 +21995,7 @@ export interface components {
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
              *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
-             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *     A new row is `DRAFT` or `SUBMITTED`. Nothing else of a row that is `APPROVED` can change. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
@@ -23644,7 +23644,7 @@ export interface components {
          *
          *     - `DRAFT`: the letter is being written. Recalling a letter returns the engagement to this status; every signer is `PENDING`
          *       again.
-         *     - `SENT`: waiting for signatures. The terms are fixed.
+         *     - `SENT`: waiting for signatures.
          *     - `EXECUTED`: every signer has signed.
          *     - `ACTIVE`: work has begun. Set when the first linked job starts, or written by you.
          *     - `ON_HOLD`: work is interrupted.
@@ -27058,7 +27058,7 @@ export interface components {
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
              *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
-             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *     A new row is `DRAFT` or `SUBMITTED`. Nothing else of a row that is `APPROVED` can change. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
@@ -29974,7 +29974,7 @@ export interface components {
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
              *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
-             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *     A new row is `DRAFT` or `SUBMITTED`. Nothing else of a row that is `APPROVED` can change. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
@@ -30110,7 +30110,7 @@ export interface components {
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
              *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
-             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *     A new row is `DRAFT` or `SUBMITTED`. Nothing else of a row that is `APPROVED` can change. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|

@@ -6,6 +6,8 @@ export interface StateMachine {
   readonly operations: readonly string[];
   /** The states in which an import creates a row, and to which it brings one, without transitions. */
   readonly imported?: readonly string[];
+  /** The states in which callers can change the state of a row, and nothing else. */
+  readonly fixed?: readonly string[];
   readonly transitions: readonly StateTransition[];
   /** The conditions that transitions name: of the values of the row, or others in words. */
   readonly conditions?: Readonly<Record<string, string | RowCondition>>;

@@ -230,6 +230,8 @@ export function actionsOn(list: DataList, row: ShownRow, caller: Roles): Action[
 
 /** What changes the fields of a row, or creates one, if the caller may; undefined if nothing does. */
 export function writingOf(list: DataList, row: ShownRow | undefined, caller: Roles): Action | undefined {
+  const { fixed = [] } = list.properties.get('status')?.['x-state-machine'] ?? {};
+  if (row !== undefined && fixed.includes(String(row.status))) return undefined;
   const verbs = row === undefined ? ['upsert'] : ['update', 'upsert'];
   const writer = writersOf(list).find(
     ({ operation: { id, roles }, items, attributes }) =>

@@ -89,6 +89,9 @@ test('the form of a row has no input of a field that cannot change', () => {
   expect(invoice.filter((path) => /^(dueDate|lines)/.test(path))).toEqual([]);
   expect(inputsOf('DraftInvoice', { id: '', status: 'DRAFT' })).toContain('dueDate');
   expect(inputsOf('DraftInvoice', { id: '', status: 'IN_REVIEW' })).toEqual(['reviewerId', 'rejectionReason', 'note']);
+  expect(inputsOf('DraftInvoice', { id: '', status: 'POSTED' })).toEqual([]);
+  expect(inputsOf('TimeEntry', { id: '', status: 'DRAFT' })).toContain('hours');
+  expect(inputsOf('TimeEntry', { id: '', status: 'APPROVED' })).toEqual([]);
   expect(inputsOf('Payment', { id: '', clientId: null })).toContain('clientId');
   expect(inputsOf('Payment', { id: '', clientId: 'known' })).not.toContain('clientId');
 });

@@ -7,7 +7,7 @@ import { type AnyEntity, manyIn, one, through } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
-import { changedFields, isChanged } from '../../entity/row-changes.ts';
+import { isChanged } from '../../entity/row-changes.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { client } from '../clients/index.ts';
 import { isFinished, job, task } from '../projects/index.ts';
@@ -94,11 +94,7 @@ export function beginChange({ entity, id, values, previous, privateColumns }: En
     return true;
   }
   if (!isChanged(entity, previous, values)) return false;
-  if (previous.status === 'APPROVED' && values.status !== 'DRAFT') {
-    if (hasLockedWip(plan, key, id)) throw locked(key);
-    const [changed = 'status'] = changedFields(entity, previous, values);
-    throw new Rejection('INVALID_STATE', 'An approved entry cannot change. Return it to DRAFT first.', `/${changed}`);
-  }
+  if (previous.status === 'APPROVED' && values.status !== 'DRAFT' && hasLockedWip(plan, key, id)) throw locked(key);
   if (!values.active && values.status !== previous.status && isPending(values.status)) {
     const detail = `An inactive entry cannot become ${values.status}. Send active: true with it.`;
     throw new Rejection('INVALID_STATE', detail, '/status');

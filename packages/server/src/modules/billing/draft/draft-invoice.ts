@@ -60,7 +60,7 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       const isRepriced = previous !== undefined && values.pricesIncludeTax !== previous.pricesIncludeTax;
       checkSameClient(plan, values.clientId, input);
       if (input.lines !== undefined || isRepriced) setLines(change, plan);
-      if (change.previous !== undefined && !checkChange(change)) return;
+      if (previous !== undefined && !isChanged(change.entity, previous, values)) return;
       setDates(change, plan);
       if (change.previous === undefined || change.values.status === 'DRAFT' || change.previous.status === 'DRAFT')
         completeDocument(change, plan);
@@ -166,14 +166,6 @@ function draftNumber(year: string) {
     fields: ['draftNumber'],
     format: (number: number) => `D-${year}-${String(number).padStart(5, '0')}`,
   };
-}
-
-/** Whether the caller changes anything. @throws Rejection if the status of the draft does not allow it. */
-function checkChange({ entity, values, previous }: DraftChange): boolean {
-  if (previous === undefined || !isChanged(entity, previous, values)) return false;
-  if (previous.status === 'POSTED' || previous.status === 'DELETED')
-    throw new Rejection('INVALID_STATE', `The draft is ${previous.status} and cannot change.`);
-  return true;
 }
 
 /** Sets the timestamps of the draft's states, and the reason of one of them. */
