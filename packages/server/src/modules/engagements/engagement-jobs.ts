@@ -85,8 +85,9 @@ function setLink(
   pointer: string | undefined,
 ): void {
   const { jobs = [] } = plan.getForUpdate(engagement, engagementId) ?? {};
-  const isKnown = jobs.some(({ id }) => id === link.id);
-  const links = isKnown ? jobs.map((one) => (one.id === link.id ? { ...one, ...link } : one)) : [...jobs, link];
+  const known = jobs.find(({ id }) => id === link.id);
+  if (known?.isActive === link.isActive) return;
+  const links = known ? jobs.map((one) => (one === known ? { ...one, ...link } : one)) : [...jobs, link];
   checkBound(engagement, 'jobs', links, pointer);
   plan.set(engagement, engagementId, { jobs: links });
 }

@@ -64,8 +64,11 @@ export function linkJobs(plan: Plan, engagementId: string, clientId: string, job
     throw new Rejection('CONFLICT', detail, pointer);
   });
   const { jobs = [] } = plan.getForUpdate(engagement, engagementId) ?? {};
-  const known = new Set(jobs.map(({ id }) => id));
-  checkBound(engagement, 'jobs', [...jobs, ...added.filter((id) => !known.has(id))], '/jobIds');
-  for (const { id } of linked) if (!jobIds.includes(id)) plan.set(job, id, { engagementId: null });
+  const [known, active] = [new Set(jobs.map(({ id }) => id)), new Set(jobIds)];
+  const links = [...jobs.map(({ id }) => id), ...added.filter((id) => !known.has(id))];
+  checkBound(engagement, 'jobs', links, '/jobIds');
+  // At once: each job that changes after this finds its link set.
+  plan.set(engagement, engagementId, { jobs: links.map((id) => ({ id, isActive: active.has(id) })) });
+  for (const { id } of linked) if (!active.has(id)) plan.set(job, id, { engagementId: null });
   for (const id of added) plan.set(job, id, { engagementId });
 }
