@@ -9005,7 +9005,7 @@ export interface components {
             defaultPaymentTermsDays?: number | null;
             /**
              * Format: int32
-             * @description Position of the type in lists. Default on creation: `0`.
+             * @description Position of the type in lists that you show. Lists of the API are in order of `id`. Default on creation: `0`.
              * @example 10
              */
             displayOrder?: number;
@@ -9065,7 +9065,7 @@ export interface components {
             defaultPaymentTermsDays: number | null;
             /**
              * Format: int32
-             * @description Position of the type in lists. Default on creation: `0`.
+             * @description Position of the type in lists that you show. Lists of the API are in order of `id`. Default on creation: `0`.
              */
             displayOrder: number;
         };
@@ -10744,7 +10744,7 @@ export interface components {
              */
             departmentId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Revenue account in the firm's ledger, or null.
+             * @description Revenue account in the firm's ledger, or null. For information only; the journal has the accounts of `GlMapping`.
              * @example 4010
              */
             revenueAccountCode?: string | null;
@@ -10802,7 +10802,7 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
-            /** @description Revenue account in the firm's ledger, or null. */
+            /** @description Revenue account in the firm's ledger, or null. For information only; the journal has the accounts of `GlMapping`. */
             revenueAccountCode: string | null;
             /** @description Names of rows that this one refers to, by the names that `with` of the request lists. Events and writes have none. */
             with?: {
@@ -19962,7 +19962,7 @@ export interface components {
         };
         /**
          * Billing method
-         * @description Billing of work of a task type.
+         * @description Billing of work of a task type. For information only; `isBillable` determines whether the work is billed.
          *
          *     - `HOURLY`: by the hour.
          *     - `FIXED`: as a fixed amount.
@@ -20003,7 +20003,7 @@ export interface components {
              */
             defaultWorkCode?: string | null;
             /**
-             * @description Text on the invoice for entries without a description, or null.
+             * @description Text on invoices for entries without a description, or null. For information only; you write the descriptions of lines.
              * @example Preparation of tax returns
              */
             invoiceDescription?: string | null;
@@ -20071,7 +20071,7 @@ export interface components {
             defaultRate: DecimalString | null;
             /** @description `code` of the work code of time entries on such tasks that have no code, or null. */
             defaultWorkCode: string | null;
-            /** @description Text on the invoice for entries without a description, or null. */
+            /** @description Text on invoices for entries without a description, or null. For information only; you write the descriptions of lines. */
             invoiceDescription: string | null;
             /**
              * Nullable UUID
@@ -20816,6 +20816,7 @@ export interface components {
          *     - `PARTIALLY_BILLED`: a part of the row is billed or written off; `outstandingAmount` is the rest.
          *     - `BILLED`: invoices billed all of the row. When an invoice is voided, the amount that it billed is outstanding again.
          *     - `WRITTEN_OFF`: the outstanding amount was written off with `writeOffAmount`. Lowering `writeOffAmount` undoes that.
+         *       When an invoice that billed a part of the row is voided, that part is written off, too.
          *     - `REVERSED`: the approval of its entry was withdrawn.
          *
          *     A new row is `OPEN`. Possible transitions:
@@ -26583,7 +26584,7 @@ export interface components {
             defaultRate: null;
             /** @description `code` of the work code of time entries on such tasks that have no code, or null. */
             defaultWorkCode: string | null;
-            /** @description Text on the invoice for entries without a description, or null. */
+            /** @description Text on invoices for entries without a description, or null. For information only; you write the descriptions of lines. */
             invoiceDescription: string | null;
             /**
              * Nullable UUID
@@ -27932,7 +27933,7 @@ export interface components {
             defaultPaymentTermsDays: number | null;
             /**
              * Format: int32
-             * @description Position of the type in lists. Default on creation: `0`.
+             * @description Position of the type in lists that you show. Lists of the API are in order of `id`. Default on creation: `0`.
              */
             displayOrder: number;
         };
@@ -28309,7 +28310,7 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
-            /** @description Revenue account in the firm's ledger, or null. */
+            /** @description Revenue account in the firm's ledger, or null. For information only; the journal has the accounts of `GlMapping`. */
             revenueAccountCode: string | null;
         };
         /**
@@ -29645,7 +29646,7 @@ export interface components {
             defaultRate: DecimalString | null;
             /** @description `code` of the work code of time entries on such tasks that have no code, or null. */
             defaultWorkCode: string | null;
-            /** @description Text on the invoice for entries without a description, or null. */
+            /** @description Text on invoices for entries without a description, or null. For information only; you write the descriptions of lines. */
             invoiceDescription: string | null;
             /**
              * Nullable UUID
