@@ -18039,7 +18039,8 @@ export interface components {
         InvoiceSendRequest: {
             /**
              * @description Recipients. Without it, the contacts of the client that receive invoices (`receivesInvoices`), otherwise the billing contact of the
-             *     invoice, otherwise the `email` of the client; contacts that have opted out of email and addresses that bounced are omitted.
+             *     invoice, otherwise the `email` of the client; contacts that have opted out of email are
+             *     omitted, and so are addresses that bounced, until a mail that names them here is accepted.
              * @example [
              *       "ines@example.com"
              *     ]
