@@ -107,6 +107,23 @@ describe('sendInvoice', () => {
     expect(found.data).toEqual([mail]);
   });
 
+  test.each(['en', 'de', 'fr', 'es'])(
+    'sends an imported invoice in %s without a PDF, and promises none',
+    async (documentLanguage) => {
+      const owner = await newClient({ documentLanguage, email: 'ines@example.com' });
+      const line = { lineType: 'OTHER', description: 'Advice', quantity: '1', unitAmount: '10.00', taxable: false };
+      const dates = { invoiceDate: '2026-03-02', dueDate: '2026-04-01' };
+      const number = `OLD-${documentLanguage}`;
+      const own = { clientId: owner.id, pmsRef: number, invoiceNumber: number, ...dates, lines: [line] };
+      const imported = await records.make('Invoice', own);
+      expect(await sent({}, imported.id)).toMatchObject({ status: 'SENT' });
+      const { parsed } = sink.received[0] ?? {};
+      expect(parsed?.attachments).toEqual([]);
+      expect(parsed?.text).toContain(number);
+      expect(parsed?.text).not.toMatch(/attach|anbei|joint|adjunt/i);
+    },
+  );
+
   test('creates a payment link for the amount due, whose URL only the mail has', async () => {
     const mail = await sent({ to: ['ines@example.com'], withPaymentLink: true });
     const { body: link } = await preparer.call<{ url: string; amount: string }>(

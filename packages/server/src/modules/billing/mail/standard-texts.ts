@@ -13,12 +13,13 @@ function texts(subject: string, ...paragraphs: readonly string[]): MailTexts {
   return { subject, text: paragraphs.join('\n'), html: null, replyTo: null };
 }
 
+/** `INVOICE` is also for an imported invoice, which has no file to attach. */
 export const standardTexts: Readonly<Record<string, Readonly<Record<Language, MailTexts>>>> = {
   INVOICE: {
     en: texts(
       '{{documentNumber}} from {{firmName}}',
       'Dear {{clientName}},\n',
-      'please find our document attached:',
+      'here is our document:',
       '{{documents}}\n',
       '{{message}}\n',
       'You can pay on this page: {{paymentUrl}}\n',
@@ -28,7 +29,7 @@ export const standardTexts: Readonly<Record<string, Readonly<Record<Language, Ma
     de: texts(
       '{{documentNumber}} von {{firmName}}',
       'Guten Tag {{clientName}},\n',
-      'anbei erhalten Sie unseren Beleg:',
+      'hier ist unser Beleg:',
       '{{documents}}\n',
       '{{message}}\n',
       'Auf dieser Seite können Sie bezahlen: {{paymentUrl}}\n',
@@ -38,7 +39,7 @@ export const standardTexts: Readonly<Record<string, Readonly<Record<Language, Ma
     fr: texts(
       '{{documentNumber}} de {{firmName}}',
       'Bonjour {{clientName}},\n',
-      'veuillez trouver ci-joint notre document :',
+      'voici notre document :',
       '{{documents}}\n',
       '{{message}}\n',
       'Vous pouvez payer sur cette page : {{paymentUrl}}\n',
@@ -48,7 +49,7 @@ export const standardTexts: Readonly<Record<string, Readonly<Record<Language, Ma
     es: texts(
       '{{documentNumber}} de {{firmName}}',
       'Estimado cliente, {{clientName}}:\n',
-      'Adjuntamos nuestro documento:',
+      'Este es nuestro documento:',
       '{{documents}}\n',
       '{{message}}\n',
       'Puede pagar en esta página: {{paymentUrl}}\n',
