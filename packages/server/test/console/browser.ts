@@ -59,6 +59,15 @@ export function browserTests(
     test('an administrator follows an invoice, replays a delivery, advances the clock, and signs out', async () => {
       const client = await newClient({ name: `Harbor & Pine on a ${name}` });
       const invoiceId = await invoiceOf(client.id, '1250.00');
+      const taxes = [{ name: 'VAT', ratePercent: '10' }];
+      const lines = [
+        { lineType: 'OTHER', description: 'Merger', quantity: '1000', unitAmount: '9000000000.00', taxes },
+      ];
+      const dates = { invoiceDate: '2026-01-01', dueDate: '2026-01-31' };
+      const attributes = { clientId: client.id, pmsRef: `Large on a ${name}`, ...dates, lines };
+      const { body: large } = await call<{ records: { id: string }[] }>('POST', '/api/v1/records', {
+        records: [{ type: 'Invoice', attributes }],
+      });
       const receiver = await startReceiver();
       receiver.respond = (_arrival, response) => void response.writeHead(500).end('No room');
       const subscription = await subscribe(receiver, { entityType: 'Client' });
@@ -119,6 +128,9 @@ export function browserTests(
       await upload('%PDF-1.7');
       await page.getByText('Done.').waitFor();
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Größe.pdf');
+      await page.goto(`${address}/console/data/Invoice/${large.records[0]?.id}`);
+      await page.getByText('9,900,000,000,000.00').first().waitFor();
+      await check(page, 'largest-amounts');
       await page.goto(`${address}/console/data/Invoice?filter=total&op=least&value=much`);
       expect(await page.getByRole('alert').textContent()).toMatch(/\w{5}/);
       await check(page, 'list-rejected');

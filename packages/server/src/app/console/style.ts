@@ -24,7 +24,7 @@ h3{font-size:.9375rem;margin:1rem 0 .25rem}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:1rem}
 .cards .card{margin:0}
 .links-row{margin:0 0 1rem}
-.balances{margin:0 0 1rem}.cards dt{font-weight:600;color:inherit}.cards dd.figure{margin-bottom:0;font-size:1.375rem}
+.balances{grid-template-columns:repeat(auto-fill,minmax(min(18rem,100%),1fr));margin:0 0 1rem}.figure .amount{white-space:normal}.cards dt{font-weight:600;color:inherit}.cards dd.figure{margin-bottom:0;font-size:1.375rem}
 .figure{font-size:1.75rem;font-weight:600;line-height:1.2;margin:.25rem 0;font-variant-numeric:tabular-nums}
 .scroll{overflow-x:auto;margin:0 -1.5rem;padding:0 1.5rem}
 th,td{max-width:26rem;overflow-wrap:break-word;padding:.5rem 1rem .5rem 0}
