@@ -14599,7 +14599,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Invoice. It must be open, of the same client or a client of its group and org, and in the same currency.
+             * @description Invoice. It must be open, of the same client or a client of its active group and org, and in the same currency.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string;
@@ -14796,7 +14796,7 @@ export interface components {
             /**
              * UUID
              * Format: uuid
-             * @description Invoice. It must be open, of the same client or a client of its group and org, and in the same currency.
+             * @description Invoice. It must be open, of the same client or a client of its active group and org, and in the same currency.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string;

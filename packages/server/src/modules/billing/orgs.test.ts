@@ -63,6 +63,23 @@ test('a payment covers invoices of its client group in its own org', async () =>
   );
 });
 
+test('a payment covers no further invoice of a client group that is deleted', async () => {
+  const group = await records.make('ClientGroup', { name: 'Parted' });
+  const member = { orgId: first, clientGroupId: group.id };
+  const [payer, sister] = [await newClient(member), await newClient(member)];
+  const bill = await post(await draftOf([{}], { clientId: sister.id }));
+  const paid = await pay('100.00', [{ invoiceId: bill, amount: '40.00' }], { clientId: payer.id });
+  expect(only(await records.remove([{ type: 'ClientGroup', systemRef: group.systemRef }]))).toMatchObject({
+    status: 'DELETED',
+  });
+  const allocated = (amount: string) =>
+    change('Payment', paid.systemRef, { allocations: [{ invoiceId: bill, amount }] });
+  expect(await allocated('41.00')).toMatchObject({
+    error: { code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/allocations/0/invoiceId' },
+  });
+  expect(await allocated('39.00')).toMatchObject({ status: 'UPDATED' });
+});
+
 test('a document names no job and no engagement of another client', async () => {
   const [billed, other] = [await newClient({ orgId: first }), await newClient({ orgId: second })];
   const named = { jobIds: [await newJob(other.id)] };

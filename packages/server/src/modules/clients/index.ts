@@ -10,6 +10,7 @@ export const clients = {
   listClientGroups: pageOf(clientGroup),
 };
 export { client, hasDocuments, onlyOrg, taxIdPurpose } from './client.ts';
+export { clientGroup } from './client-group.ts';
 export {
   activeClient,
   checkClientCurrency,

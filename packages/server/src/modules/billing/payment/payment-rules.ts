@@ -8,7 +8,7 @@ import { isChanged } from '../../../entity/row-changes.ts';
 import { addRules, type PendingChange } from '../../../entity/rules.ts';
 import { decimals } from '../../../platform/arithmetic.ts';
 import { type Decimal, zero } from '../../../platform/decimal.ts';
-import { checkClientCurrency, client, reopenClient } from '../../clients/index.ts';
+import { checkClientCurrency, client, clientGroup, reopenClient } from '../../clients/index.ts';
 import { checkNotAfterToday, openStatuses, recordBookChange } from '../../reference/index.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
@@ -279,11 +279,13 @@ function checkAllocation(plan: Plan, paid: PaymentRow, target: Row<'Invoice'>, a
     );
   if (target.clientId !== paid.clientId) {
     const [payer, billed] = [plan.get(client, paid.clientId), plan.get(client, target.clientId)];
-    if (payer === undefined || payer.clientGroupId === null || payer.clientGroupId !== billed?.clientGroupId)
+    const groupId = payer?.clientGroupId ?? null;
+    const isOfGroup = groupId !== null && groupId === billed?.clientGroupId && plan.get(clientGroup, groupId)?.active;
+    if (payer === undefined || billed === undefined || isOfGroup !== true)
       throw invalidAllocation(
         index,
         'invoiceId',
-        'The invoice belongs to another client that is not in the same client group.',
+        'The invoice belongs to another client that is not in the same active client group.',
       );
     if (payer.orgId !== billed.orgId)
       throw invalidAllocation(
