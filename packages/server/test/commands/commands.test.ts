@@ -603,7 +603,8 @@ test('a list of many entries needs no more runs than one of few', async () => {
   });
   const signerContactIds = people.body.succeeded.map(({ id }) => id);
   const letter = { clientId: one.id, fiscalYear: 2025, partnerId: staffId, signerContactIds };
-  await counted('an engagement with many signers', 'POST', '/api/v1/engagements/create', letter);
+  const letters = '/api/v1/engagements/create';
+  await counted('an engagement with many signers', 'POST', letters, letter);
 
   const [staffTypeId] = await write('StaffType', [{ name: 'Many', code: 'MANY', rank: 9, isBillable: true }]);
   const staff = await write(
@@ -679,13 +680,23 @@ test('a list of many entries needs no more runs than one of few', async () => {
   );
 
   const two = await newClient({ name: 'Without documents' });
-  await write(
+  const finished = await write(
     'Job',
     many((index) => ({ name: `Job ${index}`, clientId: two.id, billingType: 'TIME_AND_MATERIALS' })),
   );
   for (const fiscalYear of many((index) => 2000 + index))
     await preparer.call('POST', '/api/v1/engagements/create', { clientId: two.id, fiscalYear, partnerId: staffId });
   await change('the currency of a client with many jobs', 'Client', two.id, { currency: 'EUR' });
+
+  const ofJobs = await counted<{ id: string }>('an engagement of many jobs', 'POST', letters, {
+    ...{ clientId: two.id, fiscalYear: 2025, partnerId: staffId, jobIds: finished },
+  });
+  await deletion('delete an engagement of many jobs', 'Engagement', ofJobs.id);
+  await preparer.call('POST', '/api/v1/projects/assign_staff', {
+    staffJobAssignments: finished.map((jobId) => ({ jobId, staffId: staff[1], role: 'PREPARER' })),
+  });
+  await records.update(finished.map((systemRef) => ({ type: 'Job', systemRef, attributes: { status: 'CANCELLED' } })));
+  await preparer.call('POST', '/api/v1/projects/remove_staff', { staffJobAssignments: [{ jobId, staffId: staff[1] }] });
 
   const key = { type: 'REFERENCE', referencedEntityType: 'Staff', referenceKeys: ['pmsRef'] };
   await records.define('Many', [
@@ -700,6 +711,7 @@ test('a list of many entries needs no more runs than one of few', async () => {
     'many references',
     recorder.count('many references', () => records.upsert([{ type: 'Many', systemRef: 'many', attributes }])),
   );
+  await deletion('delete a person of many finished jobs', 'Staff', staff[1] ?? '');
 });
 
 test('runs no plan more often than docs/plans.md says', () => {

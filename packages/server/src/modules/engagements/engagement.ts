@@ -196,5 +196,5 @@ function followChange(change: EngagementChange, previous: Row<'Engagement'>, pla
 }
 
 function unlinkJobs(plan: Plan, id: string): void {
-  for (const linked of plan.all(job, 'engagementId', id)) plan.set(job, linked.id, { engagementId: null });
+  plan.each(plan.all(job, 'engagementId', id), (linked) => plan.set(job, linked.id, { engagementId: null }));
 }

@@ -54,7 +54,9 @@ function removeFromTask(plan: Plan, { staffId, taskId }: TaskEntry, index: numbe
   if (ended === undefined) return [];
   plan.remove(staffTaskAssignment, ended.id);
   if (onTask?.assigneeId === staffId) {
-    const next = active.find((one) => one.id !== ended.id && isEmployed(plan.get(staff, one.staffId)));
+    const others = active.filter(({ id }) => id !== ended.id);
+    const people = plan.each(others, (one) => plan.get(staff, one.staffId));
+    const next = others.find((_, position) => isEmployed(people[position]));
     plan.update(task, taskId, { assigneeId: next?.staffId ?? null });
   }
   return [{ list: 'staffTaskAssignments', index, id: ended.id }];

@@ -36,7 +36,7 @@ export const staffJobAssignment = defineEntity('StaffJobAssignment', {
 addRules(staff, {
   beforeRemoval({ id }, plan) {
     const assignments = plan.all(staffJobAssignment, 'staffId', id).filter((one) => one.active);
-    if (assignments.every(({ jobId }) => isFinished(plan.get(job, jobId)))) return;
+    if (plan.each(assignments, ({ jobId }) => plan.get(job, jobId)).every(isFinished)) return;
     throw new Rejection('INVALID_STATE', 'The staff member is assigned to open jobs. Remove these assignments first.');
   },
 });

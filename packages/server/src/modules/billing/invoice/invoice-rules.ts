@@ -253,7 +253,7 @@ function addressOf(plan: Plan, owner: Row<'Client'>): Row<'Invoice'>['billingAdd
 
 /** The engagement of the jobs, if they all have the same one. */
 function onlyEngagement(plan: Plan, jobIds: readonly string[]): string | null {
-  const ids = new Set(jobIds.map((id) => plan.get(job, id)?.engagementId ?? null));
+  const ids = new Set(plan.each(jobIds, (id) => plan.get(job, id)?.engagementId ?? null));
   const [id = null] = ids;
   return ids.size === 1 ? id : null;
 }

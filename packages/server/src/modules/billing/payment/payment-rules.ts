@@ -97,7 +97,7 @@ function completeNew(change: PaymentChange, plan: Plan): void {
 /** Payments are in the currency of their client, or of an invoice of the client from before this was required. */
 function checkCurrency(change: PaymentChange, plan: Plan): void {
   const { clientId, currency, allocations } = change.values;
-  const paid = allocations.map(({ invoiceId }) => plan.get(invoice, invoiceId));
+  const paid = plan.each(allocations, ({ invoiceId }) => plan.get(invoice, invoiceId));
   if (!paid.some((row) => row?.clientId === clientId && row.currency === currency))
     checkClientCurrency(clientOf(change.values, plan), currency);
   checkMinorUnits(change, currency, ['amount']);
