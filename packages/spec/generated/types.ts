@@ -23650,7 +23650,7 @@ export interface components {
          *     - `EXECUTED`: every signer has signed.
          *     - `ACTIVE`: work has begun. Set when the first linked job starts, or written by you.
          *     - `ON_HOLD`: work is interrupted.
-         *     - `COMPLETED`: set when every linked job is closed (cancelled jobs are ignored), or written by you.
+         *     - `COMPLETED`: set when every linked job is closed (cancelled and deleted jobs are ignored), or written by you.
          *     - `DECLINED`: a signer declined; `declineReason` has the reason.
          *     - `EXPIRED`: not signed before `expiresAt`.
          *     - `CANCELLED`: cancelled before work began.

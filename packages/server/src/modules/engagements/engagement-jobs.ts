@@ -54,7 +54,12 @@ function followJob({ values, previous, input }: PendingChange<'Job'>, plan: Plan
   // The engagements of an import are in the state that they have.
   if (plan.isImport) return;
   if (isLinkChanged || values.status !== previous?.status) startWork(plan, values.engagementId);
-  if (values.status === 'CLOSED' && previous?.status !== 'CLOSED') completeWork(plan, values.engagementId);
+  if (isOver(values) && previous !== undefined && !isOver(previous)) completeWork(plan, values.engagementId);
+}
+
+/** Whether an engagement waits no longer for a job. */
+function isOver({ active, status }: Pick<Row<'Job'>, 'active' | 'status'>): boolean {
+  return !active || status === 'CLOSED' || status === 'CANCELLED';
 }
 
 /** An executed engagement becomes active with the first of its jobs. */
@@ -65,11 +70,12 @@ export const startWork = command('jobStarted', (plan, engagementId: string) => {
   plan.set(engagement, engagementId, { status: 'ACTIVE' });
 });
 
-/** The engagement is complete when the last job is closed. Cancelled jobs do not count. */
+/** The engagement is complete when its jobs are closed. Those that are cancelled or deleted do not count. */
 const completeWork = command('jobsClosed', (plan, engagementId: string) => {
   if (plan.getForUpdate(engagement, engagementId)?.status !== 'ACTIVE') return;
   const jobs = jobsOf(plan, engagementId).filter(({ status }) => status !== 'CANCELLED');
-  if (jobs.every(({ status }) => status === 'CLOSED')) plan.set(engagement, engagementId, { status: 'COMPLETED' });
+  if (jobs.length > 0 && jobs.every(({ status }) => status === 'CLOSED'))
+    plan.set(engagement, engagementId, { status: 'COMPLETED' });
 });
 
 /** The active jobs with an active link. */

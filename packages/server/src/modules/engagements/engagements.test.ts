@@ -423,6 +423,21 @@ describe('the statuses of an engagement', () => {
     expect(done).toMatchObject({ status: 'COMPLETED', completedAt: done.updatedAt });
   });
 
+  test.each([
+    ['cancelled', 'PUT'],
+    ['deleted', 'DELETE'],
+  ] as const)('the engagement is complete when its last open job is %s', async (_, method) => {
+    const [closed, other] = [await job({ clientId }), await job({ clientId })];
+    const { id } = await engagementIn('EXECUTED', { jobIds: [closed, other] });
+    const steps = ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED', 'CLOSED'];
+    const records = steps.map((status) => ({ type: 'Job', systemRef: closed, attributes: { status } }));
+    await service.call('PUT', '/api/v1/records', { records });
+    expect((await calls.get(id)).body).toMatchObject({ status: 'ACTIVE' });
+    const last = { type: 'Job', systemRef: other, ...(method === 'PUT' && { attributes: { status: 'CANCELLED' } }) };
+    await service.call(method, '/api/v1/records', { records: [last] });
+    expect((await calls.get(id)).body).toMatchObject({ status: 'COMPLETED' });
+  });
+
   test('a letter that is signed after its job has started is active at once', async () => {
     const jobId = await job({ clientId, status: 'PLANNED' });
     const { id } = await engagementIn('SENT', { jobIds: [jobId] });
