@@ -170,14 +170,17 @@ function findCode(plan: Plan, code: string, isNew: boolean) {
   return { isBillable: found.isBillable, isTimeOff: timeOff !== undefined };
 }
 
-function checkHours({ values, previous }: TimeChange, plan: Plan): void {
+function checkHours(change: TimeChange, plan: Plan): void {
+  const { values, previous } = change;
   const { hours, reversesSystemRef } = values;
   // There may have been another step when these hours were recorded; the job of another org has its own.
   const isSameStep = (before: Row<'TimeEntry'>) =>
     values.jobId === before.jobId || stepOf(values, plan).eq(stepOf(before, plan));
   if (previous?.hours.eq(hours) && reversesSystemRef === previous.reversesSystemRef && isSameStep(previous)) return;
   const increment = stepOf(values, plan);
-  if (!hours.mod(increment).eq(zero))
+  const isInSteps = (some: Decimal) => some.mod(increment).eq(zero);
+  // Hours that were recorded in another step can be reversed, too.
+  if (!isInSteps(hours) && isInSteps(reversedEntry(change, plan)?.hours ?? zero))
     throw invalidField('hours', `hours must be a multiple of ${increment.toFixed(2)}.`);
   if (reversesSystemRef !== null) {
     if (!hours.lt(zero)) throw invalidField('hours', 'hours of a reversal must be negative.');

@@ -5,8 +5,9 @@ import { timeOf } from '../../../test/modules/time.ts';
 import { sharedService } from '../../../test/service.ts';
 
 const service = await sharedService();
-const { jobId, preparer, records, staffId } = await firm(service);
+const { approver, jobId, preparer, records, staffId } = await firm(service);
 const { time } = timeOf(preparer);
+const approve = (systemRef: string) => timeOf(approver).time(systemRef, { status: 'APPROVED' });
 const { body: orgs } = await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
 const stepIs = (timeStep: string | null) =>
   records.update([{ type: 'Org', systemRef: orgs.data[0]?.systemRef ?? null, attributes: { timeStep } }]);
@@ -24,6 +25,10 @@ test('hours on jobs of an org are in its timeStep, and earlier ones stay', async
   await stepIs('0.25');
   expect(await write({ hours: '0.40' })).toMatchObject({ error: { detail: 'hours must be a multiple of 0.25.' } });
   expect(await write({ hours: '0.37', description: 'Call' }, 'fine')).toMatchObject({ status: 'UPDATED' });
+  expect(await write({ status: 'SUBMITTED' }, 'fine')).toMatchObject({ status: 'UPDATED' });
+  expect(await approve('fine')).toMatchObject({ status: 'UPDATED' });
+  // What was recorded in another step can be reversed.
+  expect(await write({ hours: '-0.37', reversesSystemRef: 'fine' })).toMatchObject({ status: 'CREATED' });
   // Time off belongs to no org.
   expect(await write({ hours: '0.40', jobId: null, isBillable: false })).toMatchObject({ status: 'CREATED' });
   await stepIs(null);
