@@ -248,6 +248,23 @@ test('a schedule with steps out of order, or an unknown template, is rejected', 
   expect(await failing([step(7, 'NONE')])).toBe('VALIDATION_ERROR');
 });
 
+test('a template that is deleted while schedules name it rejects no other change of their clients and org', async () => {
+  const template = { orgId: org?.id, name: 'GONE', subject: 'Gone', text: '{{amountDue}}' };
+  const { systemRef } = await records.make('MailTemplate', template);
+  const reminderSchedule = [step(2, 'GONE')];
+  const owner = await owing({ reminderSchedule });
+  const orgRef = org?.systemRef ?? '';
+  expect(await change('Org', orgRef, { reminderSchedule })).toMatchObject({ status: 'UPDATED' });
+  expect(only(await records.remove([{ type: 'MailTemplate', systemRef: String(systemRef) }]))).toMatchObject({
+    status: 'DELETED',
+  });
+  expect(await change('Client', owner.systemRef, { name: 'Renamed' })).toMatchObject({ status: 'UPDATED' });
+  expect(await change('Org', orgRef, { settleWithin: '0.05' })).toMatchObject({ status: 'UPDATED' });
+  await invoiceOf(owner.id, '100.00', '2026-05-01');
+  await run('2026-05-03');
+  expect(await daysOf(owner.id)).toEqual([['2026-05-03', 1]]);
+});
+
 test('the reminders of one tenant do not keep the mail of another one waiting', async () => {
   const busy = await service.addTenant('busy');
   const admin = await service.signIn({ roles: ['API_ADMIN'], tenant: busy });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import { defineClockTask, type Tick } from '../../../background/clock.ts';
 import { type CandidateRow, changeDueRows } from '../../../background/due-rows.ts';
@@ -20,16 +21,28 @@ import { recipientsOfClients } from './recipients.ts';
 import { createMail } from './sendInvoice.ts';
 import { standardTexts } from './standard-texts.ts';
 
-type Schedule = Row<'Org'>['reminderSchedule'];
-
-addRules(org, { afterWrite: ({ id, values }, plan) => checkSchedule(plan, id, values.reminderSchedule) });
+addRules(org, {
+  afterWrite: ({ id, values, previous }, plan) => checkSchedule(plan, id, [values, previous]),
+});
 addRules(client, {
-  afterWrite: ({ values }, plan) => checkSchedule(plan, values.orgId, values.reminderSchedule),
+  afterWrite({ values, previous }, plan) {
+    const isMoved = previous !== undefined && previous.orgId !== values.orgId;
+    checkSchedule(plan, values.orgId, [values, isMoved ? undefined : previous]);
+  },
 });
 
-function checkSchedule(plan: Plan, orgId: string, schedule: Schedule | null | undefined): void {
-  for (const [index, { daysAfterDue, template }] of (schedule ?? []).entries()) {
-    if (daysAfterDue <= (schedule?.[index - 1]?.daysAfterDue ?? 0))
+type Scheduled = Pick<Row<'Client'>, 'reminderSchedule'>;
+
+/** Checks a schedule when it is written. A template can be deleted later: its mails then have the standard text. */
+function checkSchedule(
+  plan: Plan,
+  orgId: string,
+  [values, previous]: readonly [Scheduled, Scheduled | undefined],
+): void {
+  const schedule = values.reminderSchedule ?? [];
+  if (isDeepStrictEqual(schedule, previous?.reminderSchedule)) return;
+  for (const [index, { daysAfterDue, template }] of schedule.entries()) {
+    if (daysAfterDue <= (schedule[index - 1]?.daysAfterDue ?? 0))
       throw invalidField('reminderSchedule', 'The steps are in ascending order of daysAfterDue, each of another day.');
     const isKnown =
       Object.hasOwn(standardTexts, template) ||
