@@ -82,10 +82,10 @@ function assignAssignee({ id, values, previous }: PendingChange<'Task'>, plan: P
   assignToJobOfTask(plan, assigneeId, jobId);
 }
 
-/** Moves a job in progress to review when its last open task is completed, if the tenant enables this. */
+/** Moves a job in progress to review when its last open task is completed, cancelled or deleted, if the tenant enables this. */
 function reviewCompletedJob({ values, previous }: PendingChange<'Task'>, plan: Plan): void {
-  if (plan.tenant.settings.reviewCompletedJobs && !isOpenTask(values) && values.status !== previous?.status)
-    reviewJob(plan, values.jobId);
+  const isOver = !isOpenTask(values) && (previous === undefined || isOpenTask(previous));
+  if (plan.tenant.settings.reviewCompletedJobs && isOver) reviewJob(plan, values.jobId);
 }
 
 const reviewJob = command('tasksCompleted', (plan, jobId: string) => {

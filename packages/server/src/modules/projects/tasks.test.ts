@@ -276,6 +276,15 @@ describe('a tenant that reviews jobs when all tasks are completed', async () => 
     expect(events.at(-1)).toMatchObject({ operation: 'UPDATE', changedFields: ['status'] });
   });
 
+  test('moves a job to review when its last open task is deleted', async () => {
+    const jobId = await own.job();
+    const [done, open] = [await own.task({ jobId }), await own.task({ jobId })];
+    await set('Job', jobId, 'READY', 'IN_PROGRESS');
+    await set('Task', done, 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED');
+    await records.remove([{ type: 'Task', systemRef: open }]);
+    expect(await statusOf(jobId)).toBe('IN_REVIEW');
+  });
+
   test('does not move a job that is not in progress, or whose tasks were all cancelled', async () => {
     const [planned, cancelled] = [await own.job(), await own.job()];
     await set('Job', cancelled, 'READY', 'IN_PROGRESS');
