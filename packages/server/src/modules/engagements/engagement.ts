@@ -196,5 +196,8 @@ function followChange(change: EngagementChange, previous: Row<'Engagement'>, pla
 }
 
 function unlinkJobs(plan: Plan, id: string): void {
+  const { jobs = [] } = plan.getForUpdate(engagement, id) ?? {};
+  // At once: each job that changes after this finds its link set.
+  plan.set(engagement, id, { jobs: jobs.map((one) => ({ id: one.id, isActive: false })) });
   plan.each(plan.all(job, 'engagementId', id), (linked) => plan.set(job, linked.id, { engagementId: null }));
 }
