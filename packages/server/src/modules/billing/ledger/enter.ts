@@ -99,14 +99,8 @@ const owners = {
 export function entriesOf(plan: Plan, account: Account, id: string): readonly Entry[] {
   const added = plan.created(ledgerEntry, owners[account].field, id).filter((entry) => entry.account === account);
   if (plan.isNew(id)) return added;
-  const stored = (plan.lookup(storedEntries[account], id) ?? []).map(({ amount, ...entry }) => ({
-    ...entry,
-    amount: parseDecimal(amount),
-  }));
-  return [...stored, ...added];
+  return [...(plan.lookup(storedEntries[account], id) ?? []), ...added];
 }
-
-type StoredEntry = Omit<Entry, 'amount'> & { readonly amount: string };
 
 const storedEntries = {
   RECEIVABLE: entriesBy('RECEIVABLE'),
@@ -114,17 +108,20 @@ const storedEntries = {
   WIP: entriesBy('WIP'),
 };
 
-function entriesBy(account: Account): Lookup<readonly StoredEntry[]> {
+function entriesBy(account: Account): Lookup<readonly Entry[]> {
   const owner: RawBuilder<string> = sql.ref(owners[account].column);
   return {
     name: `entries of ${account}`,
     async load(transaction, tenantId, ids) {
-      const rows = await transaction.all<StoredEntry & { readonly owner: string }>(sql`
+      const rows = await transaction.all<
+        Omit<Entry, 'amount'> & { readonly owner: string; readonly amount: string }
+      >(sql`
         select ${owner} as owner, id, kind, amount::text as amount, business_date::text as "businessDate",
           client_id as "clientId", invoice_id as "invoiceId", payment_id as "paymentId", is_rounding as "isRounding"
         from ledger_entry where tenant_id = ${tenantId} and ${owner} = any(${ids}) and account = ${account}
         order by recorded_at, id`);
-      return Map.groupBy(rows, (row) => row.owner);
+      const entries = rows.map((row) => ({ ...row, amount: parseDecimal(row.amount) }));
+      return Map.groupBy(entries, ({ owner: id }) => id);
     },
   };
 }
