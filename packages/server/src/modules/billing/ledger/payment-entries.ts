@@ -4,7 +4,7 @@ import type { PendingChange } from '../../../entity/rules.ts';
 import { type Decimal, sum, zero } from '../../../platform/decimal.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { counts } from '../rules/balances.ts';
-import { firstDayFor } from '../rules/entry-day.ts';
+import { byDay, firstDayFor } from '../rules/entry-day.ts';
 import {
   dayOfChange,
   type Entry,
@@ -55,27 +55,31 @@ function heldEntries(plan: Plan, id: string, { clientId }: PaymentRow): readonly
 /** Enters the allocations that are taken back, or of which a part is. */
 export function enterUnapplied(plan: Plan, payment: PaymentChange, moves: readonly Move[]): void {
   const { id, values, input } = payment;
+  const entries = heldEntries(plan, id, values);
+  // By day, because there can be a thousand of them for each of a thousand moves.
+  let held = byDay(entries);
   for (const { invoiceId, more } of moves) {
     if (!more.lt(zero)) continue;
-    const entries = heldEntries(plan, id, values);
     const undone = lastOf(entries, 'ALLOCATION', { invoiceId });
     const half = lastOf(entriesOf(plan, 'RECEIVABLE', invoiceId), 'ALLOCATION', { paymentId: id });
     const change = zero.minus(more);
-    const dated = { ...booksOf(values), given: input.changeDate, change, entries, undone };
-    const businessDate = dayOfChange(plan, dated);
+    const dated = { ...booksOf(values), given: input.changeDate, change, entries: held, undone };
+    const businessDate = later(dayOfChange(plan, dated), firstOpenDay(plan, values));
     const of = { CREDIT: undone?.id, RECEIVABLE: half?.id };
     enterBoth(plan, payment, { kind: 'DEALLOCATION', invoiceId, change, businessDate, of });
+    held = byDay([...held, { businessDate, amount: change }]);
   }
 }
 
 /** Enters the money that is applied to invoices, on the first day on which both had as much. */
 export function enterApplied(plan: Plan, payment: PaymentChange, moves: readonly Move[]): void {
   const { id, values } = payment;
+  let held = byDay(heldEntries(plan, id, values));
   for (const { invoiceId, more } of moves) {
     if (!more.gt(zero)) continue;
     const change = zero.minus(more);
     const bill = billOf(plan, invoiceId);
-    const [receivable, held] = [entriesOf(plan, 'RECEIVABLE', invoiceId), heldEntries(plan, id, values)];
+    const receivable = entriesOf(plan, 'RECEIVABLE', invoiceId);
     const opened = [values, bill].map((holder) => firstOpenDay(plan, holder));
     let day = [values.paymentDate, bill.invoiceDate, ...opened].reduce(later);
     for (;;) {
@@ -84,6 +88,7 @@ export function enterApplied(plan: Plan, payment: PaymentChange, moves: readonly
       day = next;
     }
     enterBoth(plan, payment, { kind: 'ALLOCATION', invoiceId, change, businessDate: day, of: {} });
+    held = byDay([...held, { businessDate: day, amount: change }]);
   }
 }
 

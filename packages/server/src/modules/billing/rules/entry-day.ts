@@ -1,9 +1,15 @@
-import { type Decimal, zero } from '../../../platform/decimal.ts';
+import { type Decimal, sum, zero } from '../../../platform/decimal.ts';
 
 /** A change of a balance on a day. */
 export interface DayAmount {
   readonly businessDate: string;
   readonly amount: Decimal;
+}
+
+/** The changes of each day as one. */
+export function byDay(changes: readonly DayAmount[]): readonly DayAmount[] {
+  const days = Map.groupBy(changes, ({ businessDate }) => businessDate);
+  return [...days].map(([businessDate, all]) => ({ businessDate, amount: sum(all.map(({ amount }) => amount)) }));
 }
 
 /**
@@ -15,18 +21,15 @@ export interface DayAmount {
  */
 export function firstDayFor(day: string, change: Decimal, entries: readonly DayAmount[], sign: 1 | -1 = 1): string {
   const isWrong = (balance: Decimal) => (sign === 1 ? balance.lt(zero) : balance.gt(zero));
-  const later = entries.filter(({ businessDate }) => businessDate > day);
-  let balance = entries.reduce(
-    (sum, { businessDate, amount }) => (businessDate > day ? sum : sum.plus(amount)),
-    change,
-  );
+  const days = byDay(entries);
+  let balance = days.reduce((sum, { businessDate, amount }) => (businessDate > day ? sum : sum.plus(amount)), change);
   let first = day;
   let isWrongSince = isWrong(balance);
-  const byDay = Map.groupBy(later, ({ businessDate }) => businessDate);
-  for (const next of [...byDay.keys()].sort()) {
-    for (const { amount } of byDay.get(next) ?? []) balance = balance.plus(amount);
+  const later = days.filter(({ businessDate }) => businessDate > day);
+  for (const next of later.sort((one, other) => (one.businessDate < other.businessDate ? -1 : 1))) {
+    balance = balance.plus(next.amount);
     // Only from the day on which the balance has its sign again can the change be entered.
-    if (isWrongSince) first = next;
+    if (isWrongSince) first = next.businessDate;
     isWrongSince = isWrong(balance);
   }
   return first;
