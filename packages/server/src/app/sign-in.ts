@@ -57,6 +57,7 @@ export function contextOf(
     tenant,
     caller,
     ifMatch,
+    isRehearsal,
     holds: (roles) => hasRole(caller.roles, roles),
     // What is read before a write must be what the write finds.
     read: (work) => service.store.read(tenant.id, work, isRead(operation) ? 'standby' : 'primary'),

@@ -34,6 +34,8 @@ export interface Context extends Call {
   holds(roles: readonly string[]): boolean;
   /** The header `If-Match`. */
   readonly ifMatch: string | undefined;
+  /** Whether the request is a dry run: `write` leaves nothing, and no other write may. */
+  readonly isRehearsal: boolean;
   /** @param isCostly whether it waits until few such reads are in progress; false by default */
   read<T>(work: (session: Session) => Promise<T>, isCostly?: boolean): Promise<T>;
   /**

@@ -94,6 +94,18 @@ describe('createEventSubscription', () => {
     expect(rows).toEqual([{ operation: 'createEventSubscription', before: null, url: toClients.deliveryUrl }]);
   });
 
+  test('in a dry run gives no recorded event a position', async () => {
+    const record = { type: 'Client', systemRef: 'dry', attributes: { name: 'Harbor', status: 'PROSPECT' } };
+    await service.call('POST', '/api/v1/records', { records: [record] });
+    const waiting = () =>
+      store.read(tenant.id, (session) => session.all(sql`select event_id from event_waiting order by 1`));
+    const before = await waiting();
+    expect(before).not.toEqual([]);
+    const dry = await service.call('POST', path, toClients, { 'Dry-Run': 'true' });
+    expect(dry).toMatchObject({ status: 201 });
+    expect(await waiting()).toEqual(before);
+  });
+
   test('with an Idempotency-Key creates one subscription however often it is sent', async () => {
     const headers = { 'Idempotency-Key': newId() };
     const first = await service.call<Subscription>('POST', path, toClients, headers);
