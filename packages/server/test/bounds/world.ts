@@ -177,6 +177,8 @@ const knowledge: Readonly<Record<string, (world: World) => unknown>> = {
   'onboardClient/vatId': () => 'DE136695976',
   'Org/bankAccounts/0/iban': () => 'DE89370400440532013000',
   'Org/bankAccounts/0/bic': () => 'COBADEFFXXX',
+  'Office/timeZone': () => 'America/New_York',
+  'Org/timeZone': () => 'America/New_York',
   'ContactInfo/ownerType': () => 'CONTACT',
   'ContactInfo/ownerId': contactId,
   'ContactClient/contactId': contactId,
