@@ -23,7 +23,10 @@ export function isPgbouncerInstalled(): boolean {
   return spawnSync('pgbouncer', ['--version'], { env: { PATH: searchPath } }).status === 0;
 }
 
-/** Starts a PgBouncer in front of a database, with fewer connections to the server than it accepts. */
+/** What a process has beside its `POOL_SIZE`: in session mode, each needs a connection to the server. */
+const ownConnections = 5;
+
+/** Starts a PgBouncer in front of a database, with as many connections to the server as a process with this `POOL_SIZE` needs. */
 export async function startPgbouncer(databaseUrl: string, mode: PoolMode, poolSize: number): Promise<Pgbouncer> {
   const { hostname, port, pathname, username, password } = overTcp(databaseUrl);
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-pgbouncer-'));
@@ -38,7 +41,7 @@ export async function startPgbouncer(databaseUrl: string, mode: PoolMode, poolSi
     'auth_type = plain',
     `auth_file = ${join(folder, 'users')}`,
     `pool_mode = ${mode}`,
-    `default_pool_size = ${poolSize}`,
+    `default_pool_size = ${mode === 'session' ? poolSize + ownConnections : poolSize}`,
   ];
   await writeFile(join(folder, 'pgbouncer.ini'), settings.join('\n'));
   await writeFile(join(folder, 'users'), `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
