@@ -24,7 +24,7 @@ export interface SentFile {
   readonly fileName: string;
 }
 
-/** Of fields beside a file. */
+/** How many fields a form with a file can have. */
 const maxFields = 100;
 
 /**
@@ -58,7 +58,7 @@ export async function readUpload(exchange: Exchange, maxFileBytes: number) {
     await exchange.writeBody(parser, maxFileBytes + maxFormBytes);
     await saved;
   } catch (error) {
-    // The parser leaves it open, and the file, if the body ends too early.
+    // If the body ends too early, the parser leaves this stream open, and with it the file.
     content?.destroy();
     // Errors of the parser have no code.
     if (error instanceof Error && 'code' in error) throw error;
