@@ -53,7 +53,8 @@ const storedResult = {
 async function running(key: string, name: string) {
   const operation = allOperations.find((one) => one.id === 'onboardClient') as Operation;
   const input = { path: {}, query: {}, body: { name, address: {} } };
-  const request = new KeyedRequest(store, { tenant, caller: { apiUserId }, holds: () => true }, operation, key, input);
+  const caller = { tenant, caller: { apiUserId }, holds: () => true };
+  const request = new KeyedRequest(service.service, caller, operation, key, input);
   const begun = Promise.withResolvers<number>();
   const { promise, resolve } = Promise.withResolvers<void>();
   const ended = store.write(tenant.id, (transaction) =>

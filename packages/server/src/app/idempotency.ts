@@ -6,6 +6,8 @@ import { inProgress } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { storedBody } from '../contract/stored-values.ts';
 import type { Context } from '../entity/context.ts';
+import type { Service } from '../entity/service.ts';
+import type { Vault } from '../platform/auth/vault.ts';
 import type { Store, Transaction } from '../platform/store/store.ts';
 
 /** A response as it is stored for replays. */
@@ -18,21 +20,25 @@ export interface StoredResponse {
 /** How long a key has its response, in seconds. */
 const lifetime = millisecondsOf('idempotencyKey') / 1000;
 
+/** What the vault signs the digests of requests for: without its key, nobody can try out what a request had, such as tax IDs. */
+const purpose = 'idempotent-request';
+
 /**
  * A request with an `Idempotency-Key`, which is bound to its API user. The key is locked by the transaction of the changes, and stored with
  * the response in it: whatever ends the transaction, also the death of the process, releases the key.
  */
 export class KeyedRequest {
   readonly #store: Store;
+  readonly #vault: Vault;
   readonly #tenantId: number;
   readonly #apiUserId: string;
   readonly #holds: Context['holds'];
   readonly #operation: Operation;
   readonly #key: string;
-  readonly #hash: string;
+  readonly #digest: string;
 
   constructor(
-    store: Store,
+    { store, vault }: Pick<Service, 'store' | 'vault'>,
     owner: {
       readonly tenant: { readonly id: number };
       readonly caller: { readonly apiUserId: string };
@@ -43,12 +49,13 @@ export class KeyedRequest {
     input: { readonly path: unknown; readonly query: unknown; readonly body: unknown },
   ) {
     this.#store = store;
+    this.#vault = vault;
     this.#tenantId = owner.tenant.id;
     this.#apiUserId = owner.caller.apiUserId;
     this.#holds = owner.holds;
     this.#operation = operation;
     this.#key = key;
-    this.#hash = createHash('sha256')
+    this.#digest = createHash('sha256')
       .update(JSON.stringify([operation.id, input.path, input.query, input.body ?? null]))
       .digest('hex');
   }
@@ -70,7 +77,8 @@ export class KeyedRequest {
         from idempotency_key where ${this.#isOwn} and status = 'DONE' and expires_at > now()`),
     );
     if (first === undefined) return undefined;
-    if (first.hash !== this.#hash) {
+    // The version before stored digests as they are.
+    if (first.hash !== this.#digest && !this.#vault.verify(purpose, this.#digest, first.hash)) {
       throw new Rejection(
         'IDEMPOTENCY_KEY_REUSED',
         'This Idempotency-Key was used for another request. Use a new one.',
@@ -104,7 +112,7 @@ export class KeyedRequest {
     const stored = await transaction.first(sql`
       insert into idempotency_key (
         tenant_id, api_user_id, operation, key, request_hash, status, response_status, response_headers, response_body, expires_at)
-      values (${this.#tenantId}, ${this.#apiUserId}, ${this.#operation.id}, ${this.#key}, ${this.#hash}, 'DONE', ${status},
+      values (${this.#tenantId}, ${this.#apiUserId}, ${this.#operation.id}, ${this.#key}, ${this.#vault.sign(purpose, this.#digest)}, 'DONE', ${status},
         ${JSON.stringify(headers)}, ${JSON.stringify(body)}, now() + make_interval(secs => ${lifetime}))
       on conflict do nothing returning key`);
     if (stored === undefined) throw this.#inProgress();

@@ -160,7 +160,7 @@ async function handleOnce(
   // The key is stored with a hash of the input, and values that cannot be stored cannot be hashed.
   const unstorable = findUnstorable(input.body);
   if (unstorable !== undefined) throw invalid(unstorable.pointer, 'UNSTORABLE', unstorable.detail);
-  const request = new KeyedRequest(service.store, context, context.operation, key, input);
+  const request = new KeyedRequest(service, context, context.operation, key, input);
   const write: Context['write'] = (work) => context.write((unit) => request.once(unit.transaction, () => work(unit)));
   const before = await request.firstResponse();
   if (before !== undefined) return replayed(before);

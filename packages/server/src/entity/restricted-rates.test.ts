@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { recordsOf } from '../../test/modules/records.ts';
+import { recordsOf, type WriteResult } from '../../test/modules/records.ts';
 import { firmOf, type Row, unique } from '../../test/modules/time.ts';
 import { sharedService, type TestCaller } from '../../test/service.ts';
 import { allOperations, contract, schemaOf } from '../contract/contract.ts';
@@ -199,6 +199,18 @@ test('no event carries a rate', async () => {
   expect(ratesOf(listed.body).filter((value) => value !== null)).toEqual([]);
   // An event still shows the rest of a row that it embeds.
   expect(events.find(({ entityType }) => entityType === 'Task')?.data).toMatchObject({ taskType: { active: true } });
+});
+
+test('an import that repeats a rate says nothing of it without RATE_W', async () => {
+  const name = unique('Imported');
+  const attributes = { name, code: name, rank: 1, isBillable: true, defaultBillingRate: rate };
+  const records = [{ type: 'StaffType', systemRef: name, source: 'IMPORT', attributes }];
+  const statusFor = async (caller: Pick<TestCaller, 'call'>) =>
+    (await caller.call<WriteResult>('POST', '/api/v1/records', { records })).body.records[0];
+  expect(await statusFor(service)).toMatchObject({ status: 'CREATED' });
+  expect(await statusFor(service)).toMatchObject({ status: 'UNCHANGED' });
+  const error = { code: 'FORBIDDEN', pointer: '/records/0/attributes/defaultBillingRate' };
+  expect(await statusFor(withRates)).toMatchObject({ status: 'FAILED', error });
 });
 
 test('a rate cannot be written without RATE_W, and null in its place cannot either', async () => {

@@ -1,4 +1,6 @@
 import { sql } from 'kysely';
+import { allEntities } from '../entity/registry.ts';
+import { importedContentPurpose } from '../modules/bulk/index.ts';
 import { signingKeyPurpose } from '../platform/auth/key-ring.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Store, Transaction } from '../platform/store/store.ts';
@@ -61,8 +63,11 @@ export async function reencryptAll({ service: { store, vault }, progress }: Oper
   for (const { name, number, isReady } of store.cells) {
     if (!isReady) throw new Error(`The database ${name} is unavailable. Run this again when it is back.`);
     const cell = store.cell(number);
-    for (const tenantId of await tenantsIn(cell))
-      await inTransaction((work) => cell.write(tenantId, work), encryptedColumns);
+    for (const tenantId of await tenantsIn(cell)) {
+      const transact = <Result>(work: (transaction: Transaction) => Promise<Result>) => cell.write(tenantId, work);
+      while ((await transact((transaction) => encryptDigests(transaction, vault))) > 0);
+      await inTransaction(transact, encryptedColumns);
+    }
   }
   // At the end, so that the act is recorded with what was done.
   await inTransaction((work) => store.system(work), columnsOfInstallation);
@@ -72,6 +77,21 @@ export async function reencryptAll({ service: { store, vault }, progress }: Oper
     details: total,
   });
   return total;
+}
+
+/** Encrypts digests of imports of types with encrypted values, which an earlier version stored as they are. @returns their number */
+async function encryptDigests(transaction: Transaction, vault: Operator['service']['vault']): Promise<number> {
+  const types = [...allEntities()].flatMap(({ type, table }) => (table in encryptedColumns ? [type] : []));
+  const rows = await transaction.all<{ type: string; systemRef: string; digest: string }>(sql`
+    select type, system_ref as "systemRef", encode(digest, 'hex') as digest from imported_content
+    where digest is not null and type = any(${types}) limit ${maxValues} for update`);
+  const encrypted = rows.map(({ digest }) => vault.encrypt(importedContentPurpose, digest).toString('hex'));
+  await transaction.all(sql`
+    update imported_content last set digest = null, digest_encrypted = decode(next.encrypted, 'hex')
+    from unnest(${rows.map(({ type }) => type)}::text[], ${rows.map(({ systemRef }) => systemRef)}::text[], ${encrypted}::text[])
+      next (type, system_ref, encrypted)
+    where last.type = next.type and last.system_ref = next.system_ref`);
+  return rows.length;
 }
 
 function reencrypted(vault: Operator['service']['vault'], where: string, purpose: string, value: Buffer): Buffer {

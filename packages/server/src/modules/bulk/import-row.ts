@@ -4,6 +4,7 @@ import { rolesOfValue } from '../../contract/roles.ts';
 import { readAttributes } from '../../entity/attributes.ts';
 import type { AnyWritten, Plan } from '../../entity/plan.ts';
 import type { AnyInput } from '../../entity/row.ts';
+import { checkWriteRoles } from '../../entity/row-checks.ts';
 import { callerMover, isImported, type Machine, statesTo } from '../../entity/state-machine.ts';
 import type { RecordItem } from './own-keys.ts';
 import type { RecordType } from './record-type.ts';
@@ -27,7 +28,13 @@ export function importRow<Item extends RecordItem>(
   const { entity } = type;
   const { systemRef, attributes = {} } = item;
   const last = isRepeated && systemRef !== undefined && plan.untyped.find(entity, 'systemRef', systemRef);
-  if (last) return { status: 'UNCHANGED', row: last };
+  if (last) {
+    // Otherwise, who must not write a value finds it by sending guesses.
+    plan.at('/attributes', () =>
+      checkWriteRoles(entity, attributes, last, (roles, action, pointer) => plan.requires(roles, action, pointer)),
+    );
+    return { status: 'UNCHANGED', row: last };
+  }
   return plan.importing(() => {
     const written = writeInState();
     if (item.instants === undefined) return written;

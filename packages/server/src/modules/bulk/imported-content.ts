@@ -3,6 +3,10 @@ import { sql } from 'kysely';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import type { RecordItem } from './own-keys.ts';
 import type { ReadItem } from './read-items.ts';
+import type { RecordType } from './record-type.ts';
+
+/** What the vault encrypts digests of secrets for: without its key, nobody can compare them with the digests of guesses. */
+export const importedContentPurpose = 'imported-content';
 
 /** What an import sends for a row. */
 export interface ImportedContent {
@@ -10,30 +14,44 @@ export interface ImportedContent {
   readonly systemRef: string;
   /** SHA-256, in hexadecimal. */
   readonly digest: string;
+  /** Whether it has values that no response has, such as tax IDs. */
+  readonly isSecret: boolean;
 }
 
 /** Returns the content of the imports of a request, by the position of their items. Rows without a `systemRef` are new each time. */
-export function importedContents(items: readonly ReadItem<RecordItem>[]): ReadonlyMap<number, ImportedContent> {
+export function importedContents(
+  items: readonly ReadItem<RecordItem>[],
+  types: ReadonlyMap<string, RecordType>,
+): ReadonlyMap<number, ImportedContent> {
   return new Map(
     items.flatMap((one, position) => {
       if (!('item' in one) || one.item.source === undefined || one.item.systemRef === undefined) return [];
       const { type, systemRef, ifVersion: _, ...content } = one.item;
-      return [[position, { type, systemRef, digest: digestOf(content) }]];
+      const fields = types.get(type)?.entity.fields;
+      const isSecret = Object.keys(content.attributes ?? {}).some((name) => fields?.get(name)?.writeOnly === true);
+      return [[position, { type, systemRef, digest: digestOf(content), isSecret }]];
     }),
   );
 }
 
+type Work = Pick<UnitOfWork, 'transaction' | 'tenantId' | 'origin'>;
+
 /** Returns the positions of what imports last sent for the same rows. Of a row that the request sends with several contents, it returns none. */
 export async function repeatedContents(
-  { transaction, tenantId }: Pick<UnitOfWork, 'transaction' | 'tenantId'>,
+  { transaction, tenantId, origin: { vault } }: Work,
   contents: ReadonlyMap<number, ImportedContent>,
 ): Promise<ReadonlySet<number>> {
   if (contents.size === 0) return new Set();
-  const rows = await transaction.all<{ position: number }>(sql`
-    select sent.position from unnest(${[...contents.keys()]}::integer[], ${columnsOf(contents.values())}) sent (position, type, system_ref, digest)
-    join imported_content last on last.tenant_id = ${tenantId} and last.type = sent.type
-      and last.system_ref = sent.system_ref and last.digest = decode(sent.digest, 'hex')`);
-  const repeated = new Set(rows.map(({ position }) => position));
+  const rows = await transaction.all<{ position: number; digest: string | null; encrypted: Buffer | null }>(sql`
+    select sent.position, encode(last.digest, 'hex') as digest, last.digest_encrypted as encrypted
+    from unnest(${[...contents.keys()]}::integer[], ${keysOf(contents.values())}) sent (position, type, system_ref)
+    join imported_content last on last.tenant_id = ${tenantId} and last.type = sent.type and last.system_ref = sent.system_ref`);
+  // A digest beside an encrypted one is later: the version before writes it.
+  const digestIn = ({ digest, encrypted }: (typeof rows)[number]) =>
+    digest ?? (encrypted && vault.decrypt(importedContentPurpose, encrypted));
+  const repeated = new Set(
+    rows.filter((row) => digestIn(row) === contents.get(row.position)?.digest).map(({ position }) => position),
+  );
   for (const sent of Map.groupBy(contents, ([, content]) => rowOf(content)).values())
     if (sent.some(([, { digest }]) => digest !== sent[0]?.[1].digest))
       for (const [position] of sent) repeated.delete(position);
@@ -42,27 +60,33 @@ export async function repeatedContents(
 
 /** Stores what was sent for rows, in the order of their keys, so that calls do not wait for each other in turns. */
 export async function storeContents(
-  { transaction, tenantId }: Pick<UnitOfWork, 'transaction' | 'tenantId'>,
+  { transaction, tenantId, origin: { vault } }: Work,
   contents: readonly ImportedContent[],
 ): Promise<void> {
   if (contents.length === 0) return;
   // The last of several for one row.
   const byRow = new Map(contents.map((content) => [rowOf(content), content]));
+  const all = [...byRow.values()];
+  const digests = all.map(({ digest, isSecret }) => (isSecret ? null : digest));
+  const encrypted = all.map(({ digest, isSecret }) =>
+    isSecret ? vault.encrypt(importedContentPurpose, digest).toString('hex') : null,
+  );
   await transaction.all(sql`
-    insert into imported_content (tenant_id, type, system_ref, digest)
-    select ${tenantId}, type, system_ref, decode(digest, 'hex') from unnest(${columnsOf(byRow.values())}) sent (type, system_ref, digest)
+    insert into imported_content (tenant_id, type, system_ref, digest, digest_encrypted)
+    select ${tenantId}, type, system_ref, decode(digest, 'hex'), decode(encrypted, 'hex')
+    from unnest(${keysOf(all)}, ${digests}::text[], ${encrypted}::text[]) sent (type, system_ref, digest, encrypted)
     order by type, system_ref
-    on conflict (tenant_id, type, system_ref) do update set digest = excluded.digest`);
+    on conflict (tenant_id, type, system_ref)
+      do update set digest = excluded.digest, digest_encrypted = excluded.digest_encrypted`);
 }
 
 function rowOf({ type, systemRef }: Pick<ImportedContent, 'type' | 'systemRef'>): string {
   return JSON.stringify([type, systemRef]);
 }
 
-function columnsOf(contents: Iterable<ImportedContent>) {
+function keysOf(contents: Iterable<ImportedContent>) {
   const all = [...contents];
-  const columns = [all.map(({ type }) => type), all.map(({ systemRef }) => systemRef), all.map(({ digest }) => digest)];
-  return sql.join(columns.map((column) => sql`${column}::text[]`));
+  return sql`${all.map(({ type }) => type)}::text[], ${all.map(({ systemRef }) => systemRef)}::text[]`;
 }
 
 /** The digest does not depend on the order of names. */

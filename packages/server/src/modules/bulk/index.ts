@@ -1,4 +1,5 @@
 export { referenceKeysOf } from './field-definitions.ts';
+export { importedContentPurpose } from './imported-content.ts';
 export { itemErrorOf } from './item-error.ts';
 export type { RecordItem } from './own-keys.ts';
 export { withOwnKeys } from './own-keys.ts';

@@ -65,7 +65,7 @@ export async function writeRecordsIn(
   const names = items.map(namesOf);
   const types = await findTypes(unit, [...new Set(names.flatMap(({ type }) => type ?? []))]);
   const mustMatch = context.ifMatch === undefined ? undefined : await matchOf(unit, context, types, names);
-  const imported = importedContents(read);
+  const imported = importedContents(read, types);
   const repeated = await repeatedContents(unit, imported);
   const outcomes = await unit.items(read, (plan, one, index) =>
     plan.at(`/records/${first + index}`, () => {

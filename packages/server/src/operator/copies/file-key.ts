@@ -1,3 +1,4 @@
+import { importedContentPurpose } from '../../modules/bulk/index.ts';
 import { taxIdPurpose } from '../../modules/clients/index.ts';
 import { webhookSecretPurpose } from '../../modules/events/index.ts';
 import { batchEntryPurpose } from '../../modules/records/index.ts';
@@ -6,6 +7,7 @@ import { Vault } from '../../platform/auth/vault.ts';
 /** The columns that are encrypted with the master key, by table, with the purposes of their keys. */
 export const encryptedColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   client: { tax_id_encrypted: taxIdPurpose },
+  imported_content: { digest_encrypted: importedContentPurpose },
   record_batch_item: { entry_encrypted: batchEntryPurpose },
   webhook_secret: { secret_encrypted: webhookSecretPurpose },
 };

@@ -1424,7 +1424,8 @@ create table imported_content (
   tenant_id integer not null,
   type text collate "C" not null,
   system_ref text collate "C" not null,
-  digest bytea not null,
+  digest bytea,
+  digest_encrypted bytea,
   constraint imported_content_key_unique PRIMARY KEY (tenant_id, type, system_ref)
 );
 alter table imported_content enable row level security, force row level security;
