@@ -48,7 +48,7 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
       name: 'files of the server that only the nightly run has',
       command: [
         ...vitest,
-        ...nightlyFiles('packages/server/{src/{app/console,wire,modules},test/growth}/**/*.nightly.test.ts'),
+        ...nightlyFiles('packages/server/{src/{app,wire,modules},test/growth}/**/*.nightly.test.ts'),
       ],
       environment: { NIGHTLY: 'yes' },
     },

@@ -1,99 +1,14 @@
-/** Whoever applies all events, and reads nothing else, has what the reads show. */
-import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { mirrorDifferences, mirrorRoles } from '../../../../test/mirror.ts';
 import { firm } from '../../../../test/modules/billing.ts';
 import { sampleOf } from '../../../../test/nightly.ts';
 import { sharedService } from '../../../../test/service.ts';
-import { contract, type Schema, schemaOf } from '../../../contract/contract.ts';
 
 const service = await sharedService();
 const { approver, draftOf, jobId, newClient, newJob, pay, post, records, staffId, workFor } = await firm(service);
 
-/** Whoever sees all payments. */
-const reader = await service.signIn({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
-
-/** The types whose rows can be read and that have events, by where they are read. */
-const urls = new Map(
-  Object.entries(contract.components.schemas).flatMap(([name, schema]) => {
-    const type = schema['x-type'] ?? name;
-    const { recordsUrl } = schema['x-record'] ?? schema['x-entry-type'] ?? schema['x-code-type'] ?? {};
-    const hasEvents = Object.values(contract.webhooks).some(({ post }) => post['x-event'].entityType === type);
-    return recordsUrl !== undefined && hasEvents ? [[type, recordsUrl] as const] : [];
-  }),
-);
-
-type Row = Readonly<Record<string, unknown>> & { readonly id: string };
-
-/** The data of the last event of each row, by type and ID. */
-async function mirrored(): Promise<Map<string, Row>> {
-  const found = new Map<string, { readonly sequence: number; readonly data: Row }>();
-  for (const query of ['', '&entityType=Payment&filterExpression=allPayments']) {
-    for (let after = ''; ; ) {
-      const { body, status } = await reader.call<{
-        data: { entityType: string; entityId: string; sequence: number; data: Row }[];
-        hasMore: boolean;
-        nextCursor: string;
-      }>('GET', `/api/v1/events?pageSize=1000${query}${after}`);
-      expect(status).toBe(200);
-      for (const { entityType, entityId, sequence, data } of body.data) {
-        const key = `${entityType} ${entityId}`;
-        if ((found.get(key)?.sequence ?? -1) < sequence) found.set(key, { sequence, data });
-      }
-      if (!body.hasMore) break;
-      after = `&after=${encodeURIComponent(body.nextCursor)}`;
-    }
-  }
-  return new Map([...found].map(([key, { data }]) => [key, data]));
-}
-
-async function rowsOf(url: string): Promise<Row[]> {
-  const isLookup = url.startsWith('/api/');
-  const rows: Row[] = [];
-  for (let page = 0; ; page += isLookup ? 1 : 1000) {
-    const { body } = await approver.call<{ data: Row[]; hasMore: boolean }>('POST', url, {
-      page,
-      pageSize: isLookup ? 100 : 1000,
-    });
-    rows.push(...body.data.map((row) => (isLookup ? { ...row, ...Object(row.attributes) } : row)));
-    if (!body.hasMore) return rows;
-  }
-}
-
-/** The fields that change with the day alone, and those that events leave out because not every subscriber may read them. */
-function untold(type: string): string[] {
-  const schema: Schema = contract.components.schemas[type] ?? {};
-  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
-    const target = property.$ref === undefined ? property : { ...schemaOf(property.$ref), ...property };
-    return target['x-changes-with-day'] === true ||
-      name === 'rateCardAssignment' ||
-      target['x-read-roles'] !== undefined
-      ? [name]
-      : [];
-  });
-}
-
-/** What events and reads say differently, of the fields that both have. */
-async function differences(): Promise<string[]> {
-  const mirror = await mirrored();
-  const found: string[] = [];
-  for (const [type, url] of urls) {
-    const changing = new Set(untold(type));
-    for (const row of await rowsOf(url)) {
-      const data = mirror.get(`${type} ${row.id}`);
-      if (data === undefined) {
-        found.push(`${type} ${row.id}: no event`);
-        continue;
-      }
-      for (const [name, value] of Object.entries(row)) {
-        if (changing.has(name) || !(name in data)) continue;
-        if (!isDeepStrictEqual(value, data[name]))
-          found.push(`${type}.${name}: reads ${JSON.stringify(value)}, events ${JSON.stringify(data[name])}`);
-      }
-    }
-  }
-  return found;
-}
+const mirror = await service.signIn({ roles: mirrorRoles });
 
 /** Of one client, whose payments can be applied to them, and of others. */
 const invoices: string[] = [];
@@ -165,5 +80,5 @@ test.each(lives)('a mirror of events equals the reads after %i random steps', as
   for (const [name, seed] of [...Object.keys(steps).map((one) => [one, 1] as const), ...chosen])
     await Promise.resolve(steps[name]?.(seed)).catch(() => undefined);
   expect([invoices, imported, payments, times].filter((rows) => rows.length === 0)).toEqual([]);
-  expect(await differences()).toEqual([]);
+  expect(await mirrorDifferences(mirror)).toEqual([]);
 });
