@@ -6542,13 +6542,13 @@ export interface components {
          *     | `REF_R`, `REF_W` | read and write reference lists; every API user has `REF_R` |
          *     | `CLNT_R`, `CLNT_C`, `CLNT_W` | read, onboard and write clients, client groups and contact infos |
          *     | `CNTCT_R`, `CNTCT_W` | read and write contacts and their links to clients |
-         *     | `JOB_R`, `JOB_C`, `JOB_W`, `JOB_ASGN` | read jobs and projects, create them from templates, write them, assign staff |
+         *     | `JOB_R`, `JOB_C`, `JOB_W`, `JOB_ASGN` | read jobs and projects with the sums of their work, create them from templates, write them, assign staff |
          *     | `STAFF_R`, `STAFF_W` | read and write staff and staff types, without rates |
-         *     | `RATE_R`, `RATE_W` | read and write rates, in addition to the role for the resource |
+         *     | `RATE_R`, `RATE_W` | read and write rates of people, types, codes and entries, in addition to the role for the resource |
          *     | `TASK_R`, `TASK_W` | read and write tasks and task types |
-         *     | `TIME_R`, `TIME_W`, `TIME_APRV` | read, write and approve time and expense entries |
+         *     | `TIME_R`, `TIME_W`, `TIME_APRV` | read time and expense entries with their amounts, write and approve them |
          *     | `CODE_R`, `CODE_W` | read and write work, expense and non-work codes |
-         *     | `WIP_R`, `WIP_W` | read and write work in progress |
+         *     | `WIP_R`, `WIP_W` | read work in progress with its amounts, and write it |
          *     | `DINVC_R`, `DINVC_W`, `DINVC_APRV` | read, write and approve draft invoices |
          *     | `BOOKS_CLOSE` | close periods of the books and write bank accounts, in addition to `REF_W`; number documents; map accounts |
          *     | `JRNL_R` | read journal entries |
@@ -7220,7 +7220,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Parent of the client, such as a holding company, or null.
+             * @description Parent of the client, such as a holding company, or null. No client is its own ancestor.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             parentClientId: string | null;
@@ -8238,7 +8238,7 @@ export interface components {
              */
             orgId?: string | components["schemas"]["RowReference"];
             /**
-             * @description Parent of the client, such as a holding company, or null.
+             * @description Parent of the client, such as a holding company, or null. No client is its own ancestor.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             parentClientId?: (string | null) | components["schemas"]["RowReference"];
@@ -8692,7 +8692,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Parent of the client, such as a holding company, or null.
+             * @description Parent of the client, such as a holding company, or null. No client is its own ancestor.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             parentClientId?: string | null;
@@ -9995,7 +9995,7 @@ export interface components {
              */
             officeId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Parent department, or null.
+             * @description Parent department, or null. No department is its own ancestor.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
             parentId?: (string | null) | components["schemas"]["RowReference"];
@@ -10063,7 +10063,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Parent department, or null.
+             * @description Parent department, or null. No department is its own ancestor.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
             parentId: string | null;
@@ -10122,7 +10122,7 @@ export interface components {
              */
             code?: string | null;
             /**
-             * @description Parent industry, or null.
+             * @description Parent industry, or null. No industry is its own ancestor.
              * @example 0199a1c2-0a05-7c01-8a4f-5d2e9b60f101
              */
             parentId?: (string | null) | components["schemas"]["RowReference"];
@@ -10176,7 +10176,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Parent industry, or null.
+             * @description Parent industry, or null. No industry is its own ancestor.
              * @example 0199a1c2-0a05-7c01-8a4f-5d2e9b60f101
              */
             parentId: string | null;
@@ -13457,7 +13457,7 @@ export interface components {
              */
             orgId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Manager of the staff member, or null. Not the staff member themselves.
+             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: (string | null) | components["schemas"]["RowReference"];
@@ -13645,7 +13645,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Manager of the staff member, or null. Not the staff member themselves.
+             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
@@ -14002,7 +14002,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Manager of the staff member, or null. Not the staff member themselves.
+             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: string | null;
@@ -14129,7 +14129,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Manager of the staff member, or null. Not the staff member themselves.
+             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: string | null;
@@ -26897,7 +26897,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Manager of the staff member, or null. Not the staff member themselves.
+             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
@@ -27747,7 +27747,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Parent of the client, such as a holding company, or null.
+             * @description Parent of the client, such as a holding company, or null. No client is its own ancestor.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             parentClientId: string | null;
@@ -28144,7 +28144,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Parent department, or null.
+             * @description Parent department, or null. No department is its own ancestor.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
             parentId: string | null;
@@ -28161,7 +28161,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Parent industry, or null.
+             * @description Parent industry, or null. No industry is its own ancestor.
              * @example 0199a1c2-0a05-7c01-8a4f-5d2e9b60f101
              */
             parentId: string | null;
@@ -28666,7 +28666,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Manager of the staff member, or null. Not the staff member themselves.
+             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;

@@ -1,4 +1,5 @@
 import { Rejection } from '../contract/rejection.ts';
+import { checkAncestors } from './ancestors.ts';
 import { rowsThatEmbed } from './embedders.ts';
 import { checkImmutable } from './immutable-fields.ts';
 import { invalidField } from './invalid-field.ts';
@@ -79,6 +80,7 @@ export class RowWriter {
     if (by === 'caller' && !this.#isImported(change)) checkOfChange(entity, provided);
     rulesOf(entity).complete?.(change, this.#plan);
     checkComplete(entity, values);
+    checkAncestors(change, this.#plan);
     checkOnlyFor(entity, values);
     checkBounds(entity, values, undefined, provided);
     this.#checkUnique(change);
@@ -97,6 +99,7 @@ export class RowWriter {
     rulesOf(entity).complete?.(change, this.#plan);
     // After the rules, which complete what is sent again without all of its parts.
     if (by === 'caller') checkImmutable(change, this.#plan);
+    checkAncestors(change, this.#plan);
     checkOnlyFor(entity, values);
     checkBounds(entity, values, previous, provided);
     this.#checkUnique(change);

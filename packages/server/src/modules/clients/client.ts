@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { Rejection } from '../../contract/rejection.ts';
-import { checkAncestors } from '../../entity/ancestors.ts';
 import { defineEntity, type Entity, many, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
@@ -114,7 +113,6 @@ function overdueBalance(row: string) {
 function complete(change: PendingChange<'Client'>, plan: Plan): void {
   completeReference(change, plan);
   encryptTaxId(change, plan);
-  checkAncestors(change, plan, client, 'parentClientId');
   const { values, previous } = change;
   checkVatId(values.vatId, previous?.vatId);
   if (previous !== undefined) return;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { only, recordsOf } from '../../../test/modules/records.ts';
 import { sharedService } from '../../../test/service.ts';
+import { allEntities } from '../../entity/registry.ts';
 
 const service = await sharedService();
 const records = recordsOf(service);
@@ -14,15 +15,33 @@ const withParent = (type: string, systemRef: string, field: string, parent: stri
 async function chain(type: string, field: string, names: readonly string[], more: (name: string) => object) {
   for (const [index, name] of names.entries()) {
     const parent = index === 0 ? {} : { [field]: { systemRef: names[index - 1] } };
-    await records.make(type, { name, ...more(name), ...parent }, name);
+    await records.make(type, { ...more(name), ...parent }, name);
   }
 }
 
-describe.each([
-  ['Department', 'parentId', (name: string) => ({ code: name.toUpperCase() })],
-  ['Industry', 'parentId', () => ({})],
-  ['Client', 'parentClientId', () => ({})],
-] as const)('a %s', (type, field, more) => {
+const { id: staffTypeId } = await records.make('StaffType', { name: 'Any', code: 'ANY', rank: 1, isBillable: true });
+/** What a row requires, by its type and the reference to its parent. */
+const newRows: Readonly<Record<string, (name: string) => object>> = {
+  'Client parentClientId': (name) => ({ name }),
+  'Department parentId': (name) => ({ name, code: name.toUpperCase() }),
+  'Industry parentId': (name) => ({ name }),
+  'Staff managerId': (name) => ({
+    ...{ staffRef: name, firstName: name, lastName: name, email: `${name.replaceAll(' ', '.')}@example.com` },
+    ...{ staffTypeId, isBillable: true },
+  }),
+};
+
+test('all types that refer to rows of their own are tried here', () => {
+  const fields = [...allEntities()].flatMap(({ type, keptFields }) =>
+    keptFields.flatMap(({ name, references, readOnly }) =>
+      references === type && !readOnly ? [`${type} ${name}`] : [],
+    ),
+  );
+  expect(fields.toSorted()).toEqual(Object.keys(newRows));
+});
+
+describe.each(Object.entries(newRows))('%s', (key, more) => {
+  const [type = '', field = ''] = key.split(' ');
   const invalid = { status: 'FAILED', error: { code: 'VALIDATION_ERROR', pointer: `/records/0/attributes/${field}` } };
 
   test('cannot be its own parent or grandparent', async () => {
@@ -43,7 +62,7 @@ describe.each([
 
   test('cannot become so by two concurrent calls', async () => {
     const [one, other] = [`${type} one`, `${type} other`];
-    for (const name of [one, other]) await records.make(type, { name, ...more(name) }, name);
+    for (const name of [one, other]) await records.make(type, more(name), name);
     const results = await Promise.all([
       records.update([withParent(type, one, field, other)]),
       records.update([withParent(type, other, field, one)]),
@@ -53,7 +72,7 @@ describe.each([
 
   test('cannot be nested without limit', async () => {
     const names = Array.from({ length: 52 }, (_, index) => `${type} level ${index}`);
-    const rows = names.map((name) => ({ type, systemRef: name, attributes: { name, ...more(name) } }));
+    const rows = names.map((name) => ({ type, systemRef: name, attributes: more(name) }));
     expect((await records.upsert(rows)).every(({ status }) => status === 'CREATED')).toBe(true);
     const [last, ...links] = names
       .map((name, index) => withParent(type, name, field, names[index - 1] ?? ''))

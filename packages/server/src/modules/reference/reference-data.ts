@@ -1,6 +1,5 @@
 import { isTimeZone } from '../../admission/tenant-settings.ts';
-import { checkAncestors } from '../../entity/ancestors.ts';
-import { defineEntity, type Entity } from '../../entity/entity.ts';
+import { defineEntity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import { abbreviatedState, completeAddress } from './address.ts';
 import { completeBankAccounts } from './bank-account.ts';
@@ -57,17 +56,11 @@ function checkTimeZone({ timeZone }: InTimeZone, previous: InTimeZone | undefine
     throw invalidField('timeZone', `No IANA time zone is called ${timeZone}. Send one such as America/Los_Angeles.`);
 }
 
-export const department: Entity<'Department'> = defineEntity('Department', {
-  table: 'department',
-  rules: { complete: (change, plan) => checkAncestors(change, plan, department, 'parentId') },
-});
+export const department = defineEntity('Department', { table: 'department' });
 
 export const serviceLine = defineEntity('ServiceLine', { table: 'service_line' });
 
-export const industry: Entity<'Industry'> = defineEntity('Industry', {
-  table: 'industry',
-  rules: { complete: (change, plan) => checkAncestors(change, plan, industry, 'parentId') },
-});
+export const industry = defineEntity('Industry', { table: 'industry' });
 
 export const clientType = defineEntity('ClientType', { table: 'client_type' });
 
