@@ -9555,7 +9555,7 @@ export interface components {
             clientId?: string | components["schemas"]["RowReference"];
             /** @description Roles of the contact at the client, each once. Default on creation: `["OTHER"]`. */
             roles?: components["schemas"]["ContactRoles"];
-            /** @description Whether this is the contact's main client. Default on creation: true if the contact has no other active link. */
+            /** @description Whether this is the contact's main client. A contact has at most one among its active links: true replaces the other one. Default on creation: true if the contact has no other active link. */
             isPrimary?: boolean;
             /** @description Whether the contact receives the client's invoices. Default on creation: true if the roles include `BILLING`. */
             receivesInvoices?: boolean;
@@ -9621,7 +9621,7 @@ export interface components {
             clientId: string;
             /** @description Roles of the contact at the client, each once. Default on creation: `["OTHER"]`. */
             roles: components["schemas"]["ContactRoles"];
-            /** @description Whether this is the contact's main client. Default on creation: true if the contact has no other active link. */
+            /** @description Whether this is the contact's main client. A contact has at most one among its active links: true replaces the other one. Default on creation: true if the contact has no other active link. */
             isPrimary: boolean;
             /** @description Whether the contact receives the client's invoices. Default on creation: true if the roles include `BILLING`. */
             receivesInvoices: boolean;
@@ -11118,7 +11118,7 @@ export interface components {
             active?: boolean;
             /** @description Roles of the contact at the client. If omitted for a new link: `OTHER`. */
             roles?: components["schemas"]["ContactRoles"];
-            /** @description Whether this is the contact's main client. If omitted for a new link: true if the contact has no other active link. */
+            /** @description Whether this is the contact's main client. True replaces the other one of the contact. If omitted for a new link: true if the contact has no other active link. */
             isPrimary?: boolean;
             /** @description Whether the contact receives the client's invoices. If omitted for a new link: true if the roles include `BILLING`. */
             receivesInvoices?: boolean;
@@ -13457,7 +13457,7 @@ export interface components {
              */
             orgId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
+             * @description Manager of the staff member, or null. No staff member is above themselves, at any level.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: (string | null) | components["schemas"]["RowReference"];
@@ -13645,7 +13645,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
+             * @description Manager of the staff member, or null. No staff member is above themselves, at any level.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
@@ -14002,7 +14002,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
+             * @description Manager of the staff member, or null. No staff member is above themselves, at any level.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: string | null;
@@ -14129,7 +14129,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
+             * @description Manager of the staff member, or null. No staff member is above themselves, at any level.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: string | null;
@@ -26897,7 +26897,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
+             * @description Manager of the staff member, or null. No staff member is above themselves, at any level.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
@@ -28047,7 +28047,7 @@ export interface components {
             clientId: string;
             /** @description Roles of the contact at the client, each once. Default on creation: `["OTHER"]`. */
             roles: components["schemas"]["ContactRoles"];
-            /** @description Whether this is the contact's main client. Default on creation: true if the contact has no other active link. */
+            /** @description Whether this is the contact's main client. A contact has at most one among its active links: true replaces the other one. Default on creation: true if the contact has no other active link. */
             isPrimary: boolean;
             /** @description Whether the contact receives the client's invoices. Default on creation: true if the roles include `BILLING`. */
             receivesInvoices: boolean;
@@ -28666,7 +28666,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Manager of the staff member, or null. Nobody manages themselves, directly or through others.
+             * @description Manager of the staff member, or null. No staff member is above themselves, at any level.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;

@@ -1,6 +1,6 @@
 import { defineEntity, fieldOfOne } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
-import type { RowInput } from '../../entity/row.ts';
+import type { Row, RowInput } from '../../entity/row.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { client } from '../clients/index.ts';
 import { contact } from './contact.ts';
@@ -25,7 +25,10 @@ export const contactClient = defineEntity('ContactClient', {
     beforeRemoval({ values }, plan) {
       values.unlinkedAt = plan.now;
     },
-    afterWrite: nameContactsOfClient,
+    afterWrite(change, plan) {
+      nameContactsOfClient(change, plan);
+      replacePrimary(change, plan);
+    },
     constraints: Object.fromEntries(
       Object.keys(exclusiveRoles).map((role) => [
         `contact_client_client_id_${role.toLowerCase()}_unique`,
@@ -47,13 +50,29 @@ addRules(contact, {
   },
 });
 
-function complete({ values, previous }: PendingChange<'ContactClient'>, plan: Plan): void {
+function complete({ id, values, input, previous }: PendingChange<'ContactClient'>, plan: Plan): void {
   values.receivesInvoices ??= values.roles.includes('BILLING');
   values.canSign ??= values.roles.includes('SIGNER');
-  values.isPrimary ??= plan.all(contactClient, 'contactId', values.contactId).every((link) => !link.active);
+  const others = otherLinks(id, values, plan);
+  values.isPrimary ??= others.length === 0;
   if (previous?.active === true) return;
+  // A link that is active again gives way to the one that has become primary since.
+  if (input.isPrimary === undefined && others.some(({ isPrimary }) => isPrimary)) values.isPrimary = false;
   values.linkedAt = plan.now;
   values.unlinkedAt = null;
+}
+
+/** The other active links of the contact. Its row is locked, so that no concurrent transaction makes another one primary. */
+function otherLinks(id: string, { contactId }: Pick<Row<'ContactClient'>, 'contactId'>, plan: Plan) {
+  plan.getForUpdate(contact, contactId);
+  return plan.all(contactClient, 'contactId', contactId).filter((link) => link.active && link.id !== id);
+}
+
+/** A contact has one main client: another one replaces it. */
+function replacePrimary({ id, values }: PendingChange<'ContactClient'>, plan: Plan): void {
+  if (!values.active || !values.isPrimary) return;
+  for (const link of otherLinks(id, values, plan))
+    if (link.isPrimary) plan.set(contactClient, link.id, { isPrimary: false });
 }
 
 /** Sets the client's contact IDs from the roles of its links. */

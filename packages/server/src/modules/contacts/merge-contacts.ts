@@ -46,6 +46,7 @@ function mergeLink(plan: Plan, link: Row<'ContactClient'>, into: string, kept: r
     plan.set(contactClient, same.id, {
       active: true,
       roles: [...new Set([...(same.active ? same.roles : []), ...free])],
+      isPrimary: isPrimary || (same.active && same.isPrimary),
       receivesInvoices: (same.active && same.receivesInvoices) || receivesInvoices,
       canSign: (same.active && same.canSign) || canSign,
     });

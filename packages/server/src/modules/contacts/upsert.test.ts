@@ -129,6 +129,35 @@ describe('upsertContacts', () => {
     expect(await contact(first.id)).toMatchObject({ title: 'COO', systemRef: 'crm-1' });
   });
 
+  test('with isPrimary replaces the main client of the contact, with an event', async () => {
+    const clients = await Promise.all(['First', 'Second', 'Third'].map((name) => newClient(name)));
+    const [first, second, third] = clients.map(({ clientRef }) => ({ clientRef }));
+    const { id, pmsRef } = await one({ lastName: 'Main', clients: [first, { ...second, isPrimary: true }] });
+    const primaryOf = async () => {
+      const { clients: linked } = await contact(id);
+      return (linked as Row[]).flatMap(({ clientRef, isPrimary }) => (isPrimary === true ? [{ clientRef }] : []));
+    };
+    expect(await primaryOf()).toEqual([second]);
+    const links = await rows<Row>(sql`select id from contact_client where contact_id = ${id} order by id`);
+    await events(...links.map((link) => link.id));
+    await one({ pmsRef, clients: [{ ...first, isPrimary: true }] });
+    expect(await primaryOf()).toEqual([first]);
+    expect(await events(...links.map((link) => link.id))).toMatchObject([
+      { operation: 'UPDATE', fields: ['isPrimary'], data: { isPrimary: true } },
+      { operation: 'UPDATE', fields: ['isPrimary'], data: { isPrimary: false } },
+    ]);
+    // A link that is active again does not take the place back unasked.
+    await one({ pmsRef, clients: [{ ...first, active: false }] });
+    await one({ pmsRef, clients: [{ ...third, isPrimary: true }, first] });
+    expect(await primaryOf()).toEqual([third]);
+    await Promise.all([first, second].map((client) => one({ pmsRef, clients: [{ ...client, isPrimary: true }] })));
+    expect(await primaryOf()).toHaveLength(1);
+    const both = sql`update contact_client set is_primary = true where contact_id = ${id}`;
+    await expect(store.write(tenant.id, (transaction) => transaction.all(both))).rejects.toThrow(
+      'contact_client_one_primary',
+    );
+  });
+
   test('with one new systemRef in many concurrent calls creates one contact', async () => {
     const entry = { systemRef: 'crm-many', lastName: 'Many' };
     const results = await Promise.all(Array.from({ length: 10 }, () => one(entry)));

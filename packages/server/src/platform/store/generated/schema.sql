@@ -455,6 +455,7 @@ alter table contact_client enable row level security, force row level security;
 create policy tenant_isolation on contact_client for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on contact_client to financial_automation_service;
 CREATE TRIGGER contact_client_client_id_present AFTER INSERT OR UPDATE OF client_id ON contact_client FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_merged_client('client_id');
+CREATE CONSTRAINT TRIGGER contact_client_one_primary AFTER INSERT OR UPDATE OF is_primary, active ON contact_client DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.active AND new.is_primary AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_one_primary();
 
 create table contact_info (
   tenant_id integer not null,
@@ -4050,6 +4051,18 @@ $function$;
 CREATE OR REPLACE FUNCTION public.check_ledger_of_work() RETURNS trigger LANGUAGE plpgsql AS $function$
 begin
   perform check_balance_of_work(new.tenant_id, new.id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.check_one_primary() RETURNS trigger LANGUAGE plpgsql AS $function$
+begin
+  if exists (
+    select from contact_client l where l.tenant_id = new.tenant_id and l.contact_id = new.contact_id and l.active and l.is_primary
+    offset 1) then
+    raise exception 'contact % has two main clients', new.contact_id
+      using errcode = 'check_violation', constraint = 'contact_client_one_primary', table = 'contact_client';
+  end if;
   return null;
 end
 $function$;
