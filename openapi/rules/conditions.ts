@@ -2,7 +2,7 @@
  * The conditions of `openapi/operation-defaults.yaml`. Each follows from what the path file declares, so that a path file has to
  * declare nothing because of them.
  */
-import { isPublic, type Operation } from './contract.ts';
+import { isPublic, type Operation, type Place } from './contract.ts';
 import { contentOf, isEntity } from './schemas.ts';
 
 export const conditions: Record<string, (operation: Operation) => boolean> = {
@@ -12,6 +12,7 @@ export const conditions: Record<string, (operation: Operation) => boolean> = {
   hasBody: ({ body }) => body !== undefined,
   hasPathParameter: ({ path }) => path.includes('{'),
   hasId: ({ path }) => path.includes('{id}'),
+  returnsFile: ({ id, success }) => /^(search|aggregate)[A-Z]/.test(id) || (success !== undefined && hasFile(success)),
   returnsRow,
   readsRow: (operation) => isOneRow(operation) && operation.method === 'get',
   changesRow,
@@ -26,6 +27,11 @@ export const conditions: Record<string, (operation: Operation) => boolean> = {
   aggregates: ({ id }) => /^aggregate[A-Z]/.test(id),
   looksUp: ({ id }) => /^lookup[A-Z]/.test(id),
 };
+
+/** Whether a caller can choose a file instead of JSON. */
+function hasFile(response: Place): boolean {
+  return response.map('content').some(([type]) => type !== 'application/json');
+}
 
 /** Whether it changes one row, which the path names. */
 export function changesRow(operation: Operation): boolean {

@@ -99,7 +99,7 @@ async function call(
       : handlerOf(operation)(inTurn, input));
     exchange.step('Operation handled.', { status: result.status });
     const { status, headers, body } = result;
-    if (body instanceof CsvFile || body instanceof ResponseFile) return fileResult(body, status, headers);
+    if (body instanceof CsvFile || body instanceof ResponseFile) return fileResult(body, headers);
     const choice = choiceOf(operation, input);
     return choice === undefined || inTurn.caller === undefined
       ? { kind: 'json', status, headers, body }

@@ -5,11 +5,14 @@ export const maxFileBytes = 20_000_000;
 
 /** A response with a file for spreadsheets instead of JSON. */
 export class CsvFile {
+  /** The name under which it is saved. */
+  readonly name: string;
   readonly #parts: string[] = [];
   #length = 0;
 
   /** @param rows cells by row, the names of the columns first; null is an empty cell */
-  constructor(rows: readonly (readonly CsvCell[])[]) {
+  constructor(name: string, rows: readonly (readonly CsvCell[])[]) {
+    this.name = name;
     this.add(rows);
   }
 

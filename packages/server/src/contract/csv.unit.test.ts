@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { CsvFile } from './csv.ts';
 
-const cells = (...values: (string | null)[]) => new CsvFile([values]).text;
+const cells = (...values: (string | null)[]) => new CsvFile('cells.csv', [values]).text;
 
 test('a CSV file quotes cells with separators, quotes and line breaks, and ends lines as in RFC 4180', () => {
   expect(
-    new CsvFile([
+    new CsvFile('rows.csv', [
       ['a', 'b'],
       ['x, y', 'say "no"'],
       ['two\nlines', null],

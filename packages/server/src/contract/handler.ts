@@ -21,7 +21,9 @@ export interface Input<Id extends OperationId> {
 }
 
 /** Headers that the steps of a request set on every response; the handler must provide the other headers that a response declares. */
-type CommonHeader = 'X-Request-Id' | 'RateLimit' | 'RateLimit-Policy' | 'Idempotency-Replayed' | 'Dry-Run';
+type CommonHeader =
+  | ('X-Request-Id' | 'RateLimit' | 'RateLimit-Policy')
+  | ('Idempotency-Replayed' | 'Dry-Run' | 'Content-Disposition');
 type Declared<Headers> = {
   [Name in keyof Headers as string extends Name ? never : Name extends CommonHeader ? never : Name]: string;
 };

@@ -24,7 +24,9 @@ async function fileOf(path: string, body: object, as = caller) {
     },
     body: JSON.stringify(body),
   });
-  return { status: response.status, type: response.headers.get('Content-Type'), text: await response.text() };
+  const { status, headers } = response;
+  const name = headers.get('Content-Disposition');
+  return { status, type: headers.get('Content-Type'), name, text: await response.text() };
 }
 
 /** A file as another program reads it. */
@@ -60,7 +62,8 @@ describe('format=csv', () => {
   test.each(searches.map(({ id, path }) => [id, path]))('%s returns all rows of its pages', async (_id, path) => {
     const orderBy = [{ id: 'desc' }];
     const { body } = await caller.call<{ data: Row[]; hasMore: boolean }>('POST', path, { pageSize: 1000, orderBy });
-    const { status, type, text } = await fileOf(path, { pageSize: 1, orderBy });
+    const { status, type, name, text } = await fileOf(path, { pageSize: 1, orderBy });
+    expect(name).toMatch(/^attachment; filename=[A-Z][A-Za-z]+\.csv$/);
     expect({ status, type, hasMore: body.hasMore }).toEqual({
       status: 200,
       type: 'text/csv; charset=utf-8; header=present',

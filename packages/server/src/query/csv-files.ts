@@ -44,7 +44,7 @@ export function rowsFile(
       (name): Column => ({ name: `${name}.name`, of: (row) => memberOf(memberOf(row.with, name), 'name') }),
     ),
   ];
-  return fileOf(columns, (cursor) =>
+  return fileOf(`${entity.type}.csv`, columns, (cursor) =>
     context.read(async (session) => {
       const asked = {
         pageSize,
@@ -73,7 +73,7 @@ export function groupsFile(
     ...Object.keys(measures).map((name): Column => ({ name, of: (row) => memberOf(row.values, name) })),
   ];
   return (session: Session) =>
-    fileOf(columns, async (cursor) => {
+    fileOf(`${entity.type} groups.csv`, columns, async (cursor) => {
       const asked = { ...request, pageSize: maxFileRows + 1, ...(cursor !== undefined && { cursor }) };
       const { data, nextCursor } = await aggregateReader(scope, entity, asked)(session);
       return { data: data.map((row) => ({ ...row })), nextCursor };
@@ -82,10 +82,11 @@ export function groupsFile(
 
 /** Written step by step, so that other requests have their turn meanwhile. */
 async function fileOf(
+  name: string,
   columns: readonly Column[],
   read: (cursor: string | undefined) => Promise<{ readonly data: readonly Row[]; readonly nextCursor: string | null }>,
 ): Promise<CsvFile> {
-  const file = new CsvFile([columns.map(({ name }) => name)]);
+  const file = new CsvFile(name, [columns.map((column) => column.name)]);
   let count = 0;
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const { data, nextCursor } = await read(cursor);

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { create as contentDisposition } from 'content-disposition';
 import { CsvFile } from '../contract/csv.ts';
 import { problemDocument } from '../contract/problem.ts';
 import type { Rejection } from '../contract/rejection.ts';
@@ -57,22 +58,15 @@ export function redirect(url: string, headers?: Head['headers']): PageResult {
   return pageResult(303, '', { ...headers, Location: url });
 }
 
-export function fileResult(
-  file: CsvFile | ResponseFile,
-  status: number,
-  headers: Head['headers'],
-): PageResult | BytesResult {
+/** A file that is saved under its name. */
+export function fileResult(file: CsvFile | ResponseFile, others?: Head['headers']): PageResult | BytesResult {
+  const headers = { ...others, 'Content-Disposition': contentDisposition(file.name) };
   if (file instanceof CsvFile)
-    return { kind: 'page', status, headers, text: file.text, type: 'text/csv; charset=utf-8; header=present' };
+    return { kind: 'page', status: 200, headers, text: file.text, type: 'text/csv; charset=utf-8; header=present' };
   const { type, content } = file;
-  if (typeof content === 'string') return { kind: 'page', status, headers, text: content, type };
+  if (typeof content === 'string') return { kind: 'page', status: 200, headers, text: content, type };
   const all = { ...headers, 'Content-Type': type };
-  return { kind: 'bytes', status, headers: all, length: content.length, content: Readable.from([content]) };
-}
-
-/** A file that is saved under a name. */
-export function savedFile(name: string, file: CsvFile | ResponseFile): PageResult | BytesResult {
-  return fileResult(file, 200, { 'Content-Disposition': `attachment; filename="${name}"` });
+  return { kind: 'bytes', status: 200, headers: all, length: content.length, content: Readable.from([content]) };
 }
 
 /**

@@ -143,7 +143,7 @@ export function readingTests(firm: ConsoleFirm): void {
     expect(document.text).toMatch(/^%PDF/);
     expect(document.headers).toMatchObject({
       'content-type': 'application/pdf',
-      'content-disposition': 'inline',
+      'content-disposition': expect.stringMatching(/^inline; filename=/),
       'content-security-policy': "frame-ancestors 'self'",
       'x-content-type-options': 'nosniff',
     });
@@ -166,7 +166,7 @@ export function readingTests(firm: ConsoleFirm): void {
       const document = await admin.get(`${path}/documents/${format}`);
       expect([format, document.status]).toEqual([format, isOffered ? 200 : 409]);
       if (isOffered)
-        expect(document.headers['content-disposition']).toMatch(/^attachment; filename="[\w-]+\.(pdf|xml)"$/);
+        expect(document.headers['content-disposition']).toMatch(/^attachment; filename="[\w. -]+\.(pdf|xml)"$/);
     }
     expect((await admin.get(`${path}/documents/pdf`)).text).toMatch(/^%PDF/);
     expect(text).toContain('The client has no electronic address.');

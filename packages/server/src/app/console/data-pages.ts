@@ -4,7 +4,7 @@ import { CsvFile } from '../../contract/csv.ts';
 import { isOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type BytesResult, type PageResult, savedFile } from '../../wire/result.ts';
+import { type BytesResult, fileResult, type PageResult } from '../../wire/result.ts';
 import { type Action, bulkActions, writingOf } from './actions.ts';
 import { customList, type DataList, dataLists } from './catalog.ts';
 import {
@@ -228,7 +228,7 @@ export async function listFile(visit: ConsoleVisit, type: string): Promise<PageR
   const cellOf = (value: unknown) =>
     value === null || value === undefined ? null : (names.get(String(value)) ?? String(value));
   const lines = rows.map((row) => columns.map((column) => cellOf(row[column])));
-  return savedFile(`${list.type}.csv`, new CsvFile([columns.map(fieldInWords), ...lines]));
+  return fileResult(new CsvFile(`${list.type}.csv`, [columns.map(fieldInWords), ...lines]));
 }
 
 /** The conditions that find rows by a part of their name, number or reference; undefined if the list has none of these. */

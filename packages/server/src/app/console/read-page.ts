@@ -1,5 +1,7 @@
 /** Pages of operations that read something else than the rows of a list: about the firm, or about one row. */
+
 import { mayCall } from '@financial-automation/spec/roles';
+import { create as contentDisposition } from 'content-disposition';
 import { type Operation, operationOf } from '../../contract/contract.ts';
 import { CsvFile } from '../../contract/csv.ts';
 import type { OperationId } from '../../contract/handler.ts';
@@ -8,7 +10,7 @@ import { ResponseFile } from '../../contract/response-file.ts';
 import { contentOf } from '../../modules/files/index.ts';
 import { contentResult } from '../../wire/content.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
-import { type BytesResult, savedFile } from '../../wire/result.ts';
+import { type BytesResult, fileResult } from '../../wire/result.ts';
 import { actionForms, perform } from './action-pages.ts';
 import { commandOf, readsOf } from './actions.ts';
 import { type DataList, dataLists, propertiesOf, type QueryParameter, schemasOf } from './catalog.ts';
@@ -70,9 +72,7 @@ export async function readPage(visit: ConsoleVisit, type: string, id: string, na
   const own = `${type.charAt(0).toLowerCase()}${type.slice(1)}Id`;
   const path = { id, [own]: id, [parameter]: part ?? '' };
   const body: unknown = await callOperation(visit, operation, { path, query });
-  const file = `${part ?? name}-${id}`;
-  if (body instanceof CsvFile) return savedFile(`${file}.csv`, body);
-  if (body instanceof ResponseFile) return savedFile(`${file}.${body.type.split('/').at(-1)}`, body);
+  if (body instanceof CsvFile || body instanceof ResponseFile) return fileResult(body);
   const { page: _page, pageSize: _pageSize, ...row }: ShownRow = Object(body);
   const used = Object.fromEntries(entered.map(([key, value]) => [key, value ?? row[key]]));
   const at = `/data/${type}/${id}/${name}`;
@@ -117,7 +117,8 @@ export async function fileContent(visit: ConsoleVisit, id: string): Promise<Byte
   if (row.mimeType !== 'application/pdf') return result;
   // Viewers of browsers are pages of their own, which other policies keep from showing it.
   const shownHere = { 'Content-Security-Policy': `frame-ancestors 'self'`, 'X-Frame-Options': 'SAMEORIGIN' };
-  return { ...result, headers: { ...result.headers, ...shownHere, 'Content-Disposition': 'inline' } };
+  const disposition = contentDisposition(row.fileName, { type: 'inline' });
+  return { ...result, headers: { ...result.headers, ...shownHere, 'Content-Disposition': disposition } };
 }
 
 /** A row as a document in each format of the contract, or what it lacks for one; false if it has none yet. */

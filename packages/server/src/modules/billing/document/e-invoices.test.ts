@@ -25,6 +25,7 @@ async function bytesOf(id: string, format: string) {
   });
   return {
     type: response.headers.get('content-type'),
+    disposition: response.headers.get('content-disposition'),
     text: Buffer.from(await response.arrayBuffer()).toString('latin1'),
   };
 }
@@ -92,10 +93,13 @@ test('getInvoiceDocument returns the PDF, UBL and Factur-X of an invoice and of 
   const { body: row } = await service.call<components['schemas']['Invoice']>('GET', `/gql/v1/invoice/${id}`);
   const ubl = await bytesOf(id, 'ubl');
   expect(ubl.type).toBe('application/xml');
+  expect(ubl.disposition).toBe(`attachment; filename="Rechnung ${row.invoiceNumber}.ubl.xml"`);
   expect(ubl.text).toContain(`<cbc:ID>${row.invoiceNumber}</cbc:ID>`);
   expect(ubl.text).toContain('<cbc:PayableAmount currencyID="USD">404.60</cbc:PayableAmount>');
   expect(ubl.text).toContain('poacc:billing:3.0</cbc:CustomizationID>');
-  expect((await bytesOf(id, 'pdf')).text).toMatch(/^%PDF/);
+  const pdf = await bytesOf(id, 'pdf');
+  expect(pdf.text).toMatch(/^%PDF/);
+  expect(pdf.disposition).toBe(`attachment; filename="Rechnung ${row.invoiceNumber}.pdf"`);
   const facturx = await bytesOf(id, 'facturx');
   expect([facturx.type, facturx.text.slice(0, 5)]).toEqual(['application/pdf', '%PDF-']);
   expect(facturx.text).toContain('<pdfaid:part>3</pdfaid:part>');

@@ -31,12 +31,17 @@ export const getInvoiceDocument: Handler<'getInvoiceDocument'> = async (context,
     return { status: 200, body: { invoiceId: id, formats: found } };
   }
   if (format === 'pdf')
-    return { status: 200, body: new ResponseFile(documentTypes.pdf, await renderInvoice(document)) };
+    return {
+      status: 200,
+      body: new ResponseFile(document.file.fileName, documentTypes.pdf, await renderInvoice(document)),
+    };
   if (document.face.voidedOn !== null)
     throw new Rejection('INVALID_STATE', 'The invoice is voided. Only its PDF, which says so, can be read.');
   const gaps = gapsOf(document, format);
   if (gaps.length > 0) throw incomplete(gaps);
-  return { status: 200, body: new ResponseFile(documentTypes[format], await renderEInvoice({ format, document })) };
+  const type = documentTypes[format];
+  const name = document.file.fileName.replace(/pdf$/, `${format}.${type.replace('application/', '')}`);
+  return { status: 200, body: new ResponseFile(name, type, await renderEInvoice({ format, document })) };
 };
 
 function incomplete(gaps: readonly Gap[]): Rejection {
@@ -44,7 +49,7 @@ function incomplete(gaps: readonly Gap[]): Rejection {
   return new Rejection('DOCUMENT_INCOMPLETE', 'The invoice lacks what the format requires. See errors.', { errors });
 }
 
-async function readEInvoice(session: Session, tenantId: number, invoiceId: string): Promise<EInvoiceDocument> {
+async function readEInvoice(session: Session, tenantId: number, invoiceId: string) {
   const [document, exchange] = await Promise.all([
     readDocument(session, tenantId, invoiceId),
     session.first<Omit<EInvoiceDocument, 'face' | 'lines'>>(sql`

@@ -12,9 +12,10 @@ import type { Handler } from '../../../entity/context.ts';
 import type { Session } from '../../../platform/store/session.ts';
 import { readCursor, writeCursor } from '../../../query/cursor.ts';
 import { removeBeyond, withinPageBytes } from '../../../query/page-bytes.ts';
-import { renderThread, storedAddress } from '../../documents/index.ts';
+import { fileNamePart, renderThread, storedAddress } from '../../documents/index.ts';
 import { joinOffice } from '../document/invoice-document.ts';
 import type { StatementDocument } from '../document/statement-pdf.ts';
+import { statementTexts } from '../document/statement-texts.ts';
 import { documentNumber } from './ledger-entry.ts';
 
 type Statement = components['schemas']['ClientStatementPage'];
@@ -65,7 +66,8 @@ export const getClientStatement: Handler<'getClientStatement'> = async (context,
             `A file of this format has at most ${max} movements. Choose a shorter period.`,
             'query',
           );
-        if (format === 'csv') return { status: 200, body: fileOf(period, balances, movements) };
+        if (format === 'csv')
+          return { status: 200, body: fileOf(nameOf({ ...owner, ...period }, format), period, balances, movements) };
         const { legalName: clientName, now, ...parties } = owner;
         return { ...parties, ...period, ...balances, clientName, createdAt: new Date(now).toISOString(), movements };
       }
@@ -87,7 +89,10 @@ export const getClientStatement: Handler<'getClientStatement'> = async (context,
     format === 'csv' || format === 'pdf',
   );
   if ('status' in result) return result;
-  return { status: 200, body: new ResponseFile('application/pdf', await renderStatement(result)) };
+  return {
+    status: 200,
+    body: new ResponseFile(nameOf(result, 'pdf'), 'application/pdf', await renderStatement(result)),
+  };
 };
 
 interface Owner
@@ -176,7 +181,15 @@ function movementsOf(
     ) m order by m.business_date, m.recorded_at, m.id`;
 }
 
+function nameOf(
+  { language, clientRef, from, to }: Pick<StatementDocument, 'language' | 'clientRef' | 'from' | 'to'>,
+  format: 'csv' | 'pdf',
+): string {
+  return `${statementTexts[language].title} ${fileNamePart(clientRef)} ${from} ${to}.${format}`;
+}
+
 function fileOf(
+  name: string,
   { currency, from, to }: Period,
   { openingBalance, closingBalance }: Balances,
   movements: readonly Movement[],
@@ -191,7 +204,7 @@ function fileOf(
     balance,
     currency,
   ];
-  return new CsvFile([
+  return new CsvFile(name, [
     ['Date', 'Kind', 'Document', 'Due', 'Reason', 'Amount', 'Balance', 'Currency'],
     balanceAt(from, 'OPENING', openingBalance),
     ...movements.map(({ businessDate, kind, documentNumber, dueDate, reason, amount, balance }) => [

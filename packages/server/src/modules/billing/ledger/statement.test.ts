@@ -63,6 +63,9 @@ test('getClientStatement returns balances, movements with document numbers, and 
     },
   );
   expect(csv.headers.get('Content-Type')).toBe('text/csv; charset=utf-8; header=present');
+  expect(csv.headers.get('Content-Disposition')).toMatch(
+    /^attachment; filename="Statement of account .+ 2026-02-01 2026-03-10\.csv"$/,
+  );
   expect(await csv.text()).toBe(
     [
       'Date,Kind,Document,Due,Reason,Amount,Balance,Currency',
