@@ -6550,7 +6550,7 @@ export interface components {
          *     | `CODE_R`, `CODE_W` | read and write work, expense and non-work codes |
          *     | `WIP_R`, `WIP_W` | read work in progress with its amounts, and write it |
          *     | `DINVC_R`, `DINVC_W`, `DINVC_APRV` | read, write and approve draft invoices |
-         *     | `BOOKS_CLOSE` | close periods of the books and write bank accounts, in addition to `REF_W`; number documents; map accounts |
+         *     | `BOOKS_CLOSE` | close periods of the books and write bank accounts, in addition to `REF_W`; number documents; write the texts of mails; map accounts |
          *     | `JRNL_R` | read journal entries |
          *     | `INVC_R`, `INVC_W` | read invoices and mails, and create payment links; void, write off, send and import invoices |
          *     | `PYMT_R`, `PYMT_W` | read and write payments |
@@ -24867,7 +24867,7 @@ export interface components {
          *
          *     | role | types |
          *     |---|---|
-         *     | `BOOKS_CLOSE` | `DocumentSeries`, `GlMapping` |
+         *     | `BOOKS_CLOSE` | `MailTemplate`, `DocumentSeries`, `GlMapping` |
          *     | `CLNT_W` | `Client`, `ClientGroup`, `ContactInfo` |
          *     | `CNTCT_W` | `ContactClient`, `Contact` |
          *     | `DINVC_W` | `DraftInvoice` |
@@ -24875,7 +24875,7 @@ export interface components {
          *     | `INVC_W` | `Invoice` |
          *     | `JOB_W` | `Job`, `JobTemplate` |
          *     | `PYMT_W` | `Payment` |
-         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `TaxCode` |
+         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `TaxCode` |
          *     | `STAFF_W` | `Staff`, `StaffType` |
          *     | `TASK_W` | `TaskType`, `Task` |
          *     | `WIP_W` | `WipEntry` |
@@ -24895,7 +24895,7 @@ export interface components {
          *
          *     | role | types |
          *     |---|---|
-         *     | `BOOKS_CLOSE` | `DocumentSeries`, `GlMapping` |
+         *     | `BOOKS_CLOSE` | `MailTemplate`, `DocumentSeries`, `GlMapping` |
          *     | `CLNT_W` | `Client`, `ClientGroup`, `ContactInfo` |
          *     | `CNTCT_W` | `ContactClient`, `Contact` |
          *     | `DINVC_W` | `DraftInvoice` |
@@ -24903,7 +24903,7 @@ export interface components {
          *     | `INVC_W` | `Invoice` |
          *     | `JOB_W` | `Job`, `JobTemplate` |
          *     | `PYMT_W` | `Payment` |
-         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `TaxCode` |
+         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `TaxCode` |
          *     | `STAFF_W` | `Staff`, `StaffType` |
          *     | `TASK_W` | `TaskType`, `Task` |
          *     | `WIP_W` | `WipEntry` |
@@ -24923,7 +24923,7 @@ export interface components {
          *
          *     | role | types |
          *     |---|---|
-         *     | `BOOKS_CLOSE` | `DocumentSeries`, `GlMapping` |
+         *     | `BOOKS_CLOSE` | `MailTemplate`, `DocumentSeries`, `GlMapping` |
          *     | `CLNT_W` | `Client`, `ClientGroup`, `ContactInfo` |
          *     | `CNTCT_W` | `ContactClient`, `Contact` |
          *     | `DINVC_W` | `DraftInvoice` |
@@ -24931,7 +24931,7 @@ export interface components {
          *     | `FILE_W` | `File` |
          *     | `JOB_W` | `Job`, `JobTemplate` |
          *     | `PAYLNK_C` | `QuickPaymentLink` |
-         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `MailTemplate`, `TaxCode` |
+         *     | `REF_W` | `ClientType`, `TaxRegion`, `ClientBusinessEntity`, `Department`, `Industry`, `Office`, `Org`, `ServiceLine`, `TaxCode` |
          *     | `STAFF_W` | `Staff`, `StaffType` |
          *     | `TASK_W` | `TaskType`, `Task` |
          */

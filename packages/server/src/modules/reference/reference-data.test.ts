@@ -240,13 +240,26 @@ test('vatId of an Org is checked by the rules of its country', async () => {
   ]);
 });
 
-test('bankAccounts of an Org, to which clients pay, are written with the role BOOKS_CLOSE alone', async () => {
-  const { body } = await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
+test('bankAccounts of an Org, to which clients pay, and the texts of mails with its invoices are written with the role BOOKS_CLOSE alone', async () => {
+  const { body } = await service.call<{ data: { id: string; systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
   const bankAccounts = [{ iban: 'DE89370400440532013000', bic: null, accountHolder: null }];
   const write = async (roles: string[], attributes: object) => {
     const { update } = recordsOf(await service.signIn({ roles: ['REF_W', 'RECORD_W', ...roles] }));
     return only(await update([{ type: 'Org', systemRef: body.data[0]?.systemRef, attributes }]));
   };
+  const attributes = {
+    orgId: body.data[0]?.id,
+    name: 'INVOICE',
+    subject: 'Invoice',
+    text: 'Please pay to our new account.',
+  };
+  for (const [role, status] of [
+    ['REF_W', 'FAILED'],
+    ['BOOKS_CLOSE', 'CREATED'],
+  ] as const) {
+    const { upsert } = recordsOf(await service.signIn({ roles: ['RECORD_W', role] }));
+    expect(only(await upsert([{ type: 'MailTemplate', attributes }]))).toMatchObject({ status });
+  }
   const forbidden = { error: { code: 'FORBIDDEN', pointer: '/records/0/attributes/bankAccounts' } };
   expect(await write([], { bankAccounts })).toMatchObject(forbidden);
   expect(await write(['BOOKS_CLOSE'], { bankAccounts })).toMatchObject({ status: 'UPDATED' });
