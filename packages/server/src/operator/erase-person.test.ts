@@ -67,6 +67,7 @@ test('person erase › a contact is in no row, event, audit row or stored respon
       ownerType: 'CONTACT',
       ownerId: id,
       kind: 'HOME',
+      email: 'Phil.Q@Both.example',
       address: { line1: '77 Hidden Lane', city: 'Salem', state: 'OR', postalCode: '97301', country: 'US' },
     },
     'home',
@@ -81,12 +82,17 @@ test('person erase › a contact is in no row, event, audit row or stored respon
   ]);
   const invoices = await caller.call<{ data: { id: string; status: string }[] }>('POST', '/gql/v1/invoices', {});
   const posted = invoices.body.data.find(({ status }) => status === 'POSTED')?.id;
-  const mailed = await caller.call('POST', `/api/v1/invoices/${posted}/send`, { to: ['phil@after.example'] });
+  const mailed = await caller.call('POST', `/api/v1/invoices/${posted}/send`, {
+    to: ['phil@after.example', 'Phil.Q@Both.example'],
+    message: 'For PHIL@AFTER.EXAMPLE',
+  });
   expect(mailed.status).toBe(202);
   const texts = [
     'Quatermain',
     'phil@before.example',
     'phil@after.example',
+    'PHIL@AFTER.EXAMPLE',
+    'phil.q@both.example',
     '+15035550999',
     '77 Hidden Lane',
     'Pippa Longstocking',

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { plannedForValues, type Session } from '../../platform/store/session.ts';
 import { type TenantTable, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { findById } from '../../query/read.ts';
@@ -153,8 +153,8 @@ export class Person {
     const has = (column: string) => columns.some((one) => one.name === column);
     const shown = (column: string) => (has(column) ? sql.ref(column) : sql`null::text`);
     const mentions = [
-      ...table.documents.map((column) => sql`${sql.ref(column)}::text like any(${this.#patterns(JSON.stringify)})`),
-      ...table.texts.map((column) => sql`${sql.ref(column)}::text like any(${this.#patterns(String)})`),
+      ...table.documents.map((column) => this.#isIn(sql`${sql.ref(column)}::text`, JSON.stringify)),
+      ...table.texts.map((column) => this.#isIn(sql`${sql.ref(column)}::text`, String)),
       ...['entity_id', 'uploaded_by_id'].filter(has).map((column) => sql`${sql.ref(column)} = any(${[...this.#ids]})`),
     ];
     const rows = await session.all<Omit<FoundRow, 'values'> & { values: string }>(
@@ -222,12 +222,20 @@ export class Person {
 
   #erasedText(text: string): string {
     const after = (one: string) => (one.includes('@') ? erasedEmail(this.id) : erasedName);
-    return this.#texts.reduce((rest, one) => rest.replaceAll(one, after(one)), text);
+    const sought = (one: string) => (one.includes('@') ? new RegExp(one.replaceAll(/[^\w@]/g, '\\$&'), 'gi') : one);
+    return this.#texts.reduce((rest, one) => rest.replaceAll(sought(one), after(one)), text);
   }
 
-  #patterns(written: (text: string) => string): string[] {
-    const quoted = [this.id, ...this.#texts].map((text) => written(text).replace(/^"|"$/g, ''));
-    return quoted.map((text) => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`);
+  /** SQL of whether a text has something that identifies the person: an email address in any case, as people write it. */
+  #isIn(text: RawBuilder<unknown>, written: (text: string) => string): RawBuilder<unknown> {
+    const patterns = [this.id, ...this.#texts].map(
+      (one) =>
+        `%${written(one)
+          .replace(/^"|"$/g, '')
+          .replaceAll(/[\\%_]/g, '\\$&')}%`,
+    );
+    const emails = patterns.filter((one) => one.includes('@')).map((one) => one.toLowerCase());
+    return sql`(${text} like any(${patterns}) or lower(${text} collate "C") like any(${emails}))`;
   }
 }
 
