@@ -194,6 +194,8 @@ describe('remove-old-events', () => {
       );
       return Object.fromEntries(rows.map(({ days, count }) => [days, count]));
     };
+    // The month of these rows has a partition, whenever the database was created.
+    await keepPartitions(store, 'delivery_attempt', null);
     await add(31, 10);
     await run(late);
     expect(await left()).toEqual({ 31: 10 });
