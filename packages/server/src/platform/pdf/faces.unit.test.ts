@@ -165,6 +165,12 @@ describe('a character that no face has', () => {
   });
 });
 
+test('a text has the line breaks that it was written with, and at most one blank line', () => {
+  const text = ' Return\r\n- Federal\u2028- State of Oregon\n\n \n\nThank you\n';
+  const lines = linesOf(text, 9, (part) => part.length).map((line) => line.replaceAll('\u200e', ''));
+  expect(lines).toEqual(['Return', '- Federal', '- State', 'of Oregon', '', 'Thank you']);
+});
+
 describe('a text from right to left', () => {
   const seen = (line: string) => runsOf(line, 'regular').map(({ text }) => text.replaceAll(/[\s\u200e\u200f]/g, ''));
 

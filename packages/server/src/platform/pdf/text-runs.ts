@@ -100,8 +100,20 @@ function isRightToLeft(text: string): boolean {
 /** Invisible letters, which give a line the direction of its text. */
 const marks = { leftToRight: '\u200e', rightToLeft: '\u200f' };
 
-/** Breaks text into lines of a maximum width, between words if possible. */
+/** A line break; more than one blank line is one, so that text cannot fill pages with nothing. */
+const lineBreak = /\r\n?|[\n\v\f\u0085\u2028\u2029]/gu;
+
+/** Breaks text into lines of a maximum width, between words if possible, and where it has line breaks. */
 export function linesOf(text: string, width: number, widthOf: (part: string) => number): readonly string[] {
+  const paragraphs = text
+    .replaceAll(lineBreak, '\n')
+    .replaceAll(/\n(?:\s*\n){2,}/g, '\n\n')
+    .trim()
+    .split('\n');
+  return paragraphs.flatMap((paragraph) => paragraphLines(paragraph, width, widthOf));
+}
+
+function paragraphLines(text: string, width: number, widthOf: (part: string) => number): readonly string[] {
   const isReversed = isRightToLeft(text);
   const mark = isReversed ? marks.rightToLeft : marks.leftToRight;
   return brokenLines(text, width, widthOf).map((line) => (isRightToLeft(line) === isReversed ? line : mark + line));

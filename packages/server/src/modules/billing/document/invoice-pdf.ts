@@ -75,7 +75,7 @@ function setNotes(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
       .join('   '),
   );
   setNote(page, texts.bankDetails, details);
-  setNote(page, texts.memo, memo?.split(/\r\n?|\n/) ?? []);
+  setNote(page, texts.memo, memo === null ? [] : [memo]);
 }
 
 function setNote(page: Pages, name: string, lines: readonly string[]): void {

@@ -65,6 +65,15 @@ test.each([
   expect(await textOf({ documentType: 'CREDIT_NOTE' })).not.toContain('Tax invoice');
 });
 
+test('the PDF of an invoice keeps the line breaks of descriptions and the memo', async () => {
+  const description = 'Federal return\nState return';
+  const text = (
+    await pagesOf({ ...withFace({ memo: 'Thank you.\n\nSee you.' }), lines: [{ ...line, description }] })
+  ).join('\n');
+  expect(text).not.toMatch(/Federal return State|Thank you\. +See/);
+  expect(text).toMatch(/State return/);
+});
+
 test('the PDF of an invoice omits what the invoice does not have', async () => {
   const lines = [line];
   const face = { taxes: [], discountTotal: '0.00', interestTotal: '0.00', memo: null, purchaseOrder: null };
