@@ -15675,7 +15675,7 @@ export interface components {
              */
             jobId: string | null;
             /**
-             * @description Text of the line on the invoice.
+             * @description Text of the line on the invoice, which keeps its line breaks.
              * @example Tax return 2025
              */
             description: string;
@@ -16407,7 +16407,7 @@ export interface components {
              */
             jobId?: string | null;
             /**
-             * @description Text of the line on the invoice.
+             * @description Text of the line on the invoice, which keeps its line breaks.
              * @example Tax return 2025
              */
             description: string;
@@ -16947,6 +16947,7 @@ export interface components {
          *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
          *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
          *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
+         *     | `POSTED` | `VOIDED` | service: discount withdrawn |  |
          *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. |
          *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
          *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
@@ -16980,7 +16981,7 @@ export interface components {
              */
             jobId?: string | null;
             /**
-             * @description Text of the line on the invoice.
+             * @description Text of the line on the invoice, which keeps its line breaks.
              * @example Tax return 2025
              */
             description: string;
@@ -17118,6 +17119,7 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
+             *     | `POSTED` | `VOIDED` | service: discount withdrawn |  |
              *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
@@ -17277,6 +17279,7 @@ export interface components {
              * @description Send true when the client has deducted the discount of `earlyPayment`: the amount due of the open invoice is at most the discount, no payment is pending, and all
              *     payments are dated within the period. A credit note over the amount due, dated `changeDate` or today, is created and applied to the invoice, with the tax of each line in proportion, and the invoice
              *     is `PAID`. `earlyPaymentNoteId` returns the credit note; while it is not voided, true changes nothing.
+             *     When less is paid of the invoice afterwards, because a payment is returned, refunded, voided or unapplied, the credit note is voided, and the whole amount is due again.
              * @example true
              */
             settleEarlyPayment?: boolean | null;
@@ -17424,6 +17427,7 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
+             *     | `POSTED` | `VOIDED` | service: discount withdrawn |  |
              *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
@@ -29308,6 +29312,7 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
+             *     | `POSTED` | `VOIDED` | service: discount withdrawn |  |
              *     | `PAID` | `VOIDED` | `upsertRecords`, `updateRecords` | Requires `voidReason`. The `total` is zero. No draft invoice includes work in progress that the invoice billed in part. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |

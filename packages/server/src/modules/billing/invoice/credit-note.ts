@@ -23,18 +23,21 @@ export function grantCredit(plan: Plan, note: Document): void {
 }
 
 /** Voids the credit of a voided credit note, as of the day of the void. */
-export const withdrawCredit = command('creditNoteVoided', (plan, { values: note, input }: PendingChange<'Invoice'>) => {
-  const credit = creditOf(plan, note.id);
-  const { id: paymentId, clientId, currency } = credit;
-  const change = zero.minus(credit.amount);
-  const entries = entriesOf(plan, 'CREDIT', paymentId);
-  const undone = lastOf(entries, 'CREDIT_NOTE');
-  const businessDate = dayOfChange(plan, { clientId, given: input.changeDate, change, entries, undone });
-  plan.set(payment, paymentId, { status: 'VOIDED', unappliedAmount: zero });
-  const of = { account: 'CREDIT', clientId, currency, paymentId, invoiceId: note.id, businessDate } as const;
-  const reversed = { reversesId: undone?.id ?? null, reason: note.voidReason };
-  enter(plan, { ...of, kind: 'NOTE_VOID', amount: change, ...reversed });
-});
+export const withdrawCredit = command(
+  'creditNoteVoided',
+  (plan, { values: note, input }: Pick<PendingChange<'Invoice'>, 'values' | 'input'>) => {
+    const credit = creditOf(plan, note.id);
+    const { id: paymentId, clientId, currency } = credit;
+    const change = zero.minus(credit.amount);
+    const entries = entriesOf(plan, 'CREDIT', paymentId);
+    const undone = lastOf(entries, 'CREDIT_NOTE');
+    const businessDate = dayOfChange(plan, { clientId, given: input.changeDate, change, entries, undone });
+    plan.set(payment, paymentId, { status: 'VOIDED', unappliedAmount: zero });
+    const of = { account: 'CREDIT', clientId, currency, paymentId, invoiceId: note.id, businessDate } as const;
+    const reversed = { reversesId: undone?.id ?? null, reason: note.voidReason };
+    enter(plan, { ...of, kind: 'NOTE_VOID', amount: change, ...reversed });
+  },
+);
 
 /** @throws Rejection if the credit of a credit note is applied to an invoice */
 export function checkCreditUnapplied(plan: Plan, note: Document): void {

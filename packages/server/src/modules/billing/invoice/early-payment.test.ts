@@ -1,4 +1,5 @@
 import type { components } from '@financial-automation/spec';
+import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { cents, divideHalfUp, money, total } from '../../../../test/books/cents.ts';
 import { firm } from '../../../../test/modules/billing.ts';
@@ -145,11 +146,56 @@ test('after its credit is unapplied, the credit note of an early payment can be 
   expect(again).toMatchObject({ status: 'PAID', amountDue: '0.00' });
   expect(again?.earlyPaymentNoteId).not.toBe(first);
   await change(received, { status: 'RETURNED', changeReason: 'Bounced' }, 'Payment');
-  expect(await invoice(bill.id)).toMatchObject({
-    status: 'PARTIALLY_PAID',
-    amountCredited: '2.38',
-    amountDue: '116.62',
+  expect(await invoice(bill.id)).toMatchObject({ status: 'POSTED', amountCredited: '0.00', amountDue: '119.00' });
+  await agrees();
+});
+
+test.each([
+  ['returned', '0.00', { status: 'RETURNED', changeReason: 'Bounced' }],
+  ['voided', '0.00', { status: 'VOIDED', changeReason: 'Entered twice' }],
+  ['refunded in part', '106.62', { refundedAmount: '10.00' }],
+  ['unapplied', '0.00', { allocations: [] }],
+])('a discount for early payment is withdrawn when its payment is %s', async (_how, left, attributes) => {
+  const bill = await offering([{ ...taxed('100.00', '19'), jobId }]);
+  const received = await paid(bill, '116.62', { paymentDate: '2026-02-14' });
+  const noteId = String((await take(bill, { changeDate: '2026-02-20' })).attributes?.earlyPaymentNoteId);
+  const search = <Found>(what: string, where: object) =>
+    preparer.call<{ data: Found[] }>('POST', `/gql/v1/${what}/search`, { where });
+  const credits = await search<{ id: string }>('payments', { creditNoteId: { _eq: noteId } });
+  const creditId = credits.body.data[0]?.id ?? '';
+  const events = () =>
+    service.store.read(service.tenant.id, (session) =>
+      session.all<{ count: number }>(sql`
+        select count(*)::integer from recorded_event where entity_id = any(${[bill.id, noteId, creditId]})
+        group by entity_id order by entity_id`),
+    );
+  const before = await events();
+  expect((await change(received, { ...attributes, changeDate: '2026-03-01' }, 'Payment')).status).toBe('UPDATED');
+  const amountDue = money(cents('119.00') - cents(left));
+  expect(await invoice(bill.id)).toMatchObject({ amountPaid: left, amountCredited: '0.00', amountDue });
+  expect(await invoice(noteId)).toMatchObject({
+    status: 'VOIDED',
+    voidReason: expect.stringContaining('is withdrawn'),
   });
+  expect(await payment(creditId)).toMatchObject({ status: 'VOIDED', unappliedAmount: '0.00', allocations: [] });
+  expect(await events()).toEqual(before.map(({ count }) => ({ count: count + 1 })));
+  const day = { businessDate: { _eq: '2026-03-01' }, paymentId: { _eq: creditId } };
+  const entries = await search<{ kind: string; amount: string }>('ledger_entries', day);
+  expect(entries.body.data.map(({ kind, amount }) => `${kind} ${amount}`).toSorted()).toEqual([
+    'DEALLOCATION 2.38',
+    'DEALLOCATION 2.38',
+    'NOTE_VOID -2.38',
+  ]);
+  await agrees();
+});
+
+test('a payment can be returned on a day before the discount was taken, which is then withdrawn today', async () => {
+  const bill = await offering([taxed('100.00', '19')]);
+  const received = await paid(bill, '116.62', { paymentDate: '2026-02-14' });
+  const noteId = String((await take(bill, { changeDate: '2026-02-20' })).attributes?.earlyPaymentNoteId);
+  const returned = { status: 'RETURNED', changeReason: 'Bounced', changeDate: '2026-02-16' };
+  expect((await change(received, returned, 'Payment')).status).toBe('UPDATED');
+  expect(await invoice(noteId)).toMatchObject({ status: 'VOIDED' });
   await agrees();
 });
 
