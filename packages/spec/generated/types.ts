@@ -20821,7 +20821,7 @@ export interface components {
          *     - `PARTIALLY_BILLED`: a part of the row is billed or written off; `outstandingAmount` is the rest.
          *     - `BILLED`: invoices billed all of the row. When an invoice is voided, the amount that it billed is outstanding again.
          *     - `WRITTEN_OFF`: the outstanding amount was written off with `writeOffAmount`. Lowering `writeOffAmount` undoes that.
-         *       When an invoice that billed a part of the row is voided, that part is written off, too.
+         *       When an invoice that billed a part of the row is voided, that part is outstanding again, and the rest remains written off.
          *     - `REVERSED`: the approval of its entry was withdrawn.
          *
          *     A new row is `OPEN`. Possible transitions:
@@ -20835,7 +20835,7 @@ export interface components {
          *     | `OPEN`, `PARTIALLY_BILLED` | `BILLED` | service: invoice imported |  |
          *     | `OPEN` | `PARTIALLY_BILLED` | service: invoice imported |  |
          *     | `BILLED`, `PARTIALLY_BILLED` | `OPEN` | service: invoice voided |  |
-         *     | `BILLED` | `PARTIALLY_BILLED` | service: invoice voided |  |
+         *     | `BILLED`, `WRITTEN_OFF` | `PARTIALLY_BILLED` | service: invoice voided |  |
          *     | `OPEN`, `PARTIALLY_BILLED` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | Requires `writeOffAmount` and `writeOffReason`. The `writeOffAmount` covers everything that was outstanding. |
          *     | `WRITTEN_OFF`, `PARTIALLY_BILLED` | `OPEN` | `upsertRecords`, `updateRecords` | Requires `writeOffAmount`. The `writeOffAmount` is lowered to zero, and nothing of the row is billed. |
          *     | `WRITTEN_OFF` | `PARTIALLY_BILLED` | `upsertRecords`, `updateRecords` | Requires `writeOffAmount`. The `writeOffAmount` is lowered, at most to what invoices wrote down. |

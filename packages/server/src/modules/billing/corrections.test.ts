@@ -347,6 +347,21 @@ describe('updateRecords › WipEntry and Job', () => {
     expect(await jobStatus(jobId)).toMatchObject({ status: 'COMPLETED', closedAt: null });
   });
 
+  test('returns what a voided invoice billed of work whose rest was written off', async () => {
+    const { clientId, jobId, row } = await work();
+    const line = { lineType: 'PROGRESS' as const, unitAmount: '60.00', wipIds: [row.id] };
+    const { systemRef } = await invoice(await post(await draftOf([line], { clientId })));
+    await change('WipEntry', row.systemRef, { writeOffAmount: '40.00', writeOffReason: 'Courtesy' });
+    await moveJob(jobId, ...toClosed);
+    expect(await wip(row.id)).toMatchObject({ status: 'WRITTEN_OFF', outstandingAmount: '0.00' });
+    await change('Invoice', systemRef, { status: 'VOIDED', voidReason: 'Wrong price' });
+    expect(await wip(row.id)).toMatchObject({
+      status: 'PARTIALLY_BILLED',
+      ...{ billedAmount: '0.00', writeOffAmount: '40.00', outstandingAmount: '60.00' },
+    });
+    expect(await jobStatus(jobId)).toMatchObject({ status: 'COMPLETED' });
+  });
+
   test('a closed job returns to COMPLETED, and does not close over unapproved time', async () => {
     const { id: clientId } = await newClient();
     const jobId = await newJob(clientId);

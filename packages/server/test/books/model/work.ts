@@ -105,16 +105,14 @@ export function relieveWork(books: ModelBooks, invoice: string, { invoiceDate, r
   }
 }
 
-/** Gives back what a voided invoice billed. What was written off since then remains written off, with all that returns. */
+/** Gives back what a voided invoice billed. What was written off since then remains written off. */
 export function returnWork(books: ModelBooks, invoice: string, reliefs: readonly Relief[], given: string | null): void {
   for (const { wipId, billed, up, off } of reliefs) {
     const row = found(books.rows.wips, wipId);
     Object.assign(row, { billed: row.billed - billed, up: row.up - up, off: row.off - off });
-    const writtenOff = row.status === 'WRITTEN_OFF' ? outstandingOf(row) : 0n;
-    row.off += writtenOff;
-    if (row.status !== 'WRITTEN_OFF') row.status = isUntouched(row) ? 'OPEN' : 'PARTIALLY_BILLED';
+    row.status = isUntouched(row) ? 'OPEN' : 'PARTIALLY_BILLED';
     const entries = entriesOf(books, 'WIP', wipId);
-    const change = billed - up + off - writtenOff;
+    const change = billed - up + off;
     const undone = (kind: string) => lastOf(entries, kind, { invoice });
     const dated = { given, change, entries, undone: undone('BILLED'), sign: signOf(row) };
     const of = {
@@ -126,7 +124,6 @@ export function returnWork(books: ModelBooks, invoice: string, reliefs: readonly
     enter(books, { ...of, invoice, kind: 'UNBILLED', amount: billed, reverses: undone('BILLED') ?? null });
     enter(books, { ...of, invoice, kind: 'WRITE_UP', amount: -up, reverses: undone('WRITE_UP') ?? null });
     enter(books, { ...of, invoice, kind: 'WRITE_DOWN', amount: off, reverses: undone('WRITE_DOWN') ?? null });
-    enter(books, { ...of, kind: 'WRITE_OFF', amount: -writtenOff });
   }
 }
 

@@ -5,7 +5,7 @@ import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { parseDecimal, zero } from '../../../platform/decimal.ts';
-import { outstandingOf, wipEntry } from '../../time/index.ts';
+import { wipEntry } from '../../time/index.ts';
 import { planDocument } from '../document/write-invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
 import { enterRecovery, enterVoid } from '../ledger/invoice-entries.ts';
@@ -76,8 +76,7 @@ export const voidInvoice = command('invoiceVoided', (plan, change: PendingChange
 });
 
 /**
- * Restores the work in progress that a voided invoice relieved. Rows that were written off since then remain written off:
- * the write-off grows by the restored amount.
+ * Restores the work in progress that a voided invoice relieved. What a user wrote off of it since then remains written off.
  *
  * @param changeDate the day of the void that the caller gave, if any
  */
@@ -105,16 +104,9 @@ function returnWork(plan: Plan, invoiceId: string, changeDate: string | null | u
     };
     const { billedAmount, writeUpAmount, writeOffAmount } = returned;
     const link = { invoiceId: otherInvoiceId, billedAt: otherInvoiceId === null ? null : row.billedAt };
-    if (row.status === 'WRITTEN_OFF') {
-      const outstanding = outstandingOf(returned);
-      const all = writeOffAmount.plus(outstanding);
-      enterUnbilling(plan, row, invoiceId, relief, outstanding, changeDate);
-      plan.set(wipEntry, wipEntryId, { ...link, billedAmount, writeUpAmount, writeOffAmount: all });
-      continue;
-    }
     const isUntouched = billedAmount.eq(zero) && writeUpAmount.eq(zero) && writeOffAmount.eq(zero);
     const status = isUntouched ? 'OPEN' : 'PARTIALLY_BILLED';
-    enterUnbilling(plan, row, invoiceId, relief, zero, changeDate);
+    enterUnbilling(plan, row, invoiceId, relief, changeDate);
     plan.set(wipEntry, wipEntryId, { ...link, billedAmount, writeUpAmount, writeOffAmount, status });
   }
 }

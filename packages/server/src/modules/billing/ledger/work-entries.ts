@@ -75,30 +75,24 @@ export function enterBilling(plan: Plan, row: WipRow, bill: Row<'Invoice'>, reli
   enterMove(plan, row, 'BILLED', zero.minus(billed), day, of);
 }
 
-/**
- * Enters what a voided invoice gives back to a row of work.
- *
- * @param writtenOff what is written off of it at once, because the row is
- */
+/** Enters what a voided invoice gives back to a row of work. */
 export function enterUnbilling(
   plan: Plan,
   row: WipRow,
   invoiceId: string,
   relief: Relief,
-  writtenOff: Decimal,
   given: string | null | undefined,
 ): void {
   const { billed, writeUp, writeOff } = relief;
   const entries = entriesOf(plan, 'WIP', row.id);
   const undone = (kind: Kind) => lastOf(entries, kind, { invoiceId });
-  const change = billed.minus(writeUp).plus(writeOff).minus(writtenOff);
+  const change = billed.minus(writeUp).plus(writeOff);
   const dated = { clientId: row.clientId, given, change, entries, undone: undone('BILLED'), sign: signOf(row) };
   const day = dayOfChange(plan, dated);
   const reversing = (kind: Kind) => ({ invoiceId, reversesId: undone(kind)?.id ?? null });
   enterMove(plan, row, 'UNBILLED', billed, day, reversing('BILLED'));
   enterMove(plan, row, 'WRITE_UP', zero.minus(writeUp), day, reversing('WRITE_UP'));
   enterMove(plan, row, 'WRITE_DOWN', writeOff, day, reversing('WRITE_DOWN'));
-  enterMove(plan, row, 'WRITE_OFF', zero.minus(writtenOff), day, { reason: row.writeOffReason });
 }
 
 function enterMove(
