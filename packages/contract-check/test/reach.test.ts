@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { check, planOf } from '../src/check.ts';
+import { isObject, parsedJson } from '../src/json.ts';
 import type { CheckOptions } from '../src/run/options.ts';
 
 let folder: string;
@@ -395,4 +396,130 @@ it('a token that its path names by its secret is deleted, too', async () => {
   );
   expect(report.left.created).toEqual([]);
   expect(tokens.size).toBe(0);
+});
+
+/** A shop as frameworks describe it: numbers that are whole, references without `Id`, parameters with defaults, jobs. */
+it('what a document cannot say of a valid request is no finding, and no obstacle', async () => {
+  const string = { type: 'string' };
+  const integer = { type: 'integer' };
+  const object = (properties: object, required = Object.keys(properties)) => ({ type: 'object', required, properties });
+  const supplier = { name: { ...string, minLength: 1, maxLength: 12 } };
+  const date = { ...string, format: 'date' };
+  const order = { supplier: integer, price: { type: 'number', minimum: 0 }, start: date, end: date };
+  const job = object({ id: integer, state: { enum: ['PENDING', 'RUNNING', 'DONE', 'FAILED'] }, file: string });
+  const statuses = (...all: [number, object?][]) =>
+    Object.fromEntries(
+      all.map(([one, schema]) => [one, { description: '', ...(schema && { content: json(schema) }) }]),
+    );
+  const rejected: [number, object?][] = [[400], [404]];
+  const create = (operationId: string, body: object, shown: object, mediaTypes = ['application/json']) => ({
+    operationId,
+    requestBody: { required: true, content: Object.fromEntries(mediaTypes.map((one) => [one, { schema: body }])) },
+    responses: statuses([201, shown], ...rejected),
+  });
+  const withId = (properties: object) => object({ id: integer, ...properties });
+  const item = (operationId: string, shown: object) => ({
+    parameters: [{ name: 'id', in: 'path', required: true, schema: integer }],
+    get: { operationId, responses: statuses([200, shown], ...rejected) },
+  });
+  const query = (name: string, value: number) => ({
+    ...{ name, in: 'query', required: true },
+    schema: { ...integer, minimum: value, maximum: 50, default: value },
+  });
+  const document = openapi({
+    '/suppliers': {
+      get: {
+        operationId: 'listSuppliers',
+        parameters: [query('offset', 0), query('limit', 20)],
+        responses: statuses(
+          [200, object({ total: integer, items: { type: 'array', items: withId(supplier) } })],
+          [400],
+        ),
+      },
+      post: create('createSupplier', object(supplier), withId(supplier)),
+    },
+    '/suppliers/{id}': item('getSupplier', withId(supplier)),
+    '/orders': { post: create('createOrder', object(order), withId(order)) },
+    '/orders/{id}': item('getOrder', withId(order)),
+    '/imports': {
+      post: create('createImport', object({ file: { ...string, format: 'binary' } }), job, [
+        'application/json',
+        'multipart/form-data',
+      ]),
+    },
+    '/imports/{id}': item('getImport', job),
+  });
+  const rows: Record<string, Record<string, unknown>[]> = {
+    suppliers: [{ id: 0, name: 'Acme' }],
+    orders: [],
+    imports: [],
+  };
+  const accepts: Record<string, (body: Record<string, unknown>) => boolean> = {
+    suppliers: ({ name }) =>
+      typeof name === 'string' &&
+      name !== '' &&
+      [...name].length <= 12 &&
+      rows.suppliers?.some((row) => row.name === name) === false,
+    orders: ({ supplier: of, price, start, end }) =>
+      rows.suppliers?.[Number(of)] !== undefined &&
+      Number.isInteger(price) &&
+      Number(price) >= 0 &&
+      [start, end].every((one) => new Date(String(one)).toJSON()?.slice(0, 10) === one) &&
+      String(start) < String(end),
+    imports: ({ file }) => file !== '',
+  };
+  const { report } = await reached(
+    document,
+    async ({ method, url, headers, body }) => {
+      const { pathname, searchParams } = new URL(url, 'http://localhost');
+      const [, name = '', id = ''] = pathname.split('/');
+      const all = rows[name];
+      if (all === undefined) return { status: 404 };
+      const began = all[Number(id)]?.began;
+      if (method === 'GET' && /^\d+$/.test(id) && all[Number(id)] !== undefined) {
+        const state = Date.now() - Number(began) > 300 ? 'DONE' : 'RUNNING';
+        return fine(
+          JSON.stringify({ ...all[Number(id)], ...(began === undefined ? {} : { state, began: undefined }) }),
+        );
+      }
+      if (method === 'GET' && id === '' && name === 'suppliers') {
+        const [offset, limit] = ['offset', 'limit'].map((one) => Number(searchParams.get(one) ?? -1));
+        if (!(Number.isInteger(offset) && Number(offset) >= 0 && Number(limit) > 0)) return { status: 400 };
+        const items = all.slice(offset, Number(offset) + Number(limit));
+        // As many servers with pages do, it counts what is there only if there are rows.
+        return fine(JSON.stringify({ total: all.length, items }));
+      }
+      if (method !== 'POST' || id !== '') return { status: 404 };
+      const type = { 'content-type': headers['content-type'] ?? '' };
+      const form =
+        name === 'imports' ? await new Response(body, { headers: type }).formData().catch(() => undefined) : undefined;
+      const file = form?.get('file');
+      const sent =
+        name === 'imports' ? { file: file instanceof File ? await file.text() : '' } : parsedJson(body)?.value;
+      if (!isObject(sent) || accepts[name]?.(sent) !== true) return { status: 400 };
+      all.push({ ...sent, id: all.length, ...(name === 'imports' ? { began: Date.now() } : {}) });
+      const created = { ...all.at(-1), ...(name === 'imports' ? { state: 'PENDING', began: undefined } : {}) };
+      return { status: 201, body: JSON.stringify(created) };
+    },
+    { checks: ['valid input', 'behavior'] },
+  );
+  expect(report.operations.filter((one) => !one.reached)).toEqual([]);
+  expect(report.findings.map(({ check: name, title }) => `${name}: ${title}`)).toEqual([
+    expect.stringMatching(/^accept-type: body\/price: price is \d+\.\d+, as type "number" allows, but the request/),
+  ]);
+});
+
+it('a resource that only an operation for --disposable creates has this as its reason', async () => {
+  const row = { type: 'object', properties: { id: { type: 'string' } } };
+  const named = { parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] };
+  const document = openapi({
+    '/health': { get: { responses: done } },
+    '/runs': { post: { operationId: 'startRuns', responses: { 202: { description: '', content: json(row) } } } },
+    '/runs/{id}': { ...named, get: { operationId: 'getRun', responses: { ...done, 404: { description: '' } } } },
+  });
+  const { report } = await reached(document, ({ url }) => ({ status: url === '/health' ? 200 : 404, body: '{}' }), {
+    disposable: false,
+  });
+  const reasons = Object.fromEntries(report.operations.map(({ id, reason }) => [id, reason]));
+  expect(reasons.getRun).toBe('startRuns, which creates what its path names, is not called: needs --disposable');
 });

@@ -119,7 +119,8 @@ function absences({ session }: CheckContext, call: Call): Probe[] {
     // A header that the identity sends must be removed explicitly.
     const isSent = parameter.in === 'header' && identities.callerHeaders.includes(name.toLowerCase());
     const sent = isSent ? { ...without, raw: { ...without.raw, headers: { [name]: null } } } : without;
-    const note = `${at} is missing`;
+    const isDefaulted = 'default' in document.object(parameter.schema);
+    const note = `${at}${isDefaulted ? ', which has a default,' : ''} is missing`;
     return [{ keyword, at, note, place: document.placeOf(node, keyword), call: sent, base: place }];
   });
   const { body } = call.operation;

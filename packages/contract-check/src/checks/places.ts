@@ -7,7 +7,7 @@ import { withKnownIds } from '../run/ids.ts';
 import { isCreating } from '../run/names.ts';
 import type { Session } from '../run/session.ts';
 import { unquoted } from '../schema/candidate.ts';
-import { dice, shuffled } from '../schema/numbers.ts';
+import { dice, inWholeNumbers, shuffled } from '../schema/numbers.ts';
 import type { Values } from '../schema/values.ts';
 import type { Variant } from '../schema/variants.ts';
 import { View } from '../schema/view.ts';
@@ -124,9 +124,11 @@ function bodyPlace(call: Call, content: Content | undefined): CallPlace | undefi
 function parameterPlace(session: Session, call: Call, parameter: Parameter): CallPlace {
   const group = groupOf(parameter);
   const own = call[group][parameter.name];
-  const example = parameter.examples.find((value) => session.validators.accepts(parameter.schema, value, 'request'));
   const seed = session.seedFor(`${call.operation.id} ${parameter.in}.${parameter.name}`);
-  const value = own ?? example ?? session.values.sample(parameter.schema, 'request', 'most', seed)?.value;
+  const accepts = (one: unknown) => session.validators.accepts(parameter.schema, one, 'request');
+  const example = parameter.examples.find(accepts);
+  const sample = session.values.sample(parameter.schema, 'request', 'most', seed)?.value;
+  const value = own ?? example ?? [inWholeNumbers(sample), sample].find(accepts);
   const place = { name: `${parameter.in}.${parameter.name}`, schema: parameter.schema, parameter, isForm: false };
   const write = (changed: unknown): Call => ({ ...call, [group]: { ...call[group], [parameter.name]: changed } });
   return { ...place, value, call, with: write };

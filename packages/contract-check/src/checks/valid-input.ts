@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { extensionOf, type Operation } from '../document/operation.ts';
 import { shapeOf } from '../document/shape.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { at, isKey, isObject, parentOf, parsedJson, put, unescapeSegment } from '../json.ts';
+import { at, isKey, isObject, mapped, parentOf, parsedJson, put, unescapeSegment } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from '../judge/outcome.ts';
-import { isHarmless, unlikelyIds } from '../run/ids.ts';
+import { isHarmless, namesResource, unlikelyIds } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
 import { isOwnId, kindOfReference } from '../run/names.ts';
 import { inParallel } from '../run/parallel.ts';
@@ -54,7 +55,7 @@ export async function checkValidInput(
       const names = place.parameter === undefined ? [] : [place.parameter.name];
       if (pointsElsewhere(exchange, [...names, ...pointer.split('/').slice(1)])) return;
       // The known request shows that an optional parameter can be omitted, so the comparison is with its absence.
-      const isInvented = isInventedId(place, bound);
+      const isInvented = isInventedId(session, place, bound);
       const beside = bound.neighbour ?? place.value;
       // So must a made-up text: the known one can be a name of something that exists.
       const isText = typeof at(bound.value, pointer) === 'string' && /^type$|Length$/.test(keyword);
@@ -135,7 +136,9 @@ async function isAcceptedElsewhere(
       renewed(session, place.with(bound.value), `${label} other words`, atEveryDepth, kept),
       isBody ? (kept ?? '') : undefined,
     ],
-    ...(isBody ? withOthers(context, place, bound) : []).map((value) => [place.with(value), bound.pointer] as const),
+    ...(isBody ? [...inOrder(bound), ...withAnotherEnd(bound), ...withOthers(context, place, bound)] : []).map(
+      (value) => [place.with(value), bound.pointer] as const,
+    ),
     ...variants.flatMap((variant) => {
       const same = boundsOf(session.values, place.schema, variant.body).filter(isSame).slice(0, 2);
       return same.map(({ value, pointer }) => [{ ...variant, body: value }, pointer] as const);
@@ -157,16 +160,19 @@ function presentAt({ session }: CheckContext, place: CallPlace): Variant[] {
   const { parameter, value } = place;
   if (parameter === undefined || parameter.required || value === undefined) return [];
   const isFree = isLanguage.test(parameter.name) && shapeOf(session.document, parameter.schema).enum === undefined;
-  if (isFree || isServerCreated.test(parameter.name) || !isDistinguishable(session, place, value, false)) return [];
+  const isUnknown = namesResource(session, place.call.operation, parameter.name);
+  if (isFree || isUnknown || isServerCreated.test(parameter.name) || !isDistinguishable(session, place, value, false))
+    return [];
   const source = session.document.placeOf(parameter.node);
   return [{ keyword: 'type', detail: isSent, pointer: '', place: source, value, note: 'it is sent' }];
 }
 
 /** Whether the value is a made-up ID of another resource. A server may reject unknown IDs in any form. */
-function isInventedId({ parameter }: CallPlace, { pointer, value }: Variant): boolean {
+function isInventedId(session: Session, { call, parameter }: CallPlace, { pointer, value }: Variant): boolean {
   const name =
     pointer.split('/').findLast((segment) => segment !== '' && !/^\d+$/.test(segment)) ?? parameter?.name ?? '';
-  const isReference = kindOfReference(name) !== undefined || isOwnId(name);
+  const isReference =
+    kindOfReference(name) !== undefined || isOwnId(name) || namesResource(session, call.operation, name);
   return isReference && isKey(at(value, pointer));
 }
 
@@ -220,11 +226,39 @@ function withOthers({ session }: CheckContext, place: CallPlace, bound: Variant)
   );
 }
 
+/** More than the days by which fresh texts move dates, and the milliseconds of a day. */
+const [fresherDays, dayMs] = [40, 86_400_000] as const;
+
+/** The value with its other times before and after the bound: one can be required to be earlier than the other. */
+function inOrder({ pointer, value }: Variant): unknown[] {
+  const start = timeOf(at(value, pointer));
+  if (start === undefined) return [];
+  return [fresherDays, -fresherDays].map((days) =>
+    mapped(value, (node, _name, own) => {
+      const isOther = timeOf(node) !== undefined && own !== pointer;
+      return isOther ? new Date(start + days * dayMs).toISOString().slice(0, String(node).length > 10 ? 24 : 10) : node;
+    }),
+  );
+}
+
+function timeOf(value: unknown): number | undefined {
+  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\d(?:T|$)/.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** The value with a text of the same length at the bound, because something can have the first one as its name. */
+function withAnotherEnd({ keyword, pointer, value }: Variant): unknown[] {
+  const text = at(value, pointer);
+  const end = randomUUID().slice(0, 8);
+  const isCut = keyword === 'maxLength' && typeof text === 'string' && [...text].length > end.length;
+  return isCut ? [put(value, pointer, [...text].slice(0, -end.length).join('') + end)] : [];
+}
+
 /** Maximum number of boundaries per place. Another seed selects others. */
 const maxProbes = 300;
 
 function boundsAt({ session }: CheckContext, place: CallPlace): Variant[] {
-  const isKnown = (bound: Variant) => !isInventedId(place, bound) || place.parameter?.in !== 'path';
+  const isKnown = (bound: Variant) => !isInventedId(session, place, bound) || place.parameter?.in !== 'path';
   const known: typeof boundsOf = (...of) => boundsOf(...of).filter(isKnown);
   return sendable(session, place, known, { isBreak: false, most: maxProbes });
 }

@@ -111,6 +111,12 @@ function keysOf(finding: Observed, all: readonly Observed[]): string[] {
     [check === 'response-body' && !isError, `${check} ${operation} ${about.replace(/ \S+$/, '')}`],
     [fault !== undefined, `${check} ${fault}`],
     [check === 'server-error' && hostile !== undefined, `${check} ${hostile}`],
+    // Where a default is filled in, nothing is missing.
+    [check === 'reject-required' && title.includes('which has a default'), `${check} default`],
+    // Generated from a language without integers.
+    [check === 'accept-type' && fraction.test(title), `${check} fraction`],
+    // Omitted one by one and all together.
+    [check === 'accept-required' && isOfBody(finding), `${check} ${operation} ${whole}`],
     // A wildcard route responds to each path below a resource.
     [isWild(finding) && all.filter(isWild).length >= manyPaths, `${check} below`],
     [isInput(finding) && isAlike, `${check} ${reason}`],
@@ -121,6 +127,9 @@ function keysOf(finding: Observed, all: readonly Observed[]): string[] {
   ];
   return keys.flatMap(([isApplied, key]) => (isApplied ? [key] : []));
 }
+
+/** The reason that a number is rejected whose type is not `integer`. */
+const fraction = /is -?\d*\.\d+, as type "number" allows/;
 
 const countOperations = (findings: readonly Observed[]) => new Set(findings.map(({ operation }) => operation)).size;
 
@@ -149,6 +158,8 @@ function hostileIn(finding: Observed): string | undefined {
   if (faultOf(finding) !== undefined && !/UTF-?8|unicode|0x00/i.test(response?.text ?? '')) return undefined;
   const text = `${request?.url}${request?.body}`;
   if (/%00|\\u0000/.test(text)) return 'null character';
+  if (/^(?:\[|\{"[^"]*":){40}/.test(request?.body ?? '')) return 'deep nesting';
+  if (/"[^"]*":-?(?:NaN|Infinity)/.test(text)) return 'no number';
   return /\d{19}|\de\+?30\d/.test(text) ? 'large number' : undefined;
 }
 

@@ -191,8 +191,23 @@ it('vague faults are one finding for each kind of value that causes them', () =>
     vague('b', '{"m":"\\u0000"}'),
     vague('c', '{"n":9223372036854775808}'),
     vague('d', '{}'),
+    ...['e', 'f'].map((operation) => vague(operation, '['.repeat(500))),
+    ...['g', 'h'].map((operation) => vague(operation, '{"a":Infinity}')),
   ];
-  expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 1, 1]);
+  expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 1, 1, 2, 2]);
+});
+
+it('what a generator of documents says of all operations is one finding', () => {
+  const all = ['a', 'b'].flatMap((operation) => [
+    found('reject-required', operation, 'query.page', {
+      title: 'query.page: query.page, which has a default, is missing, but the request is accepted',
+    }),
+    found('accept-type', operation, `body/${operation}`, {
+      title: `body/${operation}: ${operation} is 1.5, as type "number" allows, but the request is rejected`,
+    }),
+    ...['body', 'body/file'].map((about) => found('accept-required', operation, about)),
+  ]);
+  expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 2, 2, 2]);
 });
 
 it('properties of one object that are null are one finding', () => {

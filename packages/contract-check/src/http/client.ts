@@ -29,6 +29,8 @@ export class HttpClient {
   readonly #milliseconds: number;
   /** When this process last stood still. */
   #stalled = Number.NEGATIVE_INFINITY;
+  /** When the server last failed. Many then close the connection, which the next request on it is lost for. */
+  #faulted = Number.NEGATIVE_INFINITY;
   readonly #watch: NodeJS.Timeout;
 
   constructor(url: string, connections: number, timeoutSeconds: number, gate: Pick<Gate, 'check'>) {
@@ -86,11 +88,13 @@ export class HttpClient {
       // The next connection shows whether the request is at fault.
       const got = await attempt().catch((error: unknown) => {
         if (!isClosed(error)) throw error;
-        const isCertain = performance.now() - this.#stalled > stallEffectMs;
+        const now = performance.now();
+        const isCertain = now - this.#stalled > stallEffectMs && now - this.#faulted > maxIdleMs;
         if (isCertain && Buffer.byteLength(wire.body ?? '') <= maxCertainBytes) lost = reasonOf(error);
         return attempt();
       });
       const text = await this.#textOf(got, milliseconds);
+      if (got.statusCode >= 500) this.#faulted = performance.now();
       return withLoss(exchangeOf(got.statusCode, flat(got.headers), text));
     } catch (error) {
       const isLate = codeOf(error) === 'UND_ERR_HEADERS_TIMEOUT';

@@ -54,6 +54,16 @@ describe('a connection that is closed before a response', () => {
   });
 });
 
+it('a connection that is closed after a failure of the server loses no response', async () => {
+  await serve((turn, outgoing) => {
+    if (turn === 2) return outgoing.destroy();
+    outgoing.statusCode = turn === 1 ? 500 : 200;
+    return outgoing.end();
+  });
+  expect((await client.send(undefined, wire)).response.status).toBe(500);
+  expect((await client.send(undefined, wire)).response).not.toHaveProperty('lost');
+});
+
 describe('a request without a response', () => {
   it('is not repeated', async () => {
     let requestCount = 0;

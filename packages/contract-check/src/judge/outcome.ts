@@ -101,8 +101,9 @@ export function rejectsForm(exchange: Exchange, { statuses, codes }: Rejection):
 
 export const hasItemErrors = (exchange: Exchange) => itemErrorsIn(exchange).length > 0;
 
-export function itemErrorsIn({ response }: Exchange): unknown[] {
-  if (response.status < 200 || response.status > 299) return [];
+export function itemErrorsIn({ request, response }: Exchange): unknown[] {
+  // What is read can contain the errors of something else, such as a job.
+  if (response.status < 200 || response.status > 299 || request.method === 'GET') return [];
   const visit = (value: unknown, depth: number): unknown[] => {
     if (depth > 4) return [];
     if (Array.isArray(value)) return value.flatMap((item) => visit(item, depth + 1));

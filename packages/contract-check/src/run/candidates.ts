@@ -1,8 +1,9 @@
-import { type Operation, type Parameter, pathParameter } from '../document/operation.ts';
+import { type Content, type Operation, type Parameter, pathParameter } from '../document/operation.ts';
 import { shapeOf } from '../document/shape.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson, isNumeric, isObject, jsonText, parsedJson, sizeOf } from '../json.ts';
 import { itemResultsIn } from '../judge/outcome.ts';
+import { inWholeNumbers } from '../schema/numbers.ts';
 import { withKnownIds } from './ids.ts';
 import {
   isCreating,
@@ -131,6 +132,7 @@ export class Candidates {
     const isReference = kindOfReference(parameter.name) !== undefined;
     return [
       ...(isReference ? accepted : []),
+      ...shapeOf(document, parameter.schema).sources.flatMap((source) => ('default' in source ? [source.default] : [])),
       ...examples,
       ...sameName,
       ...(sampled === undefined ? [] : [sampled.value]),
@@ -149,8 +151,12 @@ export class Candidates {
 
   /** Bodies, most likely accepted first. */
   bodies(operation: Operation, round: number): Pick<Call, 'body' | 'mediaType'>[] {
+    const { document } = this.#session;
     const contents = operation.body?.contents ?? [];
-    const content = contents.find(({ mediaType }) => isJson(mediaType)) ?? contents[0];
+    // A form is better than JSON if it has a file.
+    const isOfFiles = ({ mediaType, schema = {}, fields }: Content) =>
+      mediaType.startsWith('multipart/') && [...shapeOf(document, schema).required].some((name) => fields.has(name));
+    const content = contents.find(isOfFiles) ?? contents.find(({ mediaType }) => isJson(mediaType)) ?? contents[0];
     if (content === undefined) return [{ body: undefined, mediaType: undefined }];
     const { mediaType, schema } = content;
     if (schema === undefined) return [{ body: content.examples[0] ?? {}, mediaType }];
@@ -177,7 +183,11 @@ export class Candidates {
     const others = [...valuesOf(exemplary), ...known].map(withIds({ byName: true })).filter(isValid);
     const few = keyed.slice(0, 4);
     const bodies = isCreating(operation) ? [...few, ...known, ...others] : [...known, ...few, ...others];
-    const versioned = bodies.map((body) => this.#session.versions.placeholderIn(operation, body));
+    // Documents that are generated from TypeScript have no integers, but their servers can require these.
+    const whole = bodies.map(inWholeNumbers).filter(isValid);
+    const versioned = [...bodies.slice(0, 1), ...whole, ...bodies].map((body) =>
+      this.#session.versions.placeholderIn(operation, body),
+    );
     const unique = new Map(versioned.map((body) => [jsonText(body), body]));
     return [...unique.values()].map((body) => ({ body, mediaType }));
   }

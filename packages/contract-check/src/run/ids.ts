@@ -6,6 +6,7 @@ import {
   isDestructive,
   isOwnId,
   kindOfName,
+  kindOfPath,
   kindOfReference,
   kindsOfOperation,
   lastParameter,
@@ -137,6 +138,16 @@ export function withKnownIds(
     return known.length === 0 || known.includes(node) ? node : known[0];
   };
   return visit(value, undefined, undefined);
+}
+
+/** Whether a name without `Id` is that of another type of resource: `supplier`, where suppliers are known. */
+export function namesResource({ pool }: Session, operation: Operation, name: string): boolean {
+  const kind = kindOfName(name);
+  return (
+    kindOfReference(name) === undefined &&
+    kind !== kindOfPath(operation.path) &&
+    pool.ofKind(kind, operation).length > 0
+  );
 }
 
 const isAlike = (one: unknown, other: unknown) => typeof one === typeof other || (isNumeric(one) && isNumeric(other));

@@ -250,10 +250,15 @@ export class KnownRequests {
       }
       // That an ID does not exist says less than any other rejection.
       if (exchange.response.status !== 404 || !this.#rejections.has(operation.id))
-        this.#rejections.set(operation.id, `every request was rejected, one with ${responseText(exchange)}`);
+        this.#rejections.set(operation.id, this.#whyRejected(operation, exchange));
       // No other value helps without an implementation or credentials.
       if ([401, 501].includes(exchange.response.status)) return;
     }
+  }
+
+  #whyRejected(operation: Operation, exchange: Exchange): string {
+    const why = exchange.response.status === 404 ? whyNoId(this.#session.plan, operation, false) : '';
+    return /is not called/.test(why) ? why : `every request was rejected, one with ${responseText(exchange)}`;
   }
 
   /** Prepares a call so that it harms no existing data: a delete runs on a new resource, a PUT under an unused ID. */

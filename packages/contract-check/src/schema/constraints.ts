@@ -22,6 +22,8 @@ import type { Values } from './values.ts';
 
 /** Longer valid texts test the server's limit on bodies instead of the constraint. */
 const maxBound = 200_000;
+/** SMTP has no longer addresses. */
+const maxEmail = 254;
 
 /** For every constraint of a place: values that violate it, and values at its boundary. */
 export function* candidatesAt(values: Values, spot: Spot): Generator<Candidate> {
@@ -114,13 +116,15 @@ function* sizes(values: Values, { value, shape, name }: Spot, source: JsonObject
     const limit = source[keyword];
     if (typeof limit !== 'number' || limit >= longest || (limit === 0 && step < 0)) continue;
     yield breaking(keyword, sized(limit + step), { source });
-    if (limit > 0 && limit <= maxBound) yield bounding(keyword, sized(limit), { source });
+    const most = shape.format === 'email' ? maxEmail : maxBound;
+    if (limit > 0 && limit <= most) yield bounding(keyword, sized(limit), { source });
   }
 }
 
 function* texts({ shape }: Spot, text: string): Generator<Candidate> {
   const { minLength, maxLength, format } = shape;
-  if (minLength === 0) yield bounding('type', [''], { detail: 'empty' });
+  // An empty file says that none was chosen.
+  if (minLength === 0 && format !== 'binary') yield bounding('type', [''], { detail: 'empty' });
   // Each character has two UTF-16 units.
   if (maxLength <= maxBound && maxLength > 0 && shape.patterns.length === 0 && format === undefined)
     yield bounding('maxLength', ['😀'.repeat(maxLength)], {

@@ -1,4 +1,5 @@
 import { finite, type Shape } from '../document/shape.ts';
+import { mapped } from '../json.ts';
 
 /** A deterministic generator of integers below 2^30. */
 export function dice(seed: number): () => number {
@@ -29,6 +30,10 @@ export function exact(number: number): number {
 
 export function multiple(step: number, times: number): number {
   return exact(step * times);
+}
+
+export function inWholeNumbers(value: unknown): unknown {
+  return mapped(value, (node) => (typeof node === 'number' ? Math.ceil(node) : node));
 }
 
 /** The step between valid numbers; undefined if there is none. */

@@ -98,7 +98,8 @@ export class Values {
     const change = (node: unknown, schemas: readonly JsonObject[], pointer: string, name: string): unknown => {
       const shape = this.settled(schemas, node);
       if (typeof node === 'string') {
-        if (shape.enum !== undefined || !isFree(pointer, name)) return node;
+        // A value that violates its schema is what a request is about.
+        if (shape.enum !== undefined || !isFree(pointer, name) || !this.acceptedBy(schemas, node)) return node;
         const text = anotherText(node, shape, name, days, generation.roll);
         return this.acceptedBy(schemas, text) ? text : node;
       }
@@ -115,7 +116,7 @@ export class Values {
       );
     };
     const changed = change(value, [schema], '', '');
-    return this.accepts(schema, changed) ? changed : value;
+    return this.accepts(schema, changed) || !this.accepts(schema, value) ? changed : value;
   }
 
   /** A value for schemas that apply together, without validation. */

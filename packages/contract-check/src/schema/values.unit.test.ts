@@ -215,3 +215,11 @@ test('a text is extended to a length if its pattern allows it', async () => {
   expect(stretch('1234', 5, shapeOf(document, schema('four')))).toBeUndefined();
   expect(lengthOf('a😀')).toBe(2);
 });
+
+test('fresh texts leave what violates the schema, and replace the rest', async () => {
+  const { values, schema } = await load({
+    trip: { type: 'object', properties: { name: { type: 'string' }, day: { type: 'string', format: 'date' } } },
+  });
+  const fresh = values.fresh(schema('trip'), { name: 'Amber Fjord', day: '2024-02-30' }, 1);
+  expect(fresh).toEqual({ name: expect.not.stringMatching('Amber Fjord'), day: '2024-02-30' });
+});

@@ -37,8 +37,15 @@ export function filterChecks({ listing, list }: ListSubject): ListCheck[] {
         (subject) =>
           filteredPages(subject, condition),
     ),
-    ...[...together(list, sure), ...simple, ...alone, ...searched].map((conditions): ListCheck => {
+    ...[...simple, ...alone, ...searched].map((conditions): ListCheck => {
       return (subject) => filtered(subject, conditions);
+    }),
+    ...together(list, sure).map((pair): ListCheck => {
+      return async function* (subject) {
+        // One that is wrong alone is wrong with another, too.
+        const isKnown = pair.some(({ slot }) => subject.listing.isIgnored(slot));
+        if (!isKnown) yield* filteredOnce(subject, joined(pair, 'and'));
+      };
     }),
   ];
 }
@@ -79,7 +86,7 @@ function isUncut({ controls: { size } }: Listing, list: FullList, { rows, metada
 }
 
 /** Pairs of different filters that together return fewer rows than each alone. */
-function together(list: FullList, conditions: readonly Condition[]): Conditions[] {
+function together(list: FullList, conditions: readonly Condition[]): [Condition, Condition][] {
   const only = (one: Condition, other: Condition) =>
     list.rows.some((row) => one.holds(row) === true && other.holds(row) === false);
   const paired = new Set<Slot>();
@@ -89,7 +96,7 @@ function together(list: FullList, conditions: readonly Condition[]): Conditions[
       .find((one) => one.slot !== left.slot && !paired.has(one.slot) && only(left, one) && only(one, left));
     if (right === undefined || paired.has(left.slot) || isInside(left.slot, right.slot)) return [];
     paired.add(left.slot).add(right.slot);
-    return [{ conditions: [joined([left, right], 'and')], least: 1 }];
+    return [[left, right]];
   });
 }
 

@@ -91,6 +91,11 @@ export class Listing {
     return this.session.isOver || this.left <= 0;
   }
 
+  /** Whether a filter was already found to be ignored. */
+  isIgnored({ place, name }: Slot): boolean {
+    return this.session.registry.has(`filter-ignored ${this.operation.id} ${place} ${name}`);
+  }
+
   /** Requests the largest page, and the total if there is a flag for it. */
   get widest(): Settings {
     const { size, total } = this.controls;

@@ -31,7 +31,6 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
   const { create, read } = harness.resourceType;
   if (read === undefined || !isJob(harness.document, create)) return;
   const resource = need(await harness.create(label));
-  needs(resource.created.response.status === 202 || typeof resource.body.done === 'boolean');
   const differs = (check: CheckName, by: Operation, about: string, texts: [string, string?], ...of: Exchange[]) => {
     const [expected, actual] = texts;
     return differ(check, by, about, { expected, ...(actual && { actual }), exchanges: [resource.created, ...of] });
@@ -44,6 +43,7 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
   };
   const first = need(await look());
   needs(phaseOf(first.row) !== undefined);
+  needs(resource.created.response.status === 202 || typeof resource.body.done === 'boolean' || isOpen(first));
   // Its result is read below it, or elsewhere by its ID, and is impossible before it is done.
   const name = itemOf(read.path)?.name;
   const results = harness.session.operations.filter(

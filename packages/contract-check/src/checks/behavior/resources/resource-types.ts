@@ -51,10 +51,13 @@ function readsOf(document: OpenApiDocument, operations: readonly Operation[], cr
   );
 }
 
-/** Whether a response is a job: it is accepted only, or is an operation that is `done` with a response or an error. */
+/** Whether a response is a job: it is accepted only, is `done` with a response or an error, or can run and fail. */
 export function isJob(document: OpenApiDocument, create: Operation): boolean {
-  const { names } = View.ofResponse(document, create);
-  return declares(create, 202) || ['done', 'error', 'response'].every((name) => names.includes(name));
+  const view = View.ofResponse(document, create);
+  const isAmong = (word: RegExp) =>
+    view.names.some((name) => view.member(name).words.some((one) => word.test(`${one}`)));
+  const canRun = isAmong(/^(?:running|processing)$/i) && isAmong(/^(?:failed|error)$/i);
+  return declares(create, 202) || canRun || ['done', 'error', 'response'].every((name) => view.names.includes(name));
 }
 
 const startsJob = (document: OpenApiDocument, operations: readonly Operation[], create: Operation) =>
