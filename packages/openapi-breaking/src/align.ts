@@ -80,7 +80,10 @@ function alignNodes(one: Side, other: Side): void {
   if (Array.isArray(one.node) && Array.isArray(other.node)) {
     const { node } = other;
     for (const [index, item] of one.node.entries()) {
-      alignNodes({ ...one, node: item }, { ...other, node: node[index] });
+      // A new parameter can be between others.
+      const { in: place, name } = objectOf(item);
+      const isSame = (now: unknown) => objectOf(now).in === place && objectOf(now).name === name;
+      alignNodes({ ...one, node: item }, { ...other, node: place === undefined ? node[index] : node.find(isSame) });
     }
   }
   if (!isObject(one.node) || !isObject(other.node)) return;

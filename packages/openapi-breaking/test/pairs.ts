@@ -371,6 +371,12 @@ export const pairs: readonly Pair[] = [
   ),
   // Parameters.
   inQuery('same', 'a description', '{ schema: { type: string } }', '{ description: Words., schema: { type: string } }'),
+  pair(
+    'same',
+    'parameter: a new one between others that can be null',
+    api({ parameters: optionalOfPydantic('q', 'since', 'sort') }),
+    api({ parameters: optionalOfPydantic('kind', 'q', 'since', 'sort') }),
+  ),
   inQuery('same', 'deprecated', '{ schema: { type: string } }', '{ deprecated: true, schema: { type: string } }'),
   inQuery(
     'same',
@@ -676,6 +682,14 @@ function pathItem(item: string): string {
     {},
     `{ paths: { /pets: { $ref: "#/components/pathItems/Pets" } }, components: { pathItems: { Pets: ${item} } } }`,
   );
+}
+
+/** Optional parameters as FastAPI describes them. */
+function optionalOfPydantic(...names: string[]): object[] {
+  return names.map((name) => {
+    const text = { type: 'string', ...(name === 'since' ? { format: 'date-time' } : {}) };
+    return { name, in: 'query', schema: name === 'sort' ? text : { anyOf: [text, { type: 'null' }] } };
+  });
 }
 
 function query32(item: string): string {
