@@ -1817,6 +1817,8 @@ export interface paths {
          *     - If the invoice lacks what the format requires, the call returns 409 (`DOCUMENT_INCOMPLETE`). Each pointer of `errors` names the value to write, in the
          *       invoice or in its `org`, `client` or `office`: for example `/client/electronicAddress`, or `/billingAddress/country` of a client without an address.
          *     - A line of an electronic invoice has one tax with a category, and the category `O` cannot be combined with others.
+         *     - In `ubl`, sellers in Denmark and Iceland are named by their registration number, so the `electronicAddress` of the org has the scheme `0184` or `0196`. `ubl` of Greek
+         *       sellers is not supported.
          *
          *     **Access and limits**
          *
@@ -6102,7 +6104,7 @@ export interface components {
          *     | `MAX_PROPERTIES` | the object has too many properties | leave some out | The object must have at most 1 property. |
          *     | `ONE_OF` | the value matches none of several forms, or several | send one of the forms that the schema describes | Exactly one of clientId and clientRef is required. |
          *     | `NOT` | the value is one that the schema excludes | do what `detail` describes | Send at least one entry in staffJobAssignments or staffTaskAssignments. |
-         *     | `CHARACTER` | the text has NUL, an unpaired surrogate or a byte order mark at its start | remove the character | NUL (U+0000) is not allowed in text. |
+         *     | `CHARACTER` | the text has NUL, an unpaired surrogate, a byte order mark at its start or control characters alone | remove the character | NUL (U+0000) is not allowed in text. |
          *     | `COMBINING_MARKS` | the text has too many combining marks in a row | remove some | The text has more than 30 combining marks in a row. |
          *     | `NAME_LENGTH` | the name of a property is too long | shorten it | The name of a property has more than 255 characters. |
          *     | `DUPLICATE_KEY` | the object has a property twice | send it once | The object has several properties with this name. Names are compared in normalization form C. |

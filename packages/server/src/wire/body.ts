@@ -194,6 +194,9 @@ function duplicate(pointer: string): Rejection {
   });
 }
 
+/** Control characters and blanks, but not blanks alone, which are allowed where a text may be empty. */
+const onlyControls = /^\s*(?!\s)[\p{Cc}\p{NChar}][\s\p{Cc}\p{NChar}]*$/u;
+
 /** Normalization takes quadratic time in the number of combining marks in a row. All of them are in the category M. */
 const tooManyMarks = new RegExp(`\\p{M}{${limits.combiningMarks + 1}}`, 'u');
 
@@ -204,6 +207,8 @@ export function faultOf(text: string): { readonly code: ErrorCode; readonly deta
   if (text.startsWith('\uFEFF'))
     return character('A byte order mark (U+FEFF) is not allowed at the start of a string.');
   if (!text.isWellFormed()) return character('Unpaired surrogates are not allowed in text.');
+  // XML cannot contain them: on an electronic invoice such a text would be empty.
+  if (onlyControls.test(text)) return character('A text must not consist of control characters.');
   if (!tooManyMarks.test(text)) return undefined;
   const detail = `The text has more than ${limits.combiningMarks} combining marks in a row.`;
   return { code: 'COMBINING_MARKS', detail };

@@ -104,6 +104,11 @@ test('parseBody › points at the value beyond a limit, whatever comes before it
   expect(problemOf(`${before}"x\\u0041~":1${'0'.repeat(100)}}]}]}`)).toMatchObject(rejected('DIGITS', '/a/1/é/1/xA~0'));
 });
 
+test.each(['\u0001', ' \u001f\n', '\uffff'])('parseBody › rejects a text of control characters alone: %j', (text) => {
+  expect(problemOf(JSON.stringify({ a: text }))).toMatchObject(rejected('CHARACTER', '/a'));
+  expect(parse(JSON.stringify({ a: `${text}a`, b: ' \n\t' }))).toEqual({ a: `${text}a`, b: ' \n\t' });
+});
+
 test('findDuplicate › finds the duplicate in any JSON, and none if there is none', () => {
   interface Tree {
     readonly json: string;

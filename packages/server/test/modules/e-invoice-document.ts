@@ -1,6 +1,6 @@
 /** Documents of electronic invoices for tests. */
 import { Random } from '@financial-automation/demo-data/profiles/random';
-import type { EInvoiceDocument } from '../../src/modules/billing/document/e-invoice-gaps.ts';
+import type { EInvoiceDocument } from '../../src/modules/billing/document/invoice-document.ts';
 import { calculateLines, type Pricing, totalsOf } from '../../src/modules/billing/rules/document.ts';
 import { type Decimal, formatDecimal, parseDecimal, sum, zero } from '../../src/platform/decimal.ts';
 import { firmAddress, invoiceDocument as invoice, line } from './invoice-document.ts';

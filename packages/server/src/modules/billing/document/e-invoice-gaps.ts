@@ -1,7 +1,7 @@
 import type { components } from '@financial-automation/spec';
-import type { StoredAddress } from '../../documents/index.ts';
 import { exceedsTolerance, lineVats, vatTotals } from './e-invoice-taxes.ts';
-import type { InvoiceDocument } from './invoice-document.ts';
+import type { EInvoiceDocument, ElectronicAddress } from './invoice-document.ts';
+import { addressGaps, type PossibleGap, peppolGaps } from './peppol.ts';
 
 type Format = components['schemas']['InvoiceDocumentFormat']['format'];
 export type EInvoiceFormat = Exclude<Format, 'pdf'>;
@@ -15,21 +15,6 @@ export const documentTypes: Readonly<Record<Format, string>> = {
 };
 export const documentFormats = Object.keys(documentTypes) as readonly Format[];
 
-/** Content of electronic invoices in addition to what the document shows. */
-export interface EInvoiceDocument extends InvoiceDocument {
-  readonly orgCode: string;
-  readonly creditedDate: string | null;
-  readonly firmElectronicAddress: ElectronicAddress | null;
-  readonly clientElectronicAddress: ElectronicAddress | null;
-  /** The staff member who is responsible for the client. */
-  readonly firmContact: Readonly<Record<'name' | 'phone' | 'email', string | null>>;
-}
-
-export interface ElectronicAddress {
-  readonly scheme: string;
-  readonly id: string;
-}
-
 /** What an invoice lacks for a format, with a pointer into the invoice and the rows that it names. */
 export interface Gap {
   readonly pointer: string;
@@ -42,11 +27,13 @@ export function gapsOf(document: EInvoiceDocument, format: Format): readonly Gap
   const { face, firmElectronicAddress, clientElectronicAddress, firmContact } = document;
   const { parties, billingAddress } = face;
   const isGerman = format === 'xrechnung' || (format === 'ubl' && isDomestic('DE', document));
-  const lacks: readonly (readonly [boolean, string, string])[] = [
-    ...addressGaps('/office/address', 'The address of the office', parties.firmAddress, isGerman),
-    ...addressGaps('/billingAddress', 'The billing address', billingAddress, isGerman),
+  const parts = isGerman ? (['country', 'city', 'postalCode'] as const) : (['country'] as const);
+  const lacks: readonly PossibleGap[] = [
+    ...addressGaps('office', parties.firmAddress, parts),
+    ...addressGaps('client', billingAddress, parts),
     ...endpointGaps('org', firmElectronicAddress, format),
     ...endpointGaps('client', clientElectronicAddress, format),
+    ...(format === 'ubl' ? peppolGaps(document) : []),
     [
       format === 'ubl' && face.buyerReference === null && face.purchaseOrder === null,
       '/buyerReference',
@@ -81,24 +68,21 @@ function isDomestic(country: string, { face: { parties, billingAddress } }: EInv
 }
 
 /** A document for Peppol is delivered to a participant, and one by XRechnung can also be delivered by mail. */
-function endpointGaps(owner: 'org' | 'client', address: ElectronicAddress | null, format: EInvoiceFormat) {
+function endpointGaps(
+  owner: 'org' | 'client',
+  address: ElectronicAddress | null,
+  format: EInvoiceFormat,
+): readonly PossibleGap[] {
   const pointer = `/${owner}/electronicAddress`;
-  const isOutside = format === 'ubl' && address !== null && !/^\d{4}$/.test(address.scheme);
+  // EN 16931 no longer has this scheme (BR-CL-25).
+  const isWithdrawn = address?.scheme === '9901';
   return [
     [format !== 'facturx' && address === null, pointer, `The ${owner} has no electronic address.`],
-    [isOutside, `${pointer}/scheme`, `The electronic address of the ${owner} has a scheme that Peppol does not have.`],
-  ] as const;
+    [isWithdrawn, `${pointer}/scheme`, `The electronic address of the ${owner} has a scheme that was withdrawn.`],
+  ];
 }
 
-function addressGaps(pointer: string, words: string, address: StoredAddress | null, isGerman: boolean) {
-  const required = isGerman ? (['country', 'city', 'postalCode'] as const) : (['country'] as const);
-  return required.map((name) => {
-    const isMissing = (address?.[name] ?? null) === null;
-    return [isMissing, `${pointer}/${name}`, `${words} has no ${name}.`] as const;
-  });
-}
-
-function taxGaps({ face, lines }: EInvoiceDocument): readonly (readonly [boolean, string, string])[] {
+function taxGaps({ face, lines }: EInvoiceDocument): readonly PossibleGap[] {
   const { parties } = face;
   const vats = lineVats(lines);
   const has = (...categories: readonly string[]) => vats.some((vat) => vat && categories.includes(vat.category));

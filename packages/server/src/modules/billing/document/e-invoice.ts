@@ -2,11 +2,12 @@ import { FormatFactoryService, type Invoice } from '@e-invoice-eu/core';
 import { type Decimal, parseDecimal, round, sum, zero } from '../../../platform/decimal.ts';
 import type { StoredAddress } from '../../documents/index.ts';
 import { documentTexts } from './document-texts.ts';
-import type { EInvoiceDocument, EInvoiceFormat, ElectronicAddress } from './e-invoice-gaps.ts';
+import type { EInvoiceFormat } from './e-invoice-gaps.ts';
 import { type LineVat, lineVats, vatTotals } from './e-invoice-taxes.ts';
 import { earlyPaymentTerms } from './early-payment-terms.ts';
-import type { DocumentLine, InvoiceFace } from './invoice-document.ts';
+import type { DocumentLine, EInvoiceDocument, ElectronicAddress, InvoiceFace } from './invoice-document.ts';
 import { render as renderPdf, styleOf } from './invoice-pdf.ts';
+import { registrationOf } from './peppol.ts';
 
 /** The name of each format in the library. */
 const names: Readonly<Record<EInvoiceFormat, string>> = {
@@ -99,7 +100,10 @@ function contentOf(document: EInvoiceDocument, format: EInvoiceFormat) {
     'cac:AccountingSupplierParty': {
       'cac:Party': {
         ...partyOf(parties.firmName, parties.firmAddress, document.firmElectronicAddress),
-        'cac:PartyIdentification': [{ 'cbc:ID': document.orgCode }],
+        // The rules of Denmark allow no identification without a scheme.
+        ...(registrationOf(parties.firmAddress, document.firmElectronicAddress) === undefined && {
+          'cac:PartyIdentification': [{ 'cbc:ID': document.orgCode }],
+        }),
         ...(vatId(parties.firmVatId) !== null && {
           'cac:PartyTaxScheme': [{ 'cbc:CompanyID': parties.firmVatId ?? '', 'cac:TaxScheme': scheme }],
         }),
@@ -120,8 +124,9 @@ function contentOf(document: EInvoiceDocument, format: EInvoiceFormat) {
     }),
     ...(parties.bankAccounts !== null && {
       'cac:PaymentMeans': parties.bankAccounts.map(({ iban, accountNumber, bic, accountHolder }) => ({
-        // A transfer in SEPA names an IBAN.
-        'cbc:PaymentMeansCode': currency === 'EUR' && iban !== null ? '58' : '30',
+        // A transfer in SEPA names an IBAN. Denmark allows no other transfers, but payments to an account.
+        'cbc:PaymentMeansCode':
+          currency === 'EUR' && iban !== null ? '58' : parties.firmAddress?.country === 'DK' ? '42' : '30',
         'cbc:PaymentID': face.invoiceNumber,
         'cac:PayeeFinancialAccount': {
           'cbc:ID': iban ?? accountNumber ?? '',
@@ -228,10 +233,17 @@ function reasonOf({ category }: LineVat, exemption: string, reasons: Readonly<Pa
 }
 
 function partyOf(name: string, address: StoredAddress | null, electronic: ElectronicAddress | null) {
+  const registration = registrationOf(address, electronic);
   return {
     ...(electronic !== null && { 'cbc:EndpointID': electronic.id, 'cbc:EndpointID@schemeID': electronic.scheme }),
     'cac:PostalAddress': addressOf(address),
-    'cac:PartyLegalEntity': { 'cbc:RegistrationName': clean(name) },
+    'cac:PartyLegalEntity': {
+      'cbc:RegistrationName': clean(name),
+      ...(registration && {
+        'cbc:CompanyID': registration.id,
+        'cbc:CompanyID@schemeID': registration.scheme,
+      }),
+    },
   };
 }
 

@@ -4,7 +4,8 @@ import { documentOf, randomDocument } from '../../../../test/modules/e-invoice-d
 import { line } from '../../../../test/modules/invoice-document.ts';
 import { type Decimal, parseDecimal, sum, zero } from '../../../platform/decimal.ts';
 import { render } from './e-invoice.ts';
-import { type EInvoiceDocument, gapsOf } from './e-invoice-gaps.ts';
+import { gapsOf } from './e-invoice-gaps.ts';
+import type { EInvoiceDocument } from './invoice-document.ts';
 
 async function read(document: EInvoiceDocument, format: 'ubl' | 'xrechnung' = 'ubl') {
   const bytes = await render({ format, document });
@@ -106,4 +107,87 @@ test('gapsOf says of each address what it lacks', () => {
   expect(gapsOf(document, 'ubl').map(({ detail }) => detail)).toEqual(
     expect.arrayContaining(['The address of the office has no country.', 'The billing address has no country.']),
   );
+});
+
+test.each([
+  ['0088', '4012345678901', '4012345678902'],
+  ['0007', '5561888404', '5561888405'],
+  ['0151', '51824753556', '51824753557'],
+  ['0192', '974760673', '974760674'],
+  ['0208', '0403019261', '0403019262'],
+  ['0184', 'DK13585628', '1358562'],
+  ['0096', '1003403288', 'DK10034032'],
+  ['0198', 'DK13585628', '13585628'],
+])('gapsOf checks the ID of an electronic address of the scheme %s', (scheme, id, wrong) => {
+  const gaps = (address: { scheme: string; id: string }) =>
+    gapsOf({ ...documentOf({}, [line]), clientElectronicAddress: address }, 'ubl').map(({ pointer }) => pointer);
+  expect(gaps({ scheme, id })).not.toContain('/client/electronicAddress/id');
+  expect(gaps({ scheme, id: wrong })).toContain('/client/electronicAddress/id');
+});
+
+test.each(['0037', '9901', 'EM'])('gapsOf rejects the scheme %s, which Peppol does not have', (scheme) => {
+  const document = { ...documentOf({}, [line]), clientElectronicAddress: { scheme, id: '1' } };
+  expect(gapsOf(document, 'ubl').map(({ pointer }) => pointer)).toContain('/client/electronicAddress/scheme');
+});
+
+test.each([
+  ['IT', { firm: ['line1'], client: [] }],
+  ['IS', { firm: ['line1', 'postalCode'], client: ['line1', 'postalCode'] }],
+  ['NL', { firm: ['line1', 'city', 'postalCode'], client: ['line1', 'city', 'postalCode'] }],
+] as const)('gapsOf requires the address that Peppol requires of sellers in %s', (country, parts) => {
+  const { face } = documentOf({}, [line]);
+  const without = (names: readonly string[]) => ({
+    ...{ line1: 'Via 1', line2: null, city: 'Roma', state: null, postalCode: '00100', country },
+    ...Object.fromEntries(names.map((name) => [name, null])),
+  });
+  const parties = { ...face.parties, firmAddress: without(parts.firm) };
+  const document = documentOf({ parties, billingAddress: without(parts.client) }, [line]);
+  const pointers = gapsOf(document, 'ubl').map(({ pointer }) => pointer);
+  for (const part of parts.firm) expect(pointers).toContain(`/office/address/${part}`);
+  for (const part of parts.client) expect(pointers).toContain(`/billingAddress/${part}`);
+  expect(gapsOf(document, 'facturx').filter(({ pointer }) => pointer.includes('ddress'))).toEqual([]);
+});
+
+/** A document of a seller in a country, to a client there. */
+function domestic(country: string, id: EInvoiceDocument['firmElectronicAddress'], more: object = {}) {
+  const { face } = documentOf({}, [line]);
+  const address = { line1: 'Street 1', line2: null, city: 'City', state: null, postalCode: '1000', country };
+  const parties = { ...face.parties, firmAddress: address, firmVatId: null, clientVatId: null };
+  const tax = [{ ratePercent: '19', category: 'S' as const }];
+  const document = documentOf({ parties, billingAddress: address, currency: 'DKK', ...more }, [
+    { ...line, taxes: tax },
+  ]);
+  return { ...document, firmElectronicAddress: id, clientElectronicAddress: id };
+}
+
+test('gapsOf has the rules of Peppol for sellers in Denmark, Greece, Iceland, the Netherlands and Sweden', () => {
+  const pointersOf = (document: EInvoiceDocument) => gapsOf(document, 'ubl').map(({ pointer }) => pointer);
+  const other = { scheme: '9930', id: 'DE136695976' };
+  expect(pointersOf(domestic('DK', other))).toContain('/org/electronicAddress/scheme');
+  expect(pointersOf(domestic('DK', { scheme: '0184', id: '13585628' }))).toEqual(['/org/vatId']);
+  const { parties } = domestic('DK', other).face;
+  const accounts = [{ iban: 'DK5000400440116243', bic: null, accountHolder: null }];
+  const withoutBic = domestic('DK', other, { parties: { ...parties, bankAccounts: accounts } });
+  expect(pointersOf(withoutBic)).toContain('/org/bankAccounts');
+  expect(pointersOf(domestic('IS', other))).toEqual(
+    expect.arrayContaining(['/org/electronicAddress/scheme', '/client/electronicAddress/scheme']),
+  );
+  const greek = { ...documentOf({}, [line]).face.parties, firmVatId: 'EL094259216' };
+  expect(pointersOf(documentOf({ parties: greek }, [line]))).toEqual(['/office/address/country']);
+  expect(pointersOf(domestic('GR', other))).toContain('/office/address/country');
+  expect(pointersOf(domestic('NL', other, { documentType: 'CREDIT_NOTE' }))).toContain('/creditedInvoiceId');
+  expect(
+    pointersOf(domestic('NL', other, { parties: { ...domestic('NL', other).face.parties, bankAccounts: null } })),
+  ).toContain('/org/bankAccounts');
+  expect(pointersOf(domestic('SE', other))).toContain('/lines/0/taxes');
+});
+
+test('an electronic invoice of a Danish seller names its registration number, and a payment to its account', async () => {
+  const { all } = await read(domestic('DK', { scheme: '0184', id: '13585628' }));
+  expect(all('cbc:CompanyID').map((one) => [one.getAttribute('schemeID'), one.textContent])).toEqual([
+    ['0184', '13585628'],
+    ['0184', '13585628'],
+  ]);
+  expect(all('cac:PartyIdentification')).toEqual([]);
+  expect(all('cbc:PaymentMeansCode').map(({ textContent }) => textContent)).toEqual(['42']);
 });

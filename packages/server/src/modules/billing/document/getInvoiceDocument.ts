@@ -4,15 +4,8 @@ import { ResponseFile } from '../../../contract/response-file.ts';
 import type { Handler } from '../../../entity/context.ts';
 import type { Session } from '../../../platform/store/session.ts';
 import { renderThread } from '../../documents/index.ts';
-import {
-  documentFormats,
-  documentTypes,
-  type EInvoiceDocument,
-  type EInvoiceFormat,
-  type Gap,
-  gapsOf,
-} from './e-invoice-gaps.ts';
-import { joinOffice, readDocument } from './invoice-document.ts';
+import { documentFormats, documentTypes, type EInvoiceFormat, type Gap, gapsOf } from './e-invoice-gaps.ts';
+import { type EInvoiceDocument, joinOffice, readDocument } from './invoice-document.ts';
 import { renderInvoice } from './write-invoice.ts';
 
 interface Task {

@@ -87,6 +87,21 @@ export interface InvoiceDocument {
   readonly lines: readonly DocumentLine[];
 }
 
+/** Content of electronic invoices in addition to what the document shows. */
+export interface EInvoiceDocument extends InvoiceDocument {
+  readonly orgCode: string;
+  readonly creditedDate: string | null;
+  readonly firmElectronicAddress: ElectronicAddress | null;
+  readonly clientElectronicAddress: ElectronicAddress | null;
+  /** The staff member who is responsible for the client. */
+  readonly firmContact: Readonly<Record<'name' | 'phone' | 'email', string | null>>;
+}
+
+export interface ElectronicAddress {
+  readonly scheme: string;
+  readonly id: string;
+}
+
 /** The file of a document. */
 export interface DocumentFile {
   readonly fileName: string;

@@ -241,8 +241,8 @@ function setTotals(page: Pages, face: InvoiceFace, style: DocumentStyle): void {
   const right: Column = { left: margin + page.width - width, width };
   const numbers: Column = { ...right, width: width - 4, align: 'right' };
   for (const [name, amount] of sumsOf(face, style)) {
-    page.line(formatNumber(amount, places, places, locale), small, numbers);
-    page.text(name, label, right);
+    page.line(name, label, right);
+    page.text(formatNumber(amount, places, places, locale), small, numbers);
   }
   page.space(2);
   page.rule(right);
