@@ -26,7 +26,7 @@ export function parseBody(bytes: Uint8Array, isOfLines = false): unknown {
   } catch {
     throw malformed('The body is not UTF-8.');
   }
-  const { names, isPlain, hasEscapedName, mayBeInexact, excess } = scanJson(bytes);
+  const { names, isPlain, hasEscapedName, hasLongName, mayBeInexact, excess } = scanJson(bytes);
   if (excess !== undefined) {
     const { code, detail, offset } = excess;
     throw malformed(detail, { pointer: pointerAt(bytes, offset), code, detail });
@@ -42,12 +42,21 @@ export function parseBody(bytes: Uint8Array, isOfLines = false): unknown {
   const replaced = hasEscapedName ? replaceEscapedNames(text) : undefined;
   if (replaced !== undefined) value = parse(replaced.json);
   // Pure ASCII without escapes is normalized and contains nothing to reject. Most bodies are, and need no copy.
+  const isClean = isPlain && !hasEscapedName && !hasLongName && !text.includes('"__proto__"');
   const reader = new Reader(!isPlain, replaced?.names);
-  const isClean = isPlain && !hasEscapedName && !text.includes('"__proto__"');
-  const read = isClean ? reader.check(value) : reader.clean(value);
+  const read = isClean ? value : reader.clean(value);
   // JSON.parse keeps the last of several properties with the same name.
-  if (reader.names !== names) throw duplicate(findDuplicate(text) ?? '');
+  if ((isClean ? namesIn(value) : reader.names) !== names) throw duplicate(findDuplicate(text) ?? '');
   return read;
+}
+
+/** The number of property names in a value. */
+function namesIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null || value instanceof Unstorable) return 0;
+  const items: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  let names = Array.isArray(value) ? 0 : items.length;
+  for (const item of items) if (typeof item === 'object') names += namesIn(item);
+  return names;
 }
 
 function reasonOf(error: unknown): string {
@@ -123,20 +132,6 @@ class Reader {
   constructor(cleans: boolean, names: ReadonlyMap<string, string> | undefined) {
     this.#cleans = cleans;
     this.#names = names;
-  }
-
-  /** Returns the value itself: none of its texts needs to be normalized. */
-  check(value: unknown): unknown {
-    if (typeof value !== 'object' || value === null || value instanceof Unstorable) return value;
-    const isList = Array.isArray(value);
-    for (const name in value) {
-      this.#path.push(name);
-      if (!isList) this.#count(name);
-      const item: unknown = Reflect.get(value, name);
-      if (typeof item === 'object') this.check(item);
-      this.#path.pop();
-    }
-    return value;
   }
 
   clean(value: unknown): unknown {

@@ -12,6 +12,8 @@ export interface Scan {
   readonly isPlain: boolean;
   /** Whether the name of a property is written with an escape, `"n\u0061me"`. */
   readonly hasEscapedName: boolean;
+  /** Whether the name of a property has more bytes than it may have characters. */
+  readonly hasLongName: boolean;
   /** Whether a number may have a value that a double cannot represent: up to 15 digits always fit. */
   readonly mayBeInexact: boolean;
   /** The first thing that exceeds a limit of the contract. */
@@ -22,11 +24,13 @@ export interface Scan {
 export function scanJson(bytes: Uint8Array): Scan {
   const { length } = bytes;
   let [depth, values, names, high] = [0, 0, 0, 0];
-  let [isEscaped, hasBackslash, hasEscapedName, mayBeInexact] = [false, false, false, false];
+  let [isEscaped, hasBackslash, hasEscapedName, hasLongName, mayBeInexact] = [false, false, false, false, false];
+  let bytesOfText = 0;
   const result = (excess?: Scan['excess']): Scan => ({
     names,
     isPlain: high < 0x80 && !isEscaped,
     hasEscapedName,
+    hasLongName,
     mayBeInexact,
     excess,
   });
@@ -36,6 +40,7 @@ export function scanJson(bytes: Uint8Array): Scan {
     if (byte === colon) {
       names += 1;
       if (hasBackslash) hasEscapedName = true;
+      if (bytesOfText > limits.nameLength) hasLongName = true;
       continue;
     }
     if (byte === closeObject || byte === closeArray) {
@@ -55,6 +60,7 @@ export function scanJson(bytes: Uint8Array): Scan {
           if (bytes[at] === letterU) isEscaped = true;
         }
       }
+      bytesOfText = at - start - 1;
     } else if (byte === openObject || byte === openArray) {
       depth += 1;
       if (depth > limits.depth)
