@@ -96,24 +96,15 @@ export function quickSources(
   const { groupBy = [], measures, having = {}, orderBy = [] } = request;
   if (full.areFew === true || groupBy.length === 0) return undefined;
   const balances = balanceRows(entity, 'e', scope.tenantId, request);
-  const deciding = [...Object.keys(having), ...orderBy.flatMap(({ measure = [] }) => measure)];
-  if (balances === undefined || !deciding.every((measure) => balances.measures.has(measure))) return undefined;
-  const by = groupBy[balances.id ?? -1]?.column;
+  if (balances === undefined || !decidingMeasures(request).every((measure) => balances.measures.has(measure)))
+    return undefined;
   const open = (request: AggregateRequest): GroupSource | undefined => {
     const counted = { rows: balances.rows, count: sql`count(*)`, areSums: false };
     const source = { request, ...counted, measures: balances.measures };
     if (balances.measures.size === Object.keys(measures).length) return source;
-    if (by === undefined) return undefined;
-    // If a group without an owner is not one of the page, it is left out again.
-    const owners: Owners = {
-      by,
-      list: (groupsOf) => sql`select distinct ${sql.id(`k${balances.id}`)} as id from (${groupsOf(source)}) page`,
-      few: [],
-      keys: new Set(),
-      rows: countedRows(entity, 'e', scope.tenantId, request, by).rows,
-      haveAll: !balances.hasRowsWithoutId,
-    };
-    return { ...full, request, owners };
+    return balances.id === undefined
+      ? undefined
+      : ofPage(scope, entity, { ...full, request }, source, balances.id, !balances.hasRowsWithoutId);
   };
   if (Object.values(having).some(excludesZero)) {
     const source = open(request);
@@ -142,6 +133,63 @@ export function quickSources(
   );
   if (ofZero === undefined) return isDescending && side < 0 ? { first: [start], all: [full] } : undefined;
   return side === 0 ? { first: [ofZero], all: [ofZero, end] } : { first: [start], all: [start, ofZero, end] };
+}
+
+/**
+ * Returns the source of the groups of a request as of a day, of which all are added up only as far as conditions and the order require. What
+ * else they have is read for those of the page.
+ */
+export function decidedSource(
+  scope: Pick<PageScope, 'tenantId'>,
+  entity: AnyEntity,
+  full: GroupSource,
+): GroupSource | undefined {
+  const { request } = full;
+  const { where = {}, groupBy = [] } = request;
+  const found = full.areFew === true ? undefined : idsOfRows(entity, scope.tenantId, where);
+  const id = groupBy.findIndex(({ column }) => found?.ids.includes(column));
+  if (found === undefined || id === -1) return undefined;
+  const deciding = new Set(decidingMeasures(request));
+  const all = Object.entries(request.measures);
+  // Rows are counted in any case.
+  const known = all.filter(([name, { function: of }]) => of === 'COUNT' || deciding.has(name));
+  if (known.length === all.length) return undefined;
+  const measures = Object.fromEntries(known);
+  const counted = countedRows(entity, 'e', scope.tenantId, { ...request, measures });
+  const source = { request, ...counted, measures: new Set(Object.keys(measures)) };
+  return ofPage(scope, entity, full, source, id, found.hasRowsWithoutId !== true);
+}
+
+/** The measures by which groups are left out and sorted. */
+function decidingMeasures({ having = {}, orderBy = [] }: AggregateRequest): readonly string[] {
+  return [...Object.keys(having), ...orderBy.flatMap(({ measure = [] }) => measure)];
+}
+
+/**
+ * Returns the source of the groups of a page, which are those of another source, with all measures.
+ *
+ * @param id the place in `groupBy` of the ID by which the rows of the groups are read
+ * @param haveAll whether all rows have that ID
+ */
+function ofPage(
+  { tenantId }: Pick<PageScope, 'tenantId'>,
+  entity: AnyEntity,
+  full: GroupSource,
+  source: GroupSource,
+  id: number,
+  haveAll: boolean,
+): GroupSource {
+  const by = full.request.groupBy?.[id]?.column ?? '';
+  // If a group without an owner is not one of the page, it is left out again.
+  const owners: Owners = {
+    by,
+    list: (groupsOf) => sql`select distinct ${sql.id(`k${id}`)} as id from (${groupsOf(source)}) page`,
+    few: [],
+    keys: new Set(),
+    rows: countedRows(entity, 'e', tenantId, full.request, by).rows,
+    haveAll,
+  };
+  return { ...full, owners };
 }
 
 /**

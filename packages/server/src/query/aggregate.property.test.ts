@@ -599,6 +599,18 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
       .map((node) => node['Relation Name']);
     expect(tables).toContain('ledger_work');
     expect(tables).not.toContain('ledger_entry');
+    // What does not decide which groups are on the page is not added up for the others: months have no first day.
+    statements.length = 0;
+    const byAge = { column: 'workDate', direction: 'asc' as const };
+    await aggregate({
+      where: { ...where, ...work },
+      groupBy: [job, age],
+      measures: first,
+      orderBy: [byAge],
+      pageSize: 2,
+    });
+    const ofAll = (await Promise.all(statements.map((one) => nodesOf(one)))).flat();
+    expect(ofAll.map((node) => node['Relation Name'])).toContain('ledger_work_month');
     // The second page from the last ID: an index begins where it begins, and has its order.
     statements.length = 0;
     const fromLast = { ...requests[1], measures: sums, pageSize: 2 };

@@ -6,6 +6,7 @@ import { conditionsToSee } from '../entity/field-access.ts';
 import { plannedForValues, type Session } from '../platform/store/session.ts';
 import { type AggregateRequest, checkAggregate, type GroupBy } from './aggregate-request.ts';
 import {
+  decidedSource,
   type GroupColumns,
   type GroupSource,
   groupColumnsOf,
@@ -109,7 +110,7 @@ export function aggregateReader(
   };
   const input = [{ tenantId, holds }, entity, full, columns, keys, position?.values] as const;
   const quick = quickSources(...input);
-  const owned = quick === undefined ? ownedSource(...input) : undefined;
+  const owned = quick === undefined ? (ownedSource(...input) ?? decidedSource(input[0], entity, full)) : undefined;
   return async (session) => {
     // Built now: until its turn, an aggregate holds what was sent.
     const read = async (sources: readonly GroupSource[]) => {
