@@ -1,5 +1,3 @@
-import PostalMime from 'postal-mime';
-
 /** What a mail server reports on a mail that it could not deliver (RFC 3464). */
 export interface BounceReport {
   /** IDs of messages in the returned mail, without the domain: that of the mail is among them. */
@@ -10,23 +8,27 @@ export interface BounceReport {
   readonly reason: string | null;
 }
 
-/** Reads a report; undefined if the message is none. */
-export async function readBounceReport(message: Buffer): Promise<BounceReport | undefined> {
-  const { attachments } = await PostalMime.parse(message, { forceRfc822Attachments: true });
-  const textOf = (types: readonly string[]) =>
-    attachments
-      .filter(({ mimeType }) => types.includes(mimeType.toLowerCase()))
-      .map(({ content }) => unfolded(typeof content === 'string' ? content : new TextDecoder().decode(content)))
-      .join('\n\n');
-  const status = textOf(['message/delivery-status', 'message/global-delivery-status']);
-  if (status === '') return undefined;
-  const returned = textOf(['message/rfc822', 'text/rfc822-headers', 'message/global', 'message/global-headers']);
-  const recipients = status
+/** Bytes in which a report and the header of the returned mail are: anybody can send one, and what follows can be a whole document. */
+const relevant = 128 * 1024;
+/** Message IDs that are tried. */
+const maxIds = 20;
+
+/**
+ * Reads a report; undefined if the message is none. Its parts come in a fixed order and are not encoded, so nothing of the message is
+ * parsed but their fields.
+ */
+export function readBounceReport(message: Buffer): BounceReport | undefined {
+  const text = unfolded(message.toString('utf8', 0, relevant));
+  const [, status] = text.split(/^content-type: {0,9}message\/(?:global-)?delivery-status\b/im, 2);
+  if (status === undefined) return undefined;
+  const [own = '', returned = ''] = status.split(/^content-type: {0,9}(?=message\/|text\/rfc822-headers)/im, 2);
+  const recipients = own
     .split('\n\n')
     .map(fieldsOf)
     .filter((fields) => fields.get('action')?.toLowerCase() === 'failed');
+  const ids = returned.matchAll(/^message-id: {0,9}<([^@>\s]{1,200})@/gim).take(maxIds);
   return {
-    messageIds: [...returned.matchAll(/^message-id: {0,9}<([^@>\s]{1,200})@/gim)].flatMap(([, id]) => id ?? []),
+    messageIds: [...ids].flatMap(([, id]) => id ?? []),
     failed: recipients.flatMap((fields) => {
       const [, address] = (fields.get('original-recipient') ?? fields.get('final-recipient') ?? '').split(';');
       return address === undefined ? [] : [address.trim().toLowerCase()];

@@ -456,7 +456,11 @@ describe('a report of a mail server on a mail that it had accepted', () => {
     const raw = sink.received[0]?.raw ?? '';
     const forged = raw.replace(/\.firm\.[\w-]{43}@/, `.firm.${'x'.repeat(43)}@`);
     expect(forged).not.toBe(raw);
-    for (const body of [reportOn(forged, 'ines@example.com'), raw, '', 'x'.repeat(1_000)])
+    const own = reportOn(raw, 'ines@example.com');
+    // Only the beginning is read, and few IDs of mails are tried.
+    const long = own.replace('Your mail', `${'x\r\n'.repeat(50_000)}Your mail`);
+    const many = own.replace(raw, `${'Message-ID: <x@y>\r\n'.repeat(50)}${raw}`);
+    for (const body of [reportOn(forged, 'ines@example.com'), raw, '', 'x'.repeat(1_000), long, many])
       expect(await report(body)).toBe(400);
     expect((await mailOf(mail.id)).bouncedAddresses).toEqual([]);
     expect((await fetch(`${service.address}/mail/bounces`)).status).toBe(405);

@@ -98,7 +98,7 @@ async function handleReport(service: Service, limits: PayLimits, exchange: Excha
   const address = addressKey(exchange.address);
   await limits.check('notification', address);
   const admitted = await service.admission.admit(exchange, '', address, exchange.body(maxReportBytes));
-  const report = await readBounceReport(admitted.bytes ?? Buffer.alloc(0)).catch(() => undefined);
+  const report = readBounceReport(admitted.bytes ?? Buffer.alloc(0));
   admitted.end();
   for (const id of report?.messageIds ?? []) {
     const target = await findTarget(service, id);
