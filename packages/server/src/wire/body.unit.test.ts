@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { isNightly } from '../../test/nightly.ts';
 import { findUnstorable, Unstorable } from '../contract/unstorable.ts';
 import { parseBody } from './body.ts';
+import { FormFields } from './form.ts';
 
 const parse = (text: string) => parseBody(new TextEncoder().encode(text));
 
@@ -159,4 +160,12 @@ test.each([
   expect(problemOf(beyond)).toMatchObject(rejected(code, pointer));
   // What is cut off is not valid JSON, but is not worked on either.
   expect(problemOf(beyond.slice(0, -1))).toBeInstanceOf(Error);
+});
+
+test('FormFields › looks through its fields once, however many are read', () => {
+  const fields = new FormFields('a=1&b=2&a=3');
+  const read = vi.spyOn(fields, Symbol.iterator);
+  expect([fields.get('a'), fields.getAll('a'), fields.get('c')]).toEqual(['1', ['1', '3'], null]);
+  expect([fields.has('b'), fields.has('c')]).toEqual([true, false]);
+  expect(read).toHaveBeenCalledTimes(1);
 });

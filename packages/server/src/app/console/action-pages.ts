@@ -6,7 +6,7 @@ import { Rejection } from '../../contract/rejection.ts';
 import { checkContentType, storeUpload } from '../../modules/files/index.ts';
 import { newId } from '../../platform/store/new-id.ts';
 import { entityTag } from '../../query/entity-tag.ts';
-import type { SentFile } from '../../wire/form.ts';
+import { FormFields, type SentFile } from '../../wire/form.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
 import { type Action, actionsOn, bulkActions, failuresIn, requestOf, writingOf } from './actions.ts';
 import { type DataList, propertiesOf, schemasOf } from './catalog.ts';
@@ -81,7 +81,7 @@ export async function formPage(
     .filter((field) => !isMoved(field))
     .flatMap(([, inputs]) => inputs.map(({ path }) => [path, own.fields.get(path) ?? '']));
   const moved = changed.filter(isMoved).map(([name]) => fieldInWords(name).toLowerCase());
-  const visit = before === undefined ? own : { ...own, fields: new URLSearchParams(kept) };
+  const visit = before === undefined ? own : { ...own, fields: new FormFields(kept) };
   const isPreset = ({ path }: FormInput) => presets.has(path);
   // What people compare comes first, too.
   const isFirst = ({ path, isRequired, schema }: FormInput) =>
