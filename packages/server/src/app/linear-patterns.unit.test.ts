@@ -38,7 +38,7 @@ function allPatterns(): Map<string, string> {
 /** Files that create patterns while the service runs, and of what. */
 const patternSources = new Map([
   ['modules/records/pattern-worker.ts', 'definitions of tenants, in threads with a budget of processor time'],
-  ['modules/contacts/personal-data.ts', 'email addresses, without operators'],
+  ['modules/contacts/personal-data.ts', 'texts without operators'],
   ['contract/fields.ts', 'patterns of the contract'],
   ['entity/row-bounds.ts', 'patterns of the contract'],
   ['operator/operator.ts', 'patterns of the contract'],

@@ -123,6 +123,21 @@ test('person erase › a contact is in no row, event, audit row or stored respon
   expect(acts).toMatchObject([{ details: { type: 'Contact', id } }, { details: { type: 'Contact', id } }]);
 });
 
+test('person erase › names and addresses that contain those of the person are kept', async () => {
+  const person = { firstName: 'Ana', lastName: 'Torv', email: 'ana@near.example', phone: '+15035550111' };
+  await records.make('Contact', person, 'ana');
+  const others = ['Diana Torv', 'Ana Torvald', 'diana@near.example', 'ana@near.example.org', '+150355501112'];
+  const invoices = await caller.call<{ data: { id: string; status: string }[] }>('POST', '/gql/v1/invoices', {});
+  const posted = invoices.body.data.find(({ status }) => status === 'POSTED')?.id;
+  const mail = { to: ['diana@near.example', 'ana@near.example.org', person.email], message: others.join(', ') };
+  expect((await caller.call('POST', `/api/v1/invoices/${posted}/send`, mail)).status).toBe(202);
+  const before = await Promise.all(others.map(tablesWith));
+  await erasePerson(operator, { tenant: 'firm', type: 'Contact', ref: 'ana' });
+  expect(await Promise.all(others.map(tablesWith))).toEqual(before);
+  expect(before.flat()).toEqual(expect.arrayContaining(['audit_log', 'mail', 'recorded_event']));
+  expect(await tablesWith(',ana@near.example}')).toEqual([]);
+});
+
 test('person erase › a staff member with work keeps hours and amounts, and other people keep their data', async () => {
   const { body } = await caller.call<{ data: { id: string; email: string; displayName: string }[] }>(
     'POST',

@@ -91,6 +91,8 @@ export class Person {
   readonly #tenantId: number;
   readonly #ids: ReadonlySet<string>;
   readonly #texts: readonly string[];
+  /** What takes the place of each of the texts. */
+  readonly #replaced: readonly (readonly [whole: RegExp, after: string])[];
 
   private constructor(tenantId: number, id: string, rows: Person['rows'], documents: readonly object[]) {
     this.#tenantId = tenantId;
@@ -98,6 +100,7 @@ export class Person {
     this.rows = rows;
     this.#ids = new Set(rows.map(({ row }) => row.id));
     this.#texts = textsOf([...rows.map(({ row }) => row), ...documents]);
+    this.#replaced = this.#texts.map((one) => [wholeText(one), one.includes('@') ? erasedEmail(id) : erasedName]);
   }
 
   /** Returns the contact or staff member with the ID, or undefined. */
@@ -221,9 +224,7 @@ export class Person {
   }
 
   #erasedText(text: string): string {
-    const after = (one: string) => (one.includes('@') ? erasedEmail(this.id) : erasedName);
-    const sought = (one: string) => (one.includes('@') ? new RegExp(one.replaceAll(/[^\w@]/g, '\\$&'), 'gi') : one);
-    return this.#texts.reduce((rest, one) => rest.replaceAll(sought(one), after(one)), text);
+    return this.#replaced.reduce((rest, [whole, after]) => rest.replaceAll(whole, after), text);
   }
 
   /** SQL of whether a text has something that identifies the person: an email address in any case, as people write it. */
@@ -237,6 +238,14 @@ export class Person {
     const emails = patterns.filter((one) => one.includes('@')).map((one) => one.toLowerCase());
     return sql`(${text} like any(${patterns}) or lower(${text} collate "C") like any(${emails}))`;
   }
+}
+
+/** A pattern of a text that is no part of a longer name, number or address; an email address in any case. */
+function wholeText(text: string): RegExp {
+  const literal = text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  return text.includes('@')
+    ? new RegExp(`(?<![\\p{L}\\p{N}._%+-])${literal}(?!\\.?[\\p{L}\\p{N}-])`, 'giu')
+    : new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu');
 }
 
 /** The values of a key in the order of its columns, from their list in JSON. */
