@@ -47,10 +47,17 @@ export function createServer(contract: Contract, offer: Offer, send: Send): Serv
   server.setRequestHandler('tools/list', () => ({ tools }));
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const handle = Object.hasOwn(handlers, params.name) ? handlers[params.name] : undefined;
-    if (handle !== undefined) return await handle(params.arguments ?? {}, mcpReq.signal);
-    return failure(
-      `The tool ${params.name} does not exist. The tools are ${tools.map(({ name }) => name).join(', ')}.`,
-    );
+    if (handle === undefined)
+      return failure(
+        `The tool ${params.name} does not exist. The tools are ${tools.map(({ name }) => name).join(', ')}.`,
+      );
+    const args = params.arguments ?? {};
+    // A dry run whose argument is in the wrong place would write.
+    const known = Object.keys(tools.find(({ name }) => name === params.name)?.inputSchema.properties ?? args);
+    const unknown = Object.keys(args).find((name) => !known.includes(name));
+    if (unknown !== undefined)
+      return failure(`${params.name} has no argument ${unknown}. Its arguments are ${known.join(', ')}.`);
+    return await handle(args, mcpReq.signal);
   });
   return server;
 }

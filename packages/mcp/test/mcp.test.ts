@@ -290,6 +290,11 @@ describe('a call', () => {
       texts: [expect.stringMatching(/^The tool doNothing does not exist\./)],
     });
     expect(await use('read', { operation: 'onboardClient' })).toMatchObject({ isError: true });
+    // A dry run in the wrong place must not write.
+    expect(await use('read', { operation: 'listOrgs', 'Dry-Run': 'true' })).toMatchObject({
+      isError: true,
+      texts: ['read has no argument Dry-Run. Its arguments are operation, arguments, fields.'],
+    });
   });
 
   it('explains how to get the next rows, and limits the size of a result', async () => {
