@@ -22,10 +22,13 @@ export function fillText(text: string, values: MailValues): string {
 
 /** Fills the subject, which is one line whatever the values are. */
 export function fillSubject(text: string, values: MailValues): string {
-  const line = filled(text, values, (value) => value)
-    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
-    .trim();
-  return line.slice(0, maxSubjectLength);
+  const line = oneLine(filled(text, values, (value) => value));
+  return line.slice(0, maxSubjectLength).toWellFormed();
+}
+
+/** The text of a header, which has no line breaks. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
 }
 
 const maxSubjectLength = 300;

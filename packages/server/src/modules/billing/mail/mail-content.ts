@@ -3,7 +3,7 @@ import { parseDecimal, sum } from '../../../platform/decimal.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { formatAmount, formatDay, type Language, localeOf } from '../../documents/index.ts';
 import { hasOpenStatus } from '../../reference/index.ts';
-import { fillHtml, fillSubject, fillText, htmlOf, type MailValues } from './fill-template.ts';
+import { fillHtml, fillSubject, fillText, htmlOf, type MailValues, oneLine } from './fill-template.ts';
 import { type MailTexts, standardTexts } from './standard-texts.ts';
 
 /** A document that a mail is about. */
@@ -84,7 +84,7 @@ export function writeMail(content: MailContent): WrittenMail {
     text,
     html: texts.html === null ? htmlOf(text) : fillHtml(texts.html, values),
     replyTo: texts.replyTo,
-    senderName: firmName,
+    senderName: oneLine(firmName),
   };
 }
 

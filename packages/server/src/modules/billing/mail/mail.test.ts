@@ -202,7 +202,7 @@ describe('sendInvoice', () => {
     expect(received?.parsed.to).toEqual([expect.objectContaining({ address: 'a@example.com' })]);
     expect([received?.parsed.bcc ?? [], received?.parsed.cc ?? []]).toEqual([[], []]);
     expect(received?.parsed.headers.map(({ key }) => key)).not.toContain('bcc');
-    expect(received?.parsed.from?.address).toBe('books@firm.example');
+    expect(received?.parsed.from).toEqual({ address: 'books@firm.example', name: 'Evil Bcc: victim@example.com Body' });
   });
 });
 
