@@ -6887,7 +6887,8 @@ export interface components {
          *     - `PROSPECT`: not a client yet. It becomes `ACTIVE` with its first executed engagement.
          *     - `ACTIVE`: the firm works for the client.
          *     - `INACTIVE`: the firm does not work for the client at present.
-         *     - `ARCHIVED`: the relationship has ended and is settled. If money or work comes back, such as by a returned payment, the client
+         *     - `ARCHIVED`: the relationship has ended and is settled. New jobs (except imported ones), engagements, payment links and
+         *       documents, and the approval of time and expenses, are rejected. If money or work comes back, such as by a returned payment, the client
          *       becomes `INACTIVE`, and active if it was deleted.
          *
          *     A new row is `PROSPECT`, `ACTIVE`, `INACTIVE`, or `ARCHIVED`. Possible transitions:
@@ -6897,7 +6898,7 @@ export interface components {
          *     | `PROSPECT` | `ACTIVE` | `upsertRecords`, `updateRecords`, service: letter signed |  |
          *     | `INACTIVE`, `ARCHIVED` | `ACTIVE` | `upsertRecords`, `updateRecords` |  |
          *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords`, service: balance returned |  |
-         *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. |
+         *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. The client has no draft invoice, no `PENDING` invoice or payment, and no payment link that can be used. |
          * @enum {string}
          */
         ClientStatus: "PROSPECT" | "ACTIVE" | "INACTIVE" | "ARCHIVED";
@@ -7108,7 +7109,8 @@ export interface components {
              *     - `PROSPECT`: not a client yet. It becomes `ACTIVE` with its first executed engagement.
              *     - `ACTIVE`: the firm works for the client.
              *     - `INACTIVE`: the firm does not work for the client at present.
-             *     - `ARCHIVED`: the relationship has ended and is settled. If money or work comes back, such as by a returned payment, the client
+             *     - `ARCHIVED`: the relationship has ended and is settled. New jobs (except imported ones), engagements, payment links and
+             *       documents, and the approval of time and expenses, are rejected. If money or work comes back, such as by a returned payment, the client
              *       becomes `INACTIVE`, and active if it was deleted.
              *
              *     A new row is `PROSPECT`, `ACTIVE`, `INACTIVE`, or `ARCHIVED`. Possible transitions:
@@ -7118,7 +7120,7 @@ export interface components {
              *     | `PROSPECT` | `ACTIVE` | `upsertRecords`, `updateRecords`, service: letter signed |  |
              *     | `INACTIVE`, `ARCHIVED` | `ACTIVE` | `upsertRecords`, `updateRecords` |  |
              *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords`, service: balance returned |  |
-             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. |
+             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. The client has no draft invoice, no `PENDING` invoice or payment, and no payment link that can be used. |
              *
              *     Default on creation: `PROSPECT`.
              */
@@ -8148,7 +8150,8 @@ export interface components {
              *     - `PROSPECT`: not a client yet. It becomes `ACTIVE` with its first executed engagement.
              *     - `ACTIVE`: the firm works for the client.
              *     - `INACTIVE`: the firm does not work for the client at present.
-             *     - `ARCHIVED`: the relationship has ended and is settled. If money or work comes back, such as by a returned payment, the client
+             *     - `ARCHIVED`: the relationship has ended and is settled. New jobs (except imported ones), engagements, payment links and
+             *       documents, and the approval of time and expenses, are rejected. If money or work comes back, such as by a returned payment, the client
              *       becomes `INACTIVE`, and active if it was deleted.
              *
              *     A new row is `PROSPECT`, `ACTIVE`, `INACTIVE`, or `ARCHIVED`. Possible transitions:
@@ -8158,7 +8161,7 @@ export interface components {
              *     | `PROSPECT` | `ACTIVE` | `upsertRecords`, `updateRecords`, service: letter signed |  |
              *     | `INACTIVE`, `ARCHIVED` | `ACTIVE` | `upsertRecords`, `updateRecords` |  |
              *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords`, service: balance returned |  |
-             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. |
+             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. The client has no draft invoice, no `PENDING` invoice or payment, and no payment link that can be used. |
              *
              *     Default on creation: `PROSPECT`.
              */
@@ -8580,7 +8583,8 @@ export interface components {
              *     - `PROSPECT`: not a client yet. It becomes `ACTIVE` with its first executed engagement.
              *     - `ACTIVE`: the firm works for the client.
              *     - `INACTIVE`: the firm does not work for the client at present.
-             *     - `ARCHIVED`: the relationship has ended and is settled. If money or work comes back, such as by a returned payment, the client
+             *     - `ARCHIVED`: the relationship has ended and is settled. New jobs (except imported ones), engagements, payment links and
+             *       documents, and the approval of time and expenses, are rejected. If money or work comes back, such as by a returned payment, the client
              *       becomes `INACTIVE`, and active if it was deleted.
              *
              *     A new row is `PROSPECT`, `ACTIVE`, `INACTIVE`, or `ARCHIVED`. Possible transitions:
@@ -8590,7 +8594,7 @@ export interface components {
              *     | `PROSPECT` | `ACTIVE` | `upsertRecords`, `updateRecords`, service: letter signed |  |
              *     | `INACTIVE`, `ARCHIVED` | `ACTIVE` | `upsertRecords`, `updateRecords` |  |
              *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords`, service: balance returned |  |
-             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. |
+             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. The client has no draft invoice, no `PENDING` invoice or payment, and no payment link that can be used. |
              *
              *     Default on creation: `PROSPECT`.
              */
@@ -27639,7 +27643,8 @@ export interface components {
              *     - `PROSPECT`: not a client yet. It becomes `ACTIVE` with its first executed engagement.
              *     - `ACTIVE`: the firm works for the client.
              *     - `INACTIVE`: the firm does not work for the client at present.
-             *     - `ARCHIVED`: the relationship has ended and is settled. If money or work comes back, such as by a returned payment, the client
+             *     - `ARCHIVED`: the relationship has ended and is settled. New jobs (except imported ones), engagements, payment links and
+             *       documents, and the approval of time and expenses, are rejected. If money or work comes back, such as by a returned payment, the client
              *       becomes `INACTIVE`, and active if it was deleted.
              *
              *     A new row is `PROSPECT`, `ACTIVE`, `INACTIVE`, or `ARCHIVED`. Possible transitions:
@@ -27649,7 +27654,7 @@ export interface components {
              *     | `PROSPECT` | `ACTIVE` | `upsertRecords`, `updateRecords`, service: letter signed |  |
              *     | `INACTIVE`, `ARCHIVED` | `ACTIVE` | `upsertRecords`, `updateRecords` |  |
              *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords`, service: balance returned |  |
-             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. |
+             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. The client has no draft invoice, no `PENDING` invoice or payment, and no payment link that can be used. |
              *
              *     Default on creation: `PROSPECT`.
              */

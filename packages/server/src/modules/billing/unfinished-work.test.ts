@@ -53,6 +53,13 @@ const kept: Readonly<Record<string, (clientId: string) => Promise<unknown>>> = {
   },
 };
 
+/** What an archived client can have: nothing is billed of it before the client is active again. */
+const harmless = ['open jobs', 'engagements that have not ended'];
+
+async function setStatus(id: string, status: string) {
+  return only(await records.update([{ type: 'Client', systemRef: id, attributes: { status } }]));
+}
+
 test.each(Object.entries(kept))('deleteRecords › rejects a Client with %s', async (what, make) => {
   const { id } = await newClient({ name: what });
   expect(await remove('Client', id)).toMatchObject({ status: 'DELETED' });
@@ -62,6 +69,33 @@ test.each(Object.entries(kept))('deleteRecords › rejects a Client with %s', as
     status: 'FAILED',
     error: { code: 'INVALID_STATE', detail: `The client has ${what}. Finish or delete them first.` },
   });
+  const archived = harmless.includes(what) ? { status: 'UPDATED' } : { error: { code: 'INVALID_STATE' } };
+  expect(await setStatus(other, 'ARCHIVED')).toMatchObject(archived);
+});
+
+test('an ARCHIVED Client gets no new job, engagement or payment link, except by an import', async () => {
+  const { id: clientId, ref: clientRef } = await newClient();
+  const jobId = await newJob((await newClient()).id);
+  await setStatus(clientId, 'ARCHIVED');
+  const attributes = { name: 'New', clientId, billingType: 'TIME_AND_MATERIALS' };
+  const job = { type: 'Job', attributes };
+  const moved = { type: 'Job', systemRef: jobId, attributes: { clientId } };
+  for (const record of [job, moved])
+    expect(only(await records.upsert([record]))).toMatchObject({
+      error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/clientId' },
+    });
+  const engagement = { clientId, fiscalYear: 2026, partnerId: staffId };
+  const calls = [
+    ['/api/v1/engagements/create', engagement, '/clientId'],
+    ['/api/v1/clients/v1/link/payment', { clientRef, amount: '5.00' }, '/clientRef'],
+  ] as const;
+  for (const [path, body, pointer] of calls)
+    expect(await preparer.call('POST', path, body)).toMatchObject({
+      status: 409,
+      body: { code: 'INVALID_STATE', errors: [{ pointer }] },
+    });
+  const history = { ...job, systemRef: 'old-job', source: 'IMPORT', attributes: { ...attributes, status: 'CLOSED' } };
+  expect(only(await records.upsert([history]))).toMatchObject({ status: 'CREATED' });
 });
 
 test('deleteRecords › rejects a Job, Staff or Task with time that is not approved', async () => {

@@ -24,15 +24,27 @@ export function checkClientRef(plan: Plan, { clientRef }: ClientName): void {
     throw unknownClientRef(clientRef, 'body');
 }
 
-/** Returns the active client of a request. @throws Rejection `REFERENCE_NOT_FOUND` */
+/** @throws Rejection `INVALID_STATE` if the relationship with a client has ended, so that there is no new work for it and nothing to bill */
+export function checkNotArchived(row: Pick<Row<'Client'>, 'status'> | undefined, pointer: string): void {
+  if (row?.status === 'ARCHIVED')
+    throw new Rejection(
+      'INVALID_STATE',
+      'The client is ARCHIVED. Set its status to ACTIVE or INACTIVE first.',
+      pointer,
+    );
+}
+
+/** Returns the client of a request for new work. @throws Rejection `REFERENCE_NOT_FOUND`, and `INVALID_STATE` if it is archived */
 export function activeClient(plan: Plan, { clientId, clientRef }: ClientName): Row<'Client'> {
   const key = clientId === undefined ? 'clientRef' : 'id';
+  const pointer = key === 'id' ? '/clientId' : '/clientRef';
   const found = plan.find(client, key, clientId ?? clientRef ?? '');
+  checkNotArchived(found, pointer);
   if (found?.active === true) return found;
   throw new Rejection(
     'REFERENCE_NOT_FOUND',
     `No active client with this ${key === 'id' ? 'ID' : key} exists.`,
-    key === 'id' ? '/clientId' : '/clientRef',
+    pointer,
   );
 }
 

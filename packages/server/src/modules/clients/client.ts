@@ -31,7 +31,10 @@ export const client: Entity<'Client'> = defineEntity('Client', {
       checkSettled(values, plan);
       checkNothingUnfinished(plan, unfinishedOfClient, id, 'client');
     },
-    conditions: { isSettled: ({ values }, plan) => checkSettled(values, plan, '/status') },
+    conditions: {
+      isSettled: ({ values }, plan) => checkSettled(values, plan, '/status'),
+      nothingToSettle: ({ id }, plan) => checkNothingUnfinished(plan, unsettledOfClient, id, 'client'),
+    },
     constraints: {
       client_fiscal_year_end_day_range: {
         code: 'VALIDATION_ERROR',
@@ -66,22 +69,26 @@ const unfinishedOfOrg = unfinishedRows('Org', [
   },
 ]);
 
-/** What can still bill a client, or bring it money. */
-const unfinishedOfClient = unfinishedRows(
-  'Client',
-  [
-    { what: 'open jobs', table: 'job', ended: ['CLOSED', 'CANCELLED'] },
-    unpostedDrafts,
-    { what: 'imported invoices that are not posted', table: 'invoice', states: ['PENDING'] },
-    { what: 'pending payments', table: 'payment', states: ['PENDING'] },
-    { what: 'payment links that can be used', table: 'quick_payment_link', states: ['ACTIVE', 'PROCESSING'] },
-    {
-      what: 'engagements that have not ended',
-      table: 'engagement',
-      ended: ['COMPLETED', 'DECLINED', 'EXPIRED', 'CANCELLED'],
-    },
-  ].map((kind) => ({ ...kind, refers: 'client_id' })),
-);
+/** What bills a client, or brings it money. */
+const unsettled = [
+  unpostedDrafts,
+  { what: 'imported invoices that are not posted', table: 'invoice', states: ['PENDING'] },
+  { what: 'pending payments', table: 'payment', states: ['PENDING'] },
+  { what: 'payment links that can be used', table: 'quick_payment_link', states: ['ACTIVE', 'PROCESSING'] },
+].map((kind) => ({ ...kind, refers: 'client_id' }));
+const unsettledOfClient = unfinishedRows('Client (unsettled)', unsettled);
+
+/** What can lead to a bill as well. */
+const unfinishedOfClient = unfinishedRows('Client', [
+  { what: 'open jobs', table: 'job', refers: 'client_id', ended: ['CLOSED', 'CANCELLED'] },
+  ...unsettled,
+  {
+    what: 'engagements that have not ended',
+    table: 'engagement',
+    refers: 'client_id',
+    ended: ['COMPLETED', 'DECLINED', 'EXPIRED', 'CANCELLED'],
+  },
+]);
 
 /** Returns whether a client has documents, which are in its currency and the books of its org, separate from those of others. */
 export function hasDocuments(plan: Plan, id: string): boolean {

@@ -15,6 +15,7 @@ export {
   activeClient,
   checkClientCurrency,
   checkClientRef,
+  checkNotArchived,
   completeClientCurrency,
   reopenClient,
   unknownClientRef,

@@ -7,7 +7,7 @@ import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
-import { client, completeClientCurrency } from '../clients/index.ts';
+import { checkNotArchived, client, completeClientCurrency } from '../clients/index.ts';
 
 /** A piece of work for a client. */
 export const job = defineEntity('Job', {
@@ -44,6 +44,9 @@ function complete(change: PendingChange<'Job'>, plan: Plan): void {
     values.jobRef ??= plan.nextReference(jobNumber(plan.today.slice(0, 4)));
     if (input.pmsRef === undefined) values.pmsRef = values.jobRef;
   }
+  // Jobs of a client that has left can be imported.
+  if (values.clientId !== previous?.clientId && !plan.isImport)
+    checkNotArchived(plan.get(client, values.clientId), '/clientId');
   completeClientCurrency(change, plan);
   checkFee(change);
   checkMinorUnits(change, values.currency, ['feeAmount', 'budgetAmount']);

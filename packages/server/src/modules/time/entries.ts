@@ -9,7 +9,7 @@ import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
 import { isChanged } from '../../entity/row-changes.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
-import { client } from '../clients/index.ts';
+import { checkNotArchived, client } from '../clients/index.ts';
 import { isFinished, job, task } from '../projects/index.ts';
 import { staff } from '../staff/index.ts';
 import { wipEntry } from './wip-entry.ts';
@@ -266,8 +266,7 @@ export function createWip(plan: Plan, jobId: string, fields: RowInput<'WipEntry'
   const work = plan.get(job, jobId);
   if (work === undefined) throw new Error(`Job ${jobId} not found.`);
   const { clientId, engagementId, currency } = work;
-  if (plan.get(client, clientId)?.status === 'ARCHIVED')
-    throw new Rejection('INVALID_STATE', 'The client of the job is ARCHIVED. Nothing can be billed to it.', '/jobId');
+  checkNotArchived(plan.get(client, clientId), '/jobId');
   const ofJob = { jobId, clientId, engagementId, currency };
   plan.insert(wipEntry, { ...fields, ...ofJob, postedAt: plan.now });
 }

@@ -12,7 +12,7 @@ import { isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { decimals } from '../../platform/arithmetic.ts';
 import { type Decimal, isBetween, parseDecimal, zero } from '../../platform/decimal.ts';
-import { client, reopenClient } from '../clients/index.ts';
+import { checkNotArchived, client, reopenClient } from '../clients/index.ts';
 import { job, reopenJob, task } from '../projects/index.ts';
 import { expenseCode, recordBookChange, workCode } from '../reference/index.ts';
 import { outstandingOf, workAmount } from './work-amounts.ts';
@@ -84,8 +84,7 @@ function completeNew({ values }: WipChange, plan: Plan): void {
   const forJob = plan.get(job, values.jobId);
   if (forJob !== undefined && forJob.clientId !== values.clientId)
     throw invalidField('clientId', 'clientId must be the client of the job.');
-  if (plan.get(client, values.clientId)?.status === 'ARCHIVED')
-    throw new Rejection('INVALID_STATE', 'The client is ARCHIVED. Nothing can be billed to it.', '/clientId');
+  checkNotArchived(plan.get(client, values.clientId), '/clientId');
   if (forJob?.status === 'CLOSED' || forJob?.status === 'CANCELLED')
     throw new Rejection('INVALID_STATE', `The job is ${forJob.status}.`, '/jobId');
   if (values.taskId !== null && plan.get(task, values.taskId)?.jobId !== values.jobId)

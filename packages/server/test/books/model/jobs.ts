@@ -47,7 +47,12 @@ export function hasDocuments({ rows }: ModelBooks, clientId: string): boolean {
 }
 
 export function clientConditions(books: ModelBooks, clientId: string): Conditions {
-  return { isSettled: isSettled(books, clientId) };
+  const { drafts, invoices, payments } = books.rows;
+  const states = (rows: ReadonlyMap<string, { clientId: string | null; status: string }>) =>
+    [...rows.values()].filter((row) => row.clientId === clientId).map(({ status }) => status);
+  const pending = [...states(invoices), ...states(payments)].includes('PENDING');
+  const drafted = states(drafts).some((status) => status !== 'POSTED' && status !== 'DELETED');
+  return { isSettled: isSettled(books, clientId), nothingToSettle: !pending && !drafted };
 }
 
 /** Reopens closed jobs and archived clients to which money or work comes back. */

@@ -1,14 +1,14 @@
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
-import { client } from '../../clients/index.ts';
+import { checkNotArchived, client } from '../../clients/index.ts';
 import { job } from '../../projects/index.ts';
 
 /** @throws Rejection `INVALID_STATE` if the client can no longer be billed. */
-export function checkBillable({ status, active }: Row<'Client'>): void {
-  if (!active) throw new Rejection('INVALID_STATE', 'The client is deleted. Nothing can be billed to it.', '/clientId');
-  if (status === 'ARCHIVED')
-    throw new Rejection('INVALID_STATE', 'The client is ARCHIVED. Nothing can be billed to it.', '/clientId');
+export function checkBillable(owner: Row<'Client'>): void {
+  if (!owner.active)
+    throw new Rejection('INVALID_STATE', 'The client is deleted. Nothing can be billed to it.', '/clientId');
+  checkNotArchived(owner, '/clientId');
 }
 
 /**

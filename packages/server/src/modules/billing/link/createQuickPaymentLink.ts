@@ -10,7 +10,7 @@ import type { Row } from '../../../entity/row.ts';
 import { checkBound } from '../../../entity/row-bounds.ts';
 import { type Decimal, parseDecimal, sum, zero } from '../../../platform/decimal.ts';
 import { writtenRow } from '../../../query/entity-tag.ts';
-import { client, unknownClientRef } from '../../clients/index.ts';
+import { checkNotArchived, client, unknownClientRef } from '../../clients/index.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { dueOf, isCreditNote, isOpen } from '../rules/balances.ts';
 import { newLinkUrl } from './link-token.ts';
@@ -38,6 +38,7 @@ export function createLink(plan: Plan, apiUserId: string, url: string, body: Bod
   if (owner === undefined) throw unknownClientRef(clientRef, 'body');
   if (!owner.active)
     throw new Rejection('INVALID_STATE', 'The client is inactive and cannot be used in new rows.', '/clientRef');
+  checkNotArchived(owner, '/clientRef');
   const chosen = plan.each(invoiceIds, (invoiceId, index) =>
     payableInvoice(plan, owner, invoiceId, `/invoiceIds/${index}`),
   );
