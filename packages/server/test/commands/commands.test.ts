@@ -266,6 +266,8 @@ test('drafts and work in progress', async () => {
   await put('Invoice', first, { status: 'VOIDED', voidReason: 'Late' });
   await put('WipEntry', three, { writeOffAmount: '0.00', changeReason: 'After all' });
   await put('WipEntry', three, { writeOffAmount: '570.00', writeOffReason: 'Too long' });
+  await put('WipEntry', three, { writeOffAmount: '0.00', changeReason: 'After all' });
+  await put('WipEntry', three, { writeOffAmount: '570.00', writeOffReason: 'Too long' });
   await put('WipEntry', three, { writeOffAmount: '70.00', changeReason: 'A part' });
   await put('WipEntry', three, { writeOffAmount: '0.00', changeReason: 'All' });
   const fee = await make('WipEntry', {
