@@ -106,7 +106,7 @@ export function reasonAgainst(operation: Operation, { roles, allowWrites, tags }
     return `${operation.id} has the tag ${operation.tag}, which is not one of --tags.`;
   }
   const isAllowed = roles === undefined || mayCall(operation, roles);
-  return isAllowed ? undefined : `${operation.id} requires the role ${requiredRoles(operation)}.`;
+  return isAllowed ? undefined : `${operation.id} requires the ${requiredRoles(operation)}.`;
 }
 
 /** One line for each operation that has the most of the words, by tag: a summary seldom has all words of a question. */

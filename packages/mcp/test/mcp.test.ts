@@ -250,7 +250,7 @@ describe('a call', () => {
     const { call } = await start({ roles: ['CLNT_R'], words: ['--allow-writes'] });
     expect(await call('onboardClient', { body: harbor })).toMatchObject({
       isError: true,
-      texts: ['onboardClient requires the role CLNT_C.'],
+      texts: ['onboardClient requires the CLNT_C role.'],
     });
     expect(
       (await call('searchClients', { body: { where: { name: { _eq: harbor.name } } } })).json().data.length,

@@ -26,8 +26,8 @@ export function mayCall({ roles, additionalRoles }: Restricted, held: ReadonlySe
   return isAllowed && (additionalRoles.length === 0 || hasRole(held, additionalRoles));
 }
 
-/** The roles that an operation requires, in words. */
+/** The roles that an operation requires, in words: `A role`, or `A or B role and the C role`. */
 export function requiredRoles({ roles, additionalRoles }: Restricted): string {
   const choices = [roles, additionalRoles].filter(({ length }) => length > 0);
-  return choices.map((choice) => choice.join(' or ')).join(' and ');
+  return choices.map((choice) => `${choice.join(' or ')} role`).join(' and the ');
 }

@@ -37,7 +37,9 @@ export async function signIn(
 /** The context of a request whose caller is not known yet. */
 export function openContext(service: Service, operation: Operation, exchange: Exchange): PublicContext {
   const { id: requestId, traceparent, address } = exchange;
-  const [clientId, tenantName] = [exchange.header('x-client-id'), exchange.header('tenant')];
+  const clientId = exchange.header('x-client-id');
+  // An empty header names no tenant: it is as invalid as a missing one.
+  const tenantName = exchange.header('tenant') || undefined;
   const identify = (tenant: string, user: string) => void Object.assign(exchange, { tenant, user });
   return { service, operation, requestId, traceparent, address, clientId, tenantName, identify };
 }

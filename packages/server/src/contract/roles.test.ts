@@ -81,6 +81,11 @@ test.each(['', ' ', 'x'.repeat(101)])('an API user cannot be called %j', async (
   await expect(createApiKey({ service }, options)).rejects.toThrow('The name of an API user has 1 to 100 characters.');
 });
 
+test('the roles that an operation requires are named in words', () => {
+  expect(requiredRoles({ roles: ['A', 'B'], additionalRoles: [] })).toBe('A or B role');
+  expect(requiredRoles({ roles: ['A'], additionalRoles: ['B', 'C'] })).toBe('A role and the B or C role');
+});
+
 test('a caller without the role is rejected before the input is validated', async () => {
   const held = { ...claims, tenant: tenant.name, roles: ['REF_R'], staffId: null };
   const Authorization = `Bearer ${await service.tokens.signAccessToken(held, uuidv7())}`;

@@ -7,7 +7,7 @@ import { Rejection } from './rejection.ts';
 /** @throws Rejection `FORBIDDEN` if the roles do not include those that the operation requires. */
 export function authorize(operation: Operation, held: ReadonlySet<string>): void {
   if (mayCall(operation, held)) return;
-  throw new Rejection('FORBIDDEN', `This operation requires the ${requiredRoles(operation)} role.`);
+  throw new Rejection('FORBIDDEN', `This operation requires the ${requiredRoles(operation)}.`);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import { reasonOf } from '../platform/store/errors.ts';
+import { counted } from './counted.ts';
 import type { ImportedFiles, ImportResult } from './import-files.ts';
 
 export interface ImportOptions {
@@ -44,7 +45,7 @@ export async function importFolder(
       throw new Error(
         done === 0
           ? reason
-          : `The import stopped after ${count(done, 'file')} of ${paths.length}: ${reason} Run the command again to continue.`,
+          : `The import stopped after ${counted(done, 'file')} of ${paths.length}: ${reason} Run the command again to continue.`,
         { cause: error },
       );
     }
@@ -55,7 +56,7 @@ export async function importFolder(
   const already = total.skipped === 0 ? '' : `, ${total.skipped} already imported`;
   const failed = rejected.length === 0 ? '' : `, ${rejected.length} rejected`;
   const list = rejected.map(({ path, reason }) => `\n  ${path}: ${reason}`).join('');
-  return `${count(total.imported, 'file')} imported${already}${failed}.${list}`;
+  return `${counted(total.imported, 'file')} imported${already}${failed}.${list}`;
 }
 
 async function folderAt(folder: string): Promise<string> {
@@ -86,8 +87,4 @@ async function filesIn(root: string): Promise<string[]> {
   };
   await visit(root);
   return found;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

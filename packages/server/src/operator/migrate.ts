@@ -1,6 +1,7 @@
 import { Vault } from '../platform/auth/vault.ts';
 import { type Config, databaseOf } from '../platform/process/config.ts';
 import { type PlannedMigration, type UpgradeReport, upgradeDatabase } from '../platform/store/upgrade.ts';
+import { counted } from './counted.ts';
 import { cellsIn } from './databases/index.ts';
 
 /**
@@ -27,14 +28,14 @@ function reportTo(print: (line: string) => void, onlyPlan: boolean): UpgradeRepo
   return {
     planned(migrations) {
       if (migrations.length === 0) return print('The database is up to date.');
-      print(`${migrations.length} ${migrations.length === 1 ? 'migration is' : 'migrations are'} pending:`);
+      print(`${counted(migrations.length, 'migration is', 'migrations are')} pending:`);
       for (const migration of migrations) print(`  ${describeMigration(migration)}`);
       if (onlyPlan) print('Nothing was changed. Run the command without --plan to apply them.');
     },
     started: (name, index, total) => print(`[${index + 1}/${total}] ${name} …`),
     waits: () => print('Another process migrates the database. Waiting for it …'),
     retries: (name, attempt) => print(`  ${name} did not get a lock in time: attempt ${attempt} …`),
-    batch: (name, rows) => print(`  ${name}: ${rows} rows`),
+    batch: (name, rows) => print(`  ${name}: ${counted(rows, 'row')}`),
     ended: (_name, milliseconds) => print(`  done in ${(milliseconds / 1000).toFixed(1)} s`),
   };
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { pasteable } from '../platform/operator-command.ts';
 import { standardOutput } from './copies/index.ts';
+import { counted } from './counted.ts';
 import type { DeleteRequest } from './leave.ts';
 import { withOperator } from './run-commands.ts';
 
@@ -19,7 +20,7 @@ export async function exportToFile(tenant: string, to: string, { TRANSFER_KEY }:
   );
   const { rows, tables, files, bytes, missing } = summary;
   console.error(
-    `The tenant ${tenant} was exported: ${number(rows)} rows of ${tables} tables and ${number(files)} files with ${number(bytes)} bytes.`,
+    `The tenant ${tenant} was exported: ${counted(rows, 'row')} of ${counted(tables, 'table')} and ${counted(files, 'file')} with ${counted(bytes, 'byte')}.`,
   );
   warnOfMissing(missing);
 }
@@ -38,13 +39,13 @@ export async function importFromFile(
   );
   const { tenant, rows, files, missing, linksElsewhere } = summary;
   console.log(
-    `The tenant ${tenant} was imported: ${number(rows)} rows and ${number(files)} files. References and books are consistent.`,
+    `The tenant ${tenant} was imported: ${counted(rows, 'row')} and ${counted(files, 'file')}. References and books are consistent.`,
   );
   if (closed) console.log(`It is closed. To open it, run: ${pasteable(`operator tenant open ${tenant}`)}`);
   warnOfMissing(missing);
   if (linksElsewhere > 0)
     console.error(
-      `${number(linksElsewhere)} payment links lead to the tenant of this database that had them first. They lead to an imported one if that is closed.`,
+      `${counted(linksElsewhere, 'payment link leads', 'payment links lead')} to the tenant of this database that had them first, or to an imported one if that is closed.`,
     );
 }
 
@@ -60,7 +61,7 @@ export async function runDelete(request: DeleteRequest): Promise<void> {
   const rows = Object.values(tables).reduce((sum, count) => sum + count, 0);
   for (const [table, count] of Object.entries(tables)) console.log(`${table}: ${number(count)}`);
   console.log(
-    `The tenant ${tenant} (${tenantId}) was deleted: ${number(rows)} rows of ${Object.keys(tables).length} tables and ${number(files)} files with ${number(bytes)} bytes. The SHA-256 of its export is ${exportSha256}. Backups that were made before still have it.`,
+    `The tenant ${tenant} (${tenantId}) was deleted: ${counted(rows, 'row')} of ${counted(Object.keys(tables).length, 'table')} and ${counted(files, 'file')} with ${counted(bytes, 'byte')}. The SHA-256 of its export is ${exportSha256}. Backups that were made before still have it.`,
   );
 }
 

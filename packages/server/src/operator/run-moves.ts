@@ -1,4 +1,5 @@
 import { pasteable } from '../platform/operator-command.ts';
+import { counted } from './counted.ts';
 import { withOperator } from './run-commands.ts';
 
 export interface MoveOptions {
@@ -24,7 +25,7 @@ export async function runMove(tenant: string, { to, cancel, removeOld }: MoveOpt
         console.log(
           stoppedFor === null
             ? `The tenant ${tenant} is in ${to}: an earlier run of the command had moved it.`
-            : `The tenant ${tenant} moved from ${from} to ${to}: ${rows.toLocaleString('en-US')} rows were copied and compared. Its writes were stopped for ${stoppedFor} ms.`,
+            : `The tenant ${tenant} moved from ${from} to ${to}: ${counted(rows, 'row was', 'rows were')} copied and compared. Its writes were stopped for ${stoppedFor} ms.`,
         );
         const times = Object.entries(steps).map(([step, time]) => `${step} ${(time / 1_000).toFixed(1)} s`);
         if (times.length > 0) console.log(`Steps: ${times.join(', ')}.`);

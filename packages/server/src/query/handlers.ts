@@ -11,13 +11,18 @@ import { entityTag } from './entity-tag.ts';
 import type { Page, PageRequest, PageScope, Reader } from './page.ts';
 import { findById, pageReader } from './read.ts';
 
-/** Creates the handler of a list or a search of an entity's rows. */
-export function pageOf<Type extends EntityType>(entity: Entity<Type>) {
+/**
+ * Creates the handler of a list or a search of an entity's rows.
+ *
+ * @param list the operation whose cursors it accepts and returns, if it is the same list by another method.
+ */
+export function pageOf<Type extends EntityType>(entity: Entity<Type>, list?: string) {
   return async (
     context: Context,
     input: { readonly body?: unknown; readonly query?: unknown },
   ): Promise<{ readonly status: 200; readonly body: Page<StoredRow<Type>> }> => {
-    const scope = pageScope(context);
+    const own = pageScope(context);
+    const scope = list === undefined ? own : { ...own, name: list };
     // The contract gives every such operation one of the two page requests.
     const request = input[scope.location] as PageRequest;
     const { run, isCostly } = pageReader(scope, entity, request);

@@ -280,6 +280,12 @@ describe('a cursor', () => {
       expect(await call('GET', `${next}&page=1`)).toMatchObject(problem('query'));
       expect(await call('GET', `${next}&page=0`)).toMatchObject({ status: 200 });
       expect(await call('GET', next)).toMatchObject({ status: 200 });
+      // The same list by POST goes on from there, and the other way round.
+      if (list.endsWith(clientId)) continue;
+      const posted = await call<Page>('POST', list, { pageSize: 1, cursor: first.body.nextCursor });
+      expect(posted).toMatchObject({ status: 200, body: { data: [{ id: expect.any(String) }] } });
+      const begun = await call<Page>('POST', list, { pageSize: 1 });
+      expect(begun.body.nextCursor).toBe(first.body.nextCursor);
     }
   });
 

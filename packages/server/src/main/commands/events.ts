@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { readConfig } from '../../app/read-config.ts';
+import { counted } from '../../operator/counted.ts';
 import type { Run } from '../../operator/run-commands.ts';
 import { triggerEvent, triggers } from '../../operator/webhook-trigger.ts';
 import { localUrl } from '../../platform/process/config.ts';
@@ -17,7 +18,7 @@ export function addEventCommands(program: Command): void {
     .option('--subscription <id>', 'only for this subscription')
     .action(async (name: string, options: { delivery?: string; since?: string; subscription?: string }) => {
       const { events } = await doCommand('deliveries replay', { tenant: name, ...options });
-      console.log(`${events} ${events === 1 ? 'event is' : 'events are'} sent again within seconds.`);
+      console.log(`${counted(events, 'event is', 'events are')} sent again within seconds.`);
     });
 
   const webhook = program
@@ -30,7 +31,9 @@ export function addEventCommands(program: Command): void {
     .option('--hours <number>', 'hours during which both sign', wholeNumber, 24)
     .action(async (name: string, options: { hours: number }) => {
       await doCommand('webhook rotate-secret', { tenant: name, ...options });
-      console.log(`Events are signed with two secrets for ${options.hours} hours. The API returns the new one.`);
+      console.log(
+        `Events are signed with two secrets for ${counted(options.hours, 'hour')}. The API returns the new one.`,
+      );
     });
   webhook
     .command('listen')

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type Command, Option } from 'commander';
 import { schemaOf } from '../../contract/contract.ts';
 import type { AuditPage } from '../../operator/audit.ts';
+import { counted } from '../../operator/counted.ts';
 import type { ImportOptions } from '../../operator/import-folder.ts';
 import type { RowPosition, RowsReport } from '../../operator/rows.ts';
 import { doCommand } from './run-and-print.ts';
@@ -47,7 +48,7 @@ export function addRowCommands(program: Command): void {
           after = report.next;
         } while (after !== null);
       });
-      if (total.findings === 0) console.log(`All ${total.rows} rows of ${tenant} match the contract.`);
+      if (total.findings === 0) console.log(`All rows of ${tenant} match the contract: ${counted(total.rows, 'row')}.`);
       else process.exitCode = 1;
     });
 

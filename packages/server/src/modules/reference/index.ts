@@ -12,9 +12,9 @@ import {
 
 export const referenceData = {
   listClientTypes: pageOf(clientType),
-  getClientTypes: pageOf(clientType),
+  getClientTypes: pageOf(clientType, 'listClientTypes'),
   listTaxRegions: pageOf(taxRegion),
-  getTaxRegions: pageOf(taxRegion),
+  getTaxRegions: pageOf(taxRegion, 'listTaxRegions'),
   listClientBusinessEntities: pageOf(clientBusinessEntity),
   listDepartments: pageOf(department),
   listIndustries: pageOf(industry),

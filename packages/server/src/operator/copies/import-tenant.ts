@@ -15,6 +15,7 @@ import type { Store } from '../../platform/store/store.ts';
 import { type TenantTable, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { eventsRecorded, partitionsDue } from '../../platform/store/trace.ts';
 import { booksOf } from '../books.ts';
+import { counted } from '../counted.ts';
 import { inCell } from '../databases/index.ts';
 import { checkTenantName, type Operator } from '../operator.ts';
 import { insertCopiedRows } from './copied-rows.ts';
@@ -236,7 +237,7 @@ class RowImport {
     ];
     if (found.length === 0) return;
     throw new Error(
-      `The books of the file are inconsistent in ${found.length} places. The first: ${found[0]}. Nothing was imported. Run "operator books check" where the tenant was exported, and export it again.`,
+      `The books of the file are inconsistent in ${counted(found.length, 'place')}. The first: ${found[0]}. Nothing was imported. Run "operator books check" where the tenant was exported, and export it again.`,
     );
   }
 }
