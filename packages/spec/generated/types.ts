@@ -7784,6 +7784,10 @@ export interface components {
          *     - `RECURRING`: an agreed amount for each period, such as a quarter of bookkeeping.
          *     - `NON_BILLABLE`: not billed.
          *
+         *     The service does not decide when an agreed amount is due. When it is, write it as work in progress of the type `FIXED_FEE`, for
+         *     each period of a recurring job: the next draft of the `billingSchedule` bills it. You can also bill it with a `FIXED_FEE` line of
+         *     a draft of your own.
+         *
          *     Values can be added in any release.
          * @enum {string}
          */

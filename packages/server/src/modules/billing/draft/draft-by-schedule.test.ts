@@ -142,9 +142,11 @@ describe('a job that is billed MONTHLY', () => {
     for (const jobId of [ahead, free, idle]) expect(await draftsOf(jobId)).toEqual([]);
   });
 
-  test('is billed its fixed fee, which covers the time', async () => {
+  test('is billed the agreed fee that was written as work in progress, which covers the time', async () => {
     const jobId = await jobBy('MONTHLY', { billingType: 'RECURRING', feeAmount: '500.00' });
     const time = await workFor('1.00', jobId, '2026-08-05');
+    await run('2026-07-31', '2026-08-01');
+    expect(await draftsOf(jobId)).toEqual([]);
     await addWip(jobId, 'FIXED_FEE', '500.00');
     await run('2026-08-31', '2026-09-01');
     expect(await draftsOf(jobId)).toEqual(['2026-08-31 500.00']);
