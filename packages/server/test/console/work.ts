@@ -462,7 +462,8 @@ export function workTests({
       'rateCardAssignment.currency': 'USD',
       'rateCardAssignment.billingRate': '212',
       'rateCardAssignment.averageRate': '180',
-      'rateCardAssignment.effectiveFromDate': new Date().toISOString().slice(0, 10),
+      // In every time zone, it is today or earlier.
+      'rateCardAssignment.effectiveFromDate': Temporal.Now.plainDateISO('UTC').subtract({ days: 1 }).toString(),
     });
     const { body } = await call<{ data: object[] }>('POST', '/gql/v1/staff/search', {
       where: { id: { _eq: staffId } },
