@@ -687,7 +687,8 @@ function pathItem(item: string): string {
 /** Optional parameters as FastAPI describes them. */
 function optionalOfPydantic(...names: string[]): object[] {
   return names.map((name) => {
-    const text = { type: 'string', ...(name === 'since' ? { format: 'date-time' } : {}) };
+    const own = { q: { minLength: 2 }, since: { format: 'date-time' }, sort: { enum: ['name'] } };
+    const text = { type: 'string', ...Object.entries(own).find(([one]) => one === name)?.[1] };
     return { name, in: 'query', schema: name === 'sort' ? text : { anyOf: [text, { type: 'null' }] } };
   });
 }
