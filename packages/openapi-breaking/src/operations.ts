@@ -25,6 +25,7 @@ export function normalizeOperations(document: Bundle): void {
   }
   for (const root of ['paths', 'webhooks'] as const)
     for (const item of Object.values(objectOf(document[root]))) if (isObject(item)) delete item.parameters;
+  if (Object.keys(objectOf(document.webhooks)).length === 0) delete document.webhooks;
   delete document.security;
   for (const scheme of Object.values(objectOf(objectOf(document.components).securitySchemes)).filter(isObject)) {
     delete scheme.bearerFormat;

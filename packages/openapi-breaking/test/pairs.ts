@@ -371,6 +371,7 @@ export const pairs: readonly Pair[] = [
   ),
   // Parameters.
   inQuery('same', 'a description', '{ schema: { type: string } }', '{ description: Words., schema: { type: string } }'),
+  pair('same', 'a list of no webhooks', api({}, { webhooks: {} }), api({}, { openapi: '3.0.3' })),
   pair(
     'same',
     'parameter: a new one between others that can be null',
