@@ -523,3 +523,51 @@ it('a resource that only an operation for --disposable creates has this as its r
   const reasons = Object.fromEntries(report.operations.map(({ id, reason }) => [id, reason]));
   expect(reasons.getRun).toBe('startRuns, which creates what its path names, is not called: needs --disposable');
 });
+
+it('an action that a user without permissions may run is found, although the known resource is in another state', async () => {
+  const order = {
+    type: 'object',
+    required: ['id'],
+    properties: { id: { type: 'string' }, state: { anyOf: [{ const: 'new' }, { const: 'paid' }] } },
+  };
+  const named = { parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] };
+  const responses = (status: number) =>
+    Object.fromEntries([status, 401, 403, 404, 409].map((one) => [one, { description: '', content: json(order) }]));
+  const document = openapi(
+    {
+      '/orders': { post: { operationId: 'createOrder', responses: responses(201) } },
+      '/orders/{id}': { ...named, get: { operationId: 'getOrder', responses: responses(200) } },
+      '/orders/{id}/pay': { ...named, post: { operationId: 'payOrder', responses: responses(200) } },
+    },
+    {
+      security: [{ key: [] }],
+      components: { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'x-key' } } },
+    },
+  );
+  const orders: { id: string; state: string }[] = [];
+  const { report } = await reached(
+    document,
+    ({ method, url, headers }) => {
+      const body = (status: number, one: object = {}) => ({ status, body: JSON.stringify(one) });
+      const [, , id, verb] = url.split(/[/?]/);
+      const found = orders.find((one) => one.id === id);
+      if (!['boss', 'guest'].includes(String(headers['x-key']))) return body(401);
+      if (method === 'POST' && id === undefined) {
+        if (headers['x-key'] !== 'boss') return body(403);
+        orders.push({ id: `o${orders.length}`, state: 'new' });
+        return body(201, orders.at(-1));
+      }
+      if (found === undefined) return body(404);
+      if (verb !== 'pay') return body(headers['x-key'] === 'boss' ? 200 : 403, found);
+      if (found.state !== 'new') return body(409);
+      return body(200, Object.assign(found, { state: 'paid' }));
+    },
+    {
+      checks: ['invalid input'],
+      auth: { caller: () => ({ 'x-key': 'boss' }), forbidden: () => ({ 'x-key': 'guest' }) },
+    },
+  );
+  expect(report.findings.filter(({ check: one }) => one === 'missing-permission')).toMatchObject([
+    { operation: 'payOrder' },
+  ]);
+});

@@ -1,6 +1,6 @@
 import type { Operation } from '../document/operation.ts';
 import type { CheckName } from '../finding/rules.ts';
-import type { Exchange } from '../http/call.ts';
+import type { Call, Exchange } from '../http/call.ts';
 import { isObject, jsonText, parsedJson } from '../json.ts';
 import { itemErrorsIn } from '../judge/outcome.ts';
 import type { Identity } from '../run/identities.ts';
@@ -13,7 +13,7 @@ import { exactly, lacking, unguarded } from './scopes.ts';
 
 /** Checks that requests without valid credentials or permissions are rejected, and that those with them are allowed. */
 export async function checkCredentials(
-  { session }: CheckContext,
+  { session, requests }: CheckContext,
   operation: Operation,
   { call }: KnownRequest,
 ): Promise<void> {
@@ -23,8 +23,11 @@ export async function checkCredentials(
     let first: Exchange | undefined;
     await observe(session, operation, async function* (turn) {
       // What exists already would be rejected for that.
-      const { raw, ...fresh } = isCreating(operation) ? renewed(session, call, `${who} ${turn}`, atEveryDepth) : call;
-      const exchange = await session.send({ ...fresh, raw: { ...raw, headers: {}, keys: {}, ...sent } }, { identity });
+      const fresh = isCreating(operation) ? renewed(session, call, `${who} ${turn}`, atEveryDepth) : call;
+      const send = (one: Call) =>
+        session.send({ ...one, raw: { ...one.raw, headers: {}, keys: {}, ...sent } }, { identity });
+      // The state of what an action is about is judged after permissions, so another state is needed.
+      const exchange = await requests.elsewhere(fresh, await send(fresh), `${who} ${turn}`, send);
       // A deleted resource cannot be deleted again.
       const isGone = operation.method === 'DELETE' && [404, 409, 410].includes(exchange.response.status);
       const served = isServed(exchange) ? exchange : isGone ? first : undefined;

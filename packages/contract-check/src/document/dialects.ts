@@ -45,6 +45,22 @@ export function mergeKeys(node: JsonObject): void {
     for (const [key, value] of Object.entries(source)) if (!(key in node)) node[key] = value;
 }
 
+/** Words of a literal in a union. */
+const ofLiteral = new Set(['const', 'description', 'enum', 'title', 'type']);
+
+/** Writes a union of literals, as TypeBox and Zod describe a choice of words, as an enum. */
+export function mergeLiterals(node: JsonObject): void {
+  for (const key of ['anyOf', 'oneOf']) {
+    const branches = Array.isArray(node[key]) ? node[key].filter(isObject) : [];
+    const literals = branches.map((one) => ('const' in one ? [one.const] : one.type === 'null' ? [null] : one.enum));
+    const isEach = branches.every((one) => Object.keys(one).every((name) => ofLiteral.has(name)));
+    if (literals.length < 2 || !isEach || !literals.every(Array.isArray) || 'enum' in node) continue;
+    if (literals.every(([value]) => value === null || typeof value !== 'string')) continue;
+    delete node[key];
+    node.enum = literals.flat();
+  }
+}
+
 /** A Swagger 2.0 document as OpenAPI 3.1. */
 export function upgraded(document: JsonObject): JsonObject {
   const converted: unknown = upgrade(structuredClone(document), '3.1');

@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { BaseResolver, getLineColLocation, type Source } from '@redocly/openapi-core';
 import { CannotRun, required } from '../cannot-run.ts';
 import { at, escapeSegment, isObject, type JsonObject, remembered } from '../json.ts';
-import { mergeKeys, modernize, sourceOf, upgraded } from './dialects.ts';
+import { mergeKeys, mergeLiterals, modernize, sourceOf, upgraded } from './dialects.ts';
 
 export interface Place {
   readonly file: string;
@@ -87,6 +87,7 @@ export class OpenApiDocument {
         if (!isObject(node)) return;
         mergeKeys(node);
         if (isData) return;
+        mergeLiterals(node);
         const added = isOld ? modernize(node) : undefined;
         if (added !== undefined) positions.set(added, position);
         if (added !== undefined) untyped.push(position);

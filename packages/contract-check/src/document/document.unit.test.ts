@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { Validators } from '../schema/validators.ts';
@@ -56,4 +59,21 @@ test('a document that is not OpenAPI 3 is rejected with a message', async () => 
 test('a document that cannot be read is named', async () => {
   const nowhere = 'http://127.0.0.1:1/openapi.json';
   await expect(OpenApiDocument.load(nowhere)).rejects.toThrow(`${nowhere} cannot be read: `);
+});
+
+test('a union of literals is an enum, as long as it says nothing else', async () => {
+  const [word, other] = [
+    { type: 'string', const: 'a' },
+    { type: 'string', enum: ['b', 'c'] },
+  ];
+  const schemas = {
+    Words: { anyOf: [word, other, { type: 'null' }] },
+    Other: { anyOf: [word, { type: 'string', minLength: 9 }] },
+  };
+  const file = join(await mkdtemp(join(tmpdir(), 'literals-')), 'openapi.json');
+  await writeFile(file, JSON.stringify({ openapi: '3.1.0', paths: {}, components: { schemas } }));
+  const { root } = await OpenApiDocument.load(file);
+  expect(root).toMatchObject({
+    components: { schemas: { Words: { enum: ['a', 'b', 'c', null] }, Other: schemas.Other } },
+  });
 });

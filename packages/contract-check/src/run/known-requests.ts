@@ -334,14 +334,19 @@ export class KnownRequests {
    * Repeats a conflicting action on a resource that is created for it, because an earlier call may have changed the
    * state of the known one: an order is cancelled only once. Returns the first response if that does not help.
    */
-  async elsewhere(call: Call, exchange: Exchange, label: string): Promise<Exchange> {
+  async elsewhere(
+    call: Call,
+    exchange: Exchange,
+    label: string,
+    send = (target: Call) => this.#session.send(target),
+  ): Promise<Exchange> {
     const { id, method, path } = call.operation;
     const failures = this.#fruitlessAttempts.get(id) ?? 0;
     const isAction = method === 'POST' && path.includes('{') && !path.endsWith('}');
     if (exchange.response.status !== 409 || !isAction || failures >= maxFruitlessAttempts) return exchange;
     const target = await this.#onNewResource(call, `elsewhere ${label}`);
     if (target === undefined || target === call) return exchange;
-    const other = await this.#session.send(target);
+    const other = await send(target);
     this.#fruitlessAttempts.set(id, other.response.status === 409 ? failures + 1 : 0);
     return other;
   }

@@ -8,6 +8,8 @@ export interface Freshness {
   readonly depth: number;
   /** Whether to replace keys that may refer to other resources, too. */
   readonly keys: boolean;
+  /** Whether dates move by months: periods of the same thing must not overlap. */
+  readonly isFar?: boolean;
 }
 
 export const atEveryDepth: Freshness = { depth: 9, keys: false };
@@ -15,14 +17,20 @@ export const atEveryDepth: Freshness = { depth: 9, keys: false };
 export const atTheTop: Freshness = { depth: 1, keys: false };
 
 /** In the order of attempts: keys can depend on existing data, and deeper texts on each other. */
-export const freshnesses: readonly Freshness[] = [atEveryDepth, { ...atEveryDepth, keys: true }, atTheTop];
+export const freshnesses: readonly Freshness[] = [
+  atEveryDepth,
+  { ...atEveryDepth, keys: true },
+  atTheTop,
+  { ...atEveryDepth, isFar: true },
+];
 
 /**
  * A call with fresh texts.
  *
  * @param kept JSON Pointer to the part of the body that must not change.
  */
-export function renewed(session: Session, call: Call, label: string, { depth, keys }: Freshness, kept?: string): Call {
+export function renewed(session: Session, call: Call, label: string, freshness: Freshness, kept?: string): Call {
+  const { depth, keys, isFar } = freshness;
   const { operation, body } = call;
   const schema = bodySchemaOf(call);
   if (schema === undefined || body === undefined) return call;
@@ -39,7 +47,8 @@ export function renewed(session: Session, call: Call, label: string, { depth, ke
     const isOwnKey = kind === kindOfPath(operation.path) && !/ids?$/i.test(name);
     return isOwnKey || (keys && session.pool.isKey(operation, name));
   };
-  return { ...call, body: session.values.fresh(schema, body, session.seedFor(`${operation.id} ${label}`), isFree) };
+  const seed = session.seedFor(`${operation.id} ${label}`);
+  return { ...call, body: session.values.fresh(schema, body, seed, isFree, isFar === true ? 150 : 1) };
 }
 
 /** Replaces every text that an invalid call shares with the valid one, and keeps the violation. */

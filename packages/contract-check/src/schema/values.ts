@@ -86,15 +86,17 @@ export class Values {
    * amounts, `enum` and `const` do not change.
    *
    * @param isFree whether a string may change. References to existing resources may not.
+   * @param stride by how many days dates move at least.
    */
   fresh(
     schema: JsonObject,
     value: unknown,
     seed: number,
     isFree: (pointer: string, key: string) => boolean = () => true,
+    stride = 1,
   ): unknown {
     const generation = this.#generation('request', 'some', dice(seed));
-    const days = 1 + (generation.roll() % 20);
+    const days = stride * (1 + (generation.roll() % (stride === 1 ? 20 : 200)));
     const change = (node: unknown, schemas: readonly JsonObject[], pointer: string, name: string): unknown => {
       const shape = this.settled(schemas, node);
       if (typeof node === 'string') {
