@@ -54,8 +54,8 @@ export function mergeLiterals(node: JsonObject): void {
     const branches = Array.isArray(node[key]) ? node[key].filter(isObject) : [];
     const literals = branches.map((one) => ('const' in one ? [one.const] : one.type === 'null' ? [null] : one.enum));
     const isEach = branches.every((one) => Object.keys(one).every((name) => ofLiteral.has(name)));
-    if (literals.length < 2 || !isEach || !literals.every(Array.isArray) || 'enum' in node) continue;
-    if (literals.every(([value]) => value === null || typeof value !== 'string')) continue;
+    const isChoice = literals.flat().filter((value) => typeof value === 'string').length > 1;
+    if (!isChoice || !isEach || !literals.every(Array.isArray) || 'enum' in node) continue;
     delete node[key];
     node.enum = literals.flat();
   }
