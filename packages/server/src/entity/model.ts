@@ -85,8 +85,8 @@ export interface SumTable {
   readonly extremes?: readonly string[];
   /** A field of months that is never after the day. */
   readonly extreme?: ExtremeField;
-  /** Whether they are read only where all groups are added up: the rows of a few have other sums, with which they are read sooner. */
-  readonly isForAll?: boolean;
+  /** A field by whose values the rows of a few are read sooner from other sums. */
+  readonly notBy?: string;
 }
 
 /**
@@ -120,7 +120,7 @@ export interface Balances {
 export interface BalanceFunction {
   readonly name: string;
   readonly by: readonly string[];
-  /** Fields with an index of the rows by their values. */
+  /** Fields with an index of the rows by their values, those with fewer rows of a value first. */
   readonly ids: readonly string[];
   /** Whether there are rows without values in these fields. They are few. */
   readonly hasRowsWithoutId?: boolean;

@@ -8,7 +8,7 @@ import { conditionsToSee } from '../entity/field-access.ts';
 import { parseDecimal, zero } from '../platform/decimal.ts';
 import type { AggregateRequest } from './aggregate-request.ts';
 import type { Where } from './clause.ts';
-import { balanceRows, type CountedRows, countedRows, idsOfRows } from './counted-rows.ts';
+import { balanceRows, type CountedRows, countedRows, idsOfRows, positionOfId } from './counted-rows.ts';
 import { type Figure, figureOf, keyOf } from './figures.ts';
 import { notBefore, type OrderKey, orderClause } from './order.ts';
 import type { PageScope } from './page.ts';
@@ -147,8 +147,8 @@ export function decidedSource(
   const { request } = full;
   const { where = {}, groupBy = [] } = request;
   const found = full.areFew === true ? undefined : idsOfRows(entity, scope.tenantId, where);
-  const id = groupBy.findIndex(({ column }) => found?.ids.includes(column));
-  if (found === undefined || id === -1) return undefined;
+  const id = positionOfId(found?.ids, groupBy);
+  if (found === undefined || id === undefined) return undefined;
   const deciding = new Set(decidingMeasures(request));
   const all = Object.entries(request.measures);
   // Rows are counted in any case.

@@ -39,7 +39,7 @@ export function countedRows(
 ): CountedRows {
   const clause = clauseOf(entity, request.where ?? {});
   for (const sums of entity.sums) {
-    if (!areGrouped(sums, entity, request) || (sums.isForAll === true && owner !== undefined)) continue;
+    if (!areGrouped(sums, entity, request) || (owner !== undefined && sums.notBy === owner)) continue;
     const rows = sums.per === 'DAY' ? daysOf(sums, clause) : monthsOf(sums, clause, entity, tenantId, request, owner);
     if (rows === undefined) continue;
     const count = sql`coalesce(sum(${sql.ref(`${row}.entries`)}), 0)`;
@@ -121,13 +121,17 @@ export function balanceRows(
   const kept = new Set(by);
   if (!groupBy.every((group) => isKept(by, entity, group)) || !others.every((part) => isOfKept(part, kept, true)))
     return undefined;
-  const id = groupBy.findIndex(({ column }) => ids?.includes(column));
   return {
     rows: sql`${sql.id(name)}(${tenantId}, ${last}) ${sql.id(row)}`,
     measures: new Set(Object.keys(measures).filter((measure) => isSum(balances.amounts, measures[measure]))),
-    id: id === -1 ? undefined : id,
+    id: positionOfId(ids, groupBy),
     hasRowsWithoutId,
   };
+}
+
+/** Returns the position in `groupBy` of the first of some fields. */
+export function positionOfId(ids: readonly string[] = [], groupBy: readonly GroupBy[]): number | undefined {
+  return ids.map((id) => groupBy.findIndex(({ column }) => column === id)).find((position) => position !== -1);
 }
 
 interface IdsOfRows extends Pick<BalanceFunction, 'ids' | 'hasRowsWithoutId'> {

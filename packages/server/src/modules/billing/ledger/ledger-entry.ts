@@ -27,7 +27,7 @@ const monthsOfJobs: SumTable = {
   by: ['clientId', 'jobId', 'currency'],
   day: 'businessDate',
   amounts: ['amount'],
-  isForAll: true,
+  notBy: 'jobId',
 };
 
 /**
@@ -84,7 +84,7 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
       WIP: {
         name: 'open_work',
         by: ['account', 'clientId', 'jobId', 'currency', 'workDate'],
-        ids: ['clientId', 'jobId'],
+        ids: ['jobId', 'clientId'],
       },
     },
   },
