@@ -406,7 +406,7 @@ it('what a document cannot say of a valid request is no finding, and no obstacle
   const supplier = { name: { ...string, minLength: 1, maxLength: 12 } };
   const date = { ...string, format: 'date' };
   const order = { supplier: integer, price: { type: 'number', minimum: 0 }, start: date, end: date };
-  const job = object({ id: integer, state: { enum: ['PENDING', 'RUNNING', 'DONE', 'FAILED'] }, file: string });
+  const job = object({ id: integer, state: string, file: string });
   const statuses = (...all: [number, object?][]) =>
     Object.fromEntries(
       all.map(([one, schema]) => [one, { description: '', ...(schema && { content: json(schema) }) }]),

@@ -3,7 +3,7 @@ import { jsonText } from '../../../json.ts';
 import { ifSent } from '../../../run/parallel.ts';
 import { type Differences, differ, differIn, needs } from '../../observe.ts';
 import { Listing } from '../lists/listing.ts';
-import { isFleeting, isServerOwned } from './compare.ts';
+import { isFleeting, isOpen, isServerOwned, phaseOf } from './compare.ts';
 import type { Created, ResourceHarness, Shown } from './resource.ts';
 import { isJob } from './resource-types.ts';
 import { machineOf } from './states.ts';
@@ -45,6 +45,8 @@ export async function* bystanders(harness: ResourceHarness, label: string): Diff
       // Rows of a list can be on another page.
       const mayBeElsewhere = key.startsWith('row ') && !(before.isComplete && after.isComplete);
       if (now === undefined && mayBeElsewhere) continue;
+      // What runs ends by itself.
+      if (now !== undefined && isOpen({ row }) && phaseOf(row) !== phaseOf(now.row)) continue;
       const names = Object.keys(row).filter((one) => isStable(one) && jsonText(row[one]) !== jsonText(now?.row[one]));
       isSteady &&= now !== undefined && names.length === 0;
       if (now === undefined) yield differ(check, by, 'gone', { actual: 'another resource is gone', exchanges });
