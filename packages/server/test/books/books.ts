@@ -1,5 +1,6 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
+import pLimit from 'p-limit';
 import { Rejection } from '../../src/contract/rejection.ts';
 import { rehearse, transact } from '../../src/entity/transact.ts';
 import { payment } from '../../src/modules/billing/payment/payment.ts';
@@ -76,6 +77,8 @@ export class Books implements BooksReader {
   readonly #refOf = new Map<string, string>();
   readonly #received: string[] = [];
   #figures: unknown = [];
+  /** One closing at a time. */
+  readonly #closings = pLimit(1);
   #lastEntry = '00000000-0000-0000-0000-000000000000';
   #created = 0;
 
@@ -94,6 +97,7 @@ export class Books implements BooksReader {
   /** Sends a request. @throws Error if the response is not one that the contract declares for it. */
   async send(request: BooksRequest): Promise<BooksResult> {
     if (request.kind === 'reportPayment') return this.#report(request, transact);
+    if (request.kind === 'close') return this.#closings(() => this.#close(request));
     return this.#resultOf(request, await sendRequest(this.#sender({}), request));
   }
 
@@ -110,7 +114,6 @@ export class Books implements BooksReader {
 
   async #resultOf(request: CallerRequest, item: WriteItem): Promise<BooksResult> {
     const isAccepted = item.status !== 'FAILED';
-    if (isAccepted && request.kind === 'close') await this.#close(request.day);
     return { isAccepted, created: isAccepted ? await this.#keep(request, item) : undefined, item };
   }
 
@@ -173,12 +176,17 @@ export class Books implements BooksReader {
     return { now: await this.#figuresOf(this.closedThrough), before };
   }
 
-  async #close(day: string | null): Promise<void> {
+  /** Another closing before the figures are read would allow others to change them. */
+  async #close(request: CallerRequest & { readonly kind: 'close' }): Promise<BooksResult> {
+    const { day } = request;
     // Figures as of a day that is still closed are those of when it was closed first.
     const isReopened = this.closedThrough !== null && (day === null || day < this.closedThrough);
     if (isReopened) await this.#checkFigures();
+    const result = await this.#resultOf(request, await sendRequest(this.#sender({}), request));
+    if (!result.isAccepted) return result;
     this.#figures = await this.#figuresOf(day);
     this.closedThrough = day;
+    return result;
   }
 
   /** @throws Error if figures as of the closed day have changed since it was closed */
