@@ -113,6 +113,20 @@ test('openStatement chooses an account, and one of its currencies', async () => 
   expect({ account, currency, movements }).toEqual({ account: 'DE02', currency: 'EUR', movements: 1 });
 });
 
+test.each([
+  ['ABN AMRO', 'ABNANL2A\n940\nABNANL2A\n'],
+  ['ING', '0000 01INGBNL2AXXXX00001\n0000 01INGBNL2AXXXX00001\n940 00\n'],
+  ['mBank', '\u0001\r\n'],
+  ['Rabobank', ':940:\n'],
+])('openStatement reads MT940 with the header of %s, and all details of a movement', async (_bank, header) => {
+  const movement = ':61:260311C500NTRFNONREF\n:86:INV-2026-004\n:86:MOEWE SOEHNE\n';
+  const content = `${header}:20:A\n:25:NL02ABNA0123456789\n:28C:1/1\n:60F:C260309EUR100,00\n${movement}:62F:C260311EUR600,00\n-\n`;
+  const opened = await statementOf('header.sta', content);
+  expect(opened).toMatchObject({ account: 'NL02ABNA0123456789', currency: 'EUR', movements: 1 });
+  for await (const { amount, text } of opened.lines())
+    expect(`${amount.toFixed(2)} ${text}`).toBe('500.00 INV-2026-004 MOEWE SOEHNE');
+});
+
 const formats = {
   OFX: [ofx, parseOfx],
   'CAMT.053': [

@@ -10,17 +10,23 @@ interface Field {
 }
 
 const movementForm =
-  /^(\d{6})(\d{4})?(R?[CD])[A-Z]?(\d+,\d*)[A-Z][A-Z0-9]{3}([^\n]*?)(?:\/\/([^\n]*))?(?:\n([\s\S]*))?$/;
+  /^(\d{6})(\d{4})?(R?[CD])[A-Z]?(\d+(?:,\d*)?)[A-Z][A-Z0-9]{3}([^\n]*?)(?:\/\/([^\n]*))?(?:\n([\s\S]*))?$/;
 
 export async function* parseMt940(text: AsyncIterable<string>): AsyncGenerator<BankPart> {
   let account = 'unknown';
   let opening: { amount: Big; currency: string } | undefined;
   let statements = 0;
-  // Its details can follow.
+  // Its details can follow, which some banks send in several fields.
   let movement: string | undefined;
+  let details: string[] = [];
   for await (const { tag, value } of fieldsOf(text)) {
+    if (movement !== undefined && tag === '86') {
+      details.push(value);
+      continue;
+    }
     if (movement !== undefined)
-      yield { account, currency: opening?.currency, line: lineOf(movement, tag === '86' ? value : '') };
+      yield { account, currency: opening?.currency, line: lineOf(movement, details.join('\n')) };
+    details = [];
     movement = tag === '61' ? value : undefined;
     if (tag === '25' || tag === '25P') account = value.split('\n')[0]?.trim() ?? account;
     else if (tag === '60F' || tag === '60M') opening = balanceOf(value);

@@ -76,7 +76,8 @@ function parserOf(
     parse(readText(path, encoding));
   if (/<OFX>/i.test(start.slice(0, 5_000))) return parsed(parseOfx);
   if (start.startsWith('<')) return parsed(parseCamt053);
-  if (/^(\{1:|:20:)/.test(start)) return parsed(parseMt940);
+  // Some banks send headers of their own before the first field.
+  if (start.startsWith('{1:') || (/^:20:/m.test(start) && /^:25P?:/m.test(start))) return parsed(parseMt940);
   if (start.startsWith('01,') && /^02,/m.test(start)) return parsed(parseBai2);
   return () => readBankCsv(path, form, notation, account, encoding);
 }
