@@ -78,12 +78,12 @@ interface Side {
 function alignNodes(one: Side, other: Side): void {
   if (isDeepStrictEqual(one.node, other.node)) return;
   if (Array.isArray(one.node) && Array.isArray(other.node)) {
-    const { node } = other;
     for (const [index, item] of one.node.entries()) {
       // A new parameter can be between others.
       const { in: place, name } = objectOf(item);
       const isSame = (now: unknown) => objectOf(now).in === place && objectOf(now).name === name;
-      alignNodes({ ...one, node: item }, { ...other, node: place === undefined ? node[index] : node.find(isSame) });
+      const node = place === undefined ? other.node[index] : other.node.find(isSame);
+      alignNodes({ ...one, node: item }, { ...other, node });
     }
   }
   if (!isObject(one.node) || !isObject(other.node)) return;
@@ -93,9 +93,7 @@ function alignNodes(one: Side, other: Side): void {
     wrap(one.node, key, other.node[key]);
     wrap(other.node, key, one.node[key]);
   }
-  for (const [key, value] of Object.entries(one.node)) {
-    alignNodes({ ...one, node: value }, { ...other, node: other.node[key] });
-  }
+  for (const [key, node] of Object.entries(one.node)) alignNodes({ ...one, node }, { ...other, node: other.node[key] });
 }
 
 /** Writes a schema as a union of one, if it is a branch of the other document's union. */
