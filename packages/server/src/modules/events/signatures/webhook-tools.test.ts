@@ -6,6 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { isNightly } from '../../../../test/nightly.ts';
 import { testService } from '../../../../test/service.ts';
+import { storableTexts } from '../../../../test/storable-texts.ts';
 import { logOptions } from '../../../platform/process/log.ts';
 import { rotateSecret, validSecrets, type WebhookSecret } from './webhook-secret.ts';
 
@@ -36,9 +37,7 @@ const secrets = fc
   .map((bytes) => `whsec_${Buffer.from(bytes).toString('base64')}`);
 const ids = fc.stringMatching(/^[A-Za-z0-9_-]{1,40}$/);
 const timestamps = fc.integer({ min: 0, max: 253_402_300_799 });
-const texts = fc
-  .string({ unit: 'binary', maxLength: 200 })
-  .filter((text) => !text.includes('\0') && !text.startsWith('\uFEFF'));
+const texts = storableTexts(200);
 const secret = `whsec_${Buffer.from('an example secret of 32 bytes ..').toString('base64')}`;
 
 /** Not base64, or base64 in another form than the bytes are encoded in, or of too few or too many bytes. */
