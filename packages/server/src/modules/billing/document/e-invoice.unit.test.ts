@@ -175,6 +175,10 @@ test('gapsOf has the rules of Peppol for sellers in Denmark, Greece, Iceland, th
   const greek = { ...documentOf({}, [line]).face.parties, firmVatId: 'EL094259216' };
   expect(pointersOf(documentOf({ parties: greek }, [line]))).toEqual(['/office/address/country']);
   expect(pointersOf(domestic('GR', other))).toContain('/office/address/country');
+  const inGreece = domestic('GR', other, {
+    parties: { ...domestic('GR', other).face.parties, firmVatId: 'EL094259216' },
+  });
+  expect(pointersOf(inGreece).filter((pointer) => pointer === '/office/address/country')).toHaveLength(1);
   expect(pointersOf(domestic('NL', other, { documentType: 'CREDIT_NOTE' }))).toContain('/creditedInvoiceId');
   expect(
     pointersOf(domestic('NL', other, { parties: { ...domestic('NL', other).face.parties, bankAccounts: null } })),

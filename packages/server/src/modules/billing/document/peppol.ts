@@ -40,8 +40,8 @@ export function peppolGaps(document: EInvoiceDocument): readonly PossibleGap[] {
   const { parties, billingAddress } = document.face;
   const country = parties.firmAddress?.country ?? '';
   const isDomestic = country === billingAddress.country;
-  // Some rules look at the VAT ID, others at the address.
-  const countries = new Set([country, parties.firmVatId?.slice(0, 2) ?? country]);
+  // Some rules look at the VAT ID, in which Greece is EL, others at the address.
+  const countries = new Set([country, (parties.firmVatId?.slice(0, 2) ?? country).replace('EL', 'GR')]);
   return [
     ...participantGaps('org', document.firmElectronicAddress),
     ...participantGaps('client', document.clientElectronicAddress),
@@ -61,14 +61,7 @@ function participantGaps(owner: 'org' | 'client', address: ElectronicAddress | n
   ];
 }
 
-/** GR-R-001, GR-R-004. */
-const greekGap: PossibleGap = [
-  true,
-  '/office/address/country',
-  'Peppol requires the registration of Greek invoices with the tax authority, which this service does not do.',
-];
-
-/** The rules of countries for their sellers, by the code of an address or of a VAT ID. Those of Germany are those of XRechnung. */
+/** The rules of countries for their sellers, by country code. Those of Germany are those of XRechnung. */
 const national: Readonly<Record<string, (document: EInvoiceDocument, isDomestic: boolean) => readonly PossibleGap[]>> =
   {
     // DK-R-002, DK-R-005, DK-R-006.
@@ -80,9 +73,14 @@ const national: Readonly<Record<string, (document: EInvoiceDocument, isDomestic:
         'A bank account of the org has no BIC, which Peppol requires within Denmark.',
       ],
     ],
-
-    EL: () => [greekGap],
-    GR: () => [greekGap],
+    // GR-R-001, GR-R-004.
+    GR: () => [
+      [
+        true,
+        '/office/address/country',
+        'Peppol requires the registration of Greek invoices with the tax authority, which this service does not do.',
+      ],
+    ],
     // IS-R-002 to IS-R-005.
     IS: ({ face, firmElectronicAddress, clientElectronicAddress }, isDomestic) => [
       registrationGap('org', firmElectronicAddress, 'IS'),
