@@ -245,7 +245,7 @@ export interface paths {
          *     - Entries of the ledger and revisions of drafts move, too, and keep their days, also in closed periods: the figures of `into` for a closed day are then those of both, and
          *       totals over clients stay the same. The fields of `into`, and documents that were written, do not change.
          *     - `from` gets `mergedIntoId`. Its `systemRef`, `clientRef` and `sysRefs` lead to `into` from then on: in records, codes, references and imports, an
-         *       upsert with one of these keys updates `into`. `getClient` still returns `from`.
+         *       upsert with one of these keys updates `into`. Deleting a record by one of them fails with `RECORD_NOT_FOUND`. `getClient` still returns `from`.
          *
          *     It returns 409 (`INVALID_STATE`) with a pointer if one of the two is inactive or was merged before, if their orgs differ, if their currencies differ and `from`
          *     has documents, if `into` is a descendant of `from`, while a payment of `from` is in progress, or if more than 10,000 rows would move. A client that does

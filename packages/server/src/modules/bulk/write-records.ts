@@ -203,7 +203,16 @@ export function writeRecord(
   const row = systemRef === undefined ? undefined : plan.untyped.findForUpdate(entity, 'systemRef', systemRef);
   if (operation !== 'UPSERT' && row?.active !== true)
     throw new Rejection('RECORD_NOT_FOUND', `No active ${name} with this systemRef exists.`, '/systemRef');
-  if (operation === 'DELETE' && row !== undefined) return plan.untyped.remove(entity, row.id);
+  if (operation === 'DELETE' && row !== undefined) {
+    // The source of a merged row deletes the duplicate; the row that it was merged into stays.
+    if (row.systemRef !== systemRef)
+      throw new Rejection(
+        'RECORD_NOT_FOUND',
+        `The ${name} was merged into ${row.id}, and is deleted already.`,
+        '/systemRef',
+      );
+    return plan.untyped.remove(entity, row.id);
+  }
   const own = withOwnKeys(plan, row, systemRef, item);
   return plan.at('/attributes', () => {
     const input = readAttributes(plan, entity, attributes, row);

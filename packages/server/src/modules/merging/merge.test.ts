@@ -251,6 +251,19 @@ describe('mergeClients', () => {
     });
   });
 
+  test('keeps the other client when deleteRecords names a key of the merged one', async () => {
+    const [from, into] = [
+      await records.make('Client', { name: 'A' }, 'crm-a'),
+      await records.make('Client', { name: 'B' }),
+    ];
+    expect((await merge({ from: from.id, into: into.id })).status).toBe(200);
+    expect(only(await records.remove([{ type: 'Client', systemRef: 'crm-a' }]))).toMatchObject({
+      status: 'FAILED',
+      error: { code: 'RECORD_NOT_FOUND', pointer: '/records/0/systemRef', detail: expect.stringContaining(into.id) },
+    });
+    expect(await clientOf(into.id)).toMatchObject({ active: true });
+  });
+
   test('moves what leads to a client that was merged before', async () => {
     const [first, second, third] = [await newClient(), await newClient(), await newClient()];
     expect((await merge({ from: first.id, into: second.id })).status).toBe(200);
