@@ -29,11 +29,11 @@ test('a database from before the baseline is rejected without one of its migrati
   expect(await pendingMigrations(before, migrations)).toEqual([...migrations.keys()]);
   const rename = (from: string, to: string) =>
     before.query('update schema_expansion set name = $2 where name = $1', [from, to]);
-  await rename('0700_client_document_index', 'other');
+  await rename('0713_second_primary_client', 'other');
   await expect(migrate(before, migrations)).rejects.toThrow(
-    /lacks 0700_client_document_index\. Export its tenants with that version, and import them into a new database\.$/,
+    /lacks 0713_second_primary_client\. Export its tenants with that version, and import them into a new database\.$/,
   );
-  await rename('other', '0700_client_document_index');
+  await rename('other', '0713_second_primary_client');
   await migrate(before, migrations);
   expect(differences(described, await describeSchema(before))).toEqual([]);
   expect(await pendingMigrations(before, migrations)).toEqual([]);

@@ -48,5 +48,8 @@ create function interest_of(line_type text, amount numeric) returns numeric lang
 create function document_total(subtotal numeric, discount_total numeric, tax_total numeric, interest_total numeric) returns numeric language sql immutable parallel safe
   return ((subtotal + tax_total + interest_total) - discount_total);
 
+create function tax_part(amount numeric, rate_percent numeric) returns numeric language sql immutable parallel safe
+  return amount * rate_percent / 100;
+
 create function included_part(amount numeric, rate_percent numeric, all_percent numeric) returns numeric language sql immutable parallel safe
   return amount * rate_percent * 1.00000000000000000000 / (100 + all_percent);

@@ -398,7 +398,7 @@ create function are_priced(lines jsonb, prices_include_tax boolean, tax_rounding
       tax_rate_percent numeric, tax_amount numeric, taxes jsonb)),
   tax as materialized (
     select l."position", l.amount, l.price, l.tax_rate_percent as all_percent, t.name, t."ratePercent" as rate, t.category, t."regionId" as region,
-      t.amount as tax, case when prices_include_tax then included_part(l.price, t."ratePercent", l.tax_rate_percent) else l.amount * t."ratePercent" / 100 end as exact
+      t.amount as tax, case when prices_include_tax then included_part(l.price, t."ratePercent", l.tax_rate_percent) else tax_part(l.amount, t."ratePercent") end as exact
     from line l cross join lateral jsonb_to_recordset(l.taxes) t (name text, "ratePercent" numeric, category text, "regionId" uuid, amount numeric)
     where l.taxable)
   select coalesce(not exists (
@@ -611,8 +611,11 @@ create function sum_billing() returns trigger language plpgsql as $$
 declare
   changes billing_change[];
 begin
-  select array_agg((tenant_id, job_id, billed, fee, fee_without_work)::billing_change) into changes from new_rows;
-  call add_billing(changes);
+  select array_agg((b.tenant_id, b.job_id, b.billed, b.fee, b.fee_without_work)::billing_change) into changes
+  from new_rows b join invoice i on i.tenant_id = b.tenant_id and i.id = b.invoice_id where is_billing(i.status);
+  if changes is not null then
+    call add_billing(changes);
+  end if;
   return null;
 end
 $$;

@@ -43,11 +43,11 @@ create table ledger_entry (
       else false
     end),
   constraint ledger_entry_amount_agrees check (
-    amount <> 0 and case
-      when account = 'WIP' then true
+    case
       -- From nobody to a client. After a refund and a return, less than nothing is held.
-      when kind = 'IDENTIFICATION' then true
+      when account = 'WIP' or kind = 'IDENTIFICATION' then amount <> 0
       when kind in ('INVOICE', 'PAYMENT', 'CREDIT_NOTE', 'DEALLOCATION', 'RECOVERY') then amount > 0
+      when kind = 'VOID' then amount <= 0
       else amount < 0
     end),
   primary key (tenant_id, id),
@@ -135,6 +135,27 @@ create index ledger_work_late_relief_index on ledger_work (tenant_id, business_d
 -- How many entries the work of some jobs has, and its oldest day, without the sums of all clients.
 create index ledger_work_job_index on ledger_work (tenant_id, job_id, business_date)
   include (work_date, client_id, currency, amount, entries);
+create index ledger_work_day_index on ledger_work (tenant_id, business_date);
+
+-- Sums of the entries of work by client, job and month, from which figures of all jobs as of a day follow, such as their numbers of entries.
+create table ledger_work_month (
+  tenant_id integer not null,
+  client_id uuid not null,
+  job_id uuid not null,
+  currency text collate "C" not null,
+  -- The first day of the month of the entries' business dates.
+  business_date date not null,
+  amount numeric(18,2) not null,
+  -- How many entries there are.
+  entries integer not null,
+  -- The first and the last day of the work that is entered in the month.
+  first_work_date date not null,
+  last_work_date date not null,
+  constraint ledger_work_month_business_date_agrees check (extract(day from business_date) = 1),
+  primary key (tenant_id, client_id, job_id, currency, business_date)
+) with (fillfactor = 80);
+call protect_tenant_table('ledger_work_month', 'select, insert, update, delete');
+create index ledger_work_month_job_id_index on ledger_work_month (tenant_id, job_id);
 
 -- Why a row of the books was changed, and for which day it counts, where a caller said so.
 create table book_change (
@@ -287,6 +308,15 @@ begin
   insert into ledger_work (tenant_id, client_id, business_date, work_date, job_id, currency, amount, entries)
   select tenant_id, client_id, business_date, work_date, job_id, currency, sum(amount), count(*)
   from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5, 6;
+  insert into ledger_work_month as kept
+    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date)
+  select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*),
+    min(work_date), max(work_date)
+  from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict (tenant_id, client_id, job_id, currency, business_date)
+    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
+      first_work_date = least(kept.first_work_date, excluded.first_work_date),
+      last_work_date = greatest(kept.last_work_date, excluded.last_work_date);
   return null;
 end
 $$;
@@ -312,6 +342,17 @@ begin
     select distinct o.tenant_id, o.client_id as old_id, n.client_id as new_id from old_rows o
     join new_rows n on n.tenant_id = o.tenant_id and n.id = o.id where o.account = 'WIP') moved
   where w.tenant_id = moved.tenant_id and w.client_id = moved.old_id;
+  delete from ledger_work_month m using (select distinct tenant_id, client_id from old_rows) moved
+  where m.tenant_id = moved.tenant_id and m.client_id = moved.client_id;
+  insert into ledger_work_month as kept
+    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date)
+  select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*),
+    min(work_date), max(work_date)
+  from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+  on conflict (tenant_id, client_id, job_id, currency, business_date)
+    do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
+      first_work_date = least(kept.first_work_date, excluded.first_work_date),
+      last_work_date = greatest(kept.last_work_date, excluded.last_work_date);
   return null;
 end
 $$;
@@ -386,18 +427,26 @@ begin
 end
 $$;
 
+-- A payment with a thousand allocations is compared once in a check of all: those of one statement, SET CONSTRAINTS or COMMIT, see the same rows.
 create function check_ledger_of_entry() returns trigger language plpgsql as $$
+declare
+  compared text := new.payment_id || ' ' || statement_timestamp();
 begin
   case new.account
     when 'RECEIVABLE' then perform check_balance_of_invoice(new.tenant_id, new.invoice_id);
-    when 'CREDIT' then perform check_balance_of_payment(new.tenant_id, new.payment_id);
+    when 'CREDIT' then
+      if current_setting('app.compared_payment', true) is distinct from compared then
+        perform check_balance_of_payment(new.tenant_id, new.payment_id);
+        perform set_config('app.compared_payment', compared, true);
+      end if;
     else perform check_balance_of_work(new.tenant_id, new.wip_entry_id);
   end case;
-  -- Both halves of an allocation have one amount and one day.
+  -- Both halves of an allocation have one amount and one day. With OFFSET, they are found among the few entries of the invoice, and not among
+  -- the thousands that a payment can have.
   if new.kind in ('ALLOCATION', 'DEALLOCATION') and (
     select sum(e.amount) filter (where e.account = 'RECEIVABLE') is distinct from sum(e.amount) filter (where e.account = 'CREDIT')
-    from ledger_entry e
-    where e.tenant_id = new.tenant_id and e.invoice_id = new.invoice_id and e.payment_id = new.payment_id and e.kind = new.kind
+    from (select * from ledger_entry where tenant_id = new.tenant_id and invoice_id = new.invoice_id offset 0) e
+    where e.payment_id = new.payment_id and e.kind = new.kind
       and e.business_date = new.business_date and e.recorded_at = new.recorded_at) then
     raise exception 'half an allocation of payment % is missing', new.payment_id
       using errcode = 'check_violation', constraint = 'ledger_entry_halves_agree', table = 'ledger_entry';

@@ -107,9 +107,23 @@ create table record_batch_item (
   tenant_id integer not null,
   record_batch_id uuid not null,
   index integer not null,
-  entry jsonb not null,
+  entry jsonb,
   result jsonb,
+  -- They can have tax IDs, which no table has in readable form.
+  entry_encrypted bytea,
   primary key (tenant_id, record_batch_id, index),
   constraint record_batch_item_record_batch_id_reference foreign key (tenant_id, record_batch_id) references record_batch (tenant_id, id)
 );
 call protect_tenant_table('record_batch_item', 'select, insert, update, delete');
+
+-- What imports last sent for rows, as digests: a record that is sent again as it was changes nothing, whatever happened to its row since.
+-- Of a digest, whoever has the database could find values that no table has in readable form, such as tax IDs, by trying all: theirs are encrypted.
+create table imported_content (
+  tenant_id integer not null,
+  type text collate "C" not null,
+  system_ref text collate "C" not null,
+  digest bytea,
+  digest_encrypted bytea,
+  constraint imported_content_key_unique primary key (tenant_id, type, system_ref)
+);
+call protect_tenant_table('imported_content', 'select, insert, update');
