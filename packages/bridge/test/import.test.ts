@@ -174,10 +174,17 @@ test('import of mapped files brings staff, clients, jobs and time, and of a cloc
     { number: 'Code', name: 'Mandant', status: 'Stand' },
     { values: { status: { aktiv: 'ACTIVE', alt: 'INACTIVE' } } },
   );
-  expect(await write('clients', 'Code;Mandant;Stand\nM1;Birke KG;aktiv\nM2;Esche KG;alt\nM3;Ulme;neu\n')).toEqual({
+  expect(
+    await write(
+      'clients',
+      'Code;Mandant;Stand\nM1;Birke KG;aktiv\nM2;Esche KG;alt\nM3;Ulme;neu\nM4;;aktiv\nSumme;;4\n',
+    ),
+  ).toEqual({
     created: 2,
-    'rows that failed': 1,
+    'rows that failed': 2,
+    'totals and notes left out': 1,
   });
+  expect(await read('clients.failed.csv')).toContain('M4;;aktiv;Mandant is missing.');
   expect(await read('clients.failed.csv')).toContain('Stand “neu” is not one of PROSPECT, ACTIVE, INACTIVE, ARCHIVED.');
   await mapping('jobs', { number: 'Auftrag', name: 'Titel', client: 'Mandant', due: 'Frist' });
   expect(await write('jobs', 'Auftrag;Titel;Mandant;Frist\nA-1;Abschluss;M1;31.12.2026\n')).toEqual({ created: 1 });

@@ -101,7 +101,7 @@ function summary(
   file: string,
   failedPath: string,
   apply: boolean,
-  { rows, documents, counts, failedRows, failures }: ImportResult,
+  { rows, documents, counts, failedRows, leftOut, failures }: ImportResult,
 ): string[] {
   const read = `${counted(rows, 'row')}${documents === rows ? '' : `, ${counted(documents, 'document')}`}`;
   if (rows === 0) return [`${file} has no rows. Nothing is stored.`];
@@ -114,6 +114,7 @@ function summary(
       ['unchanged', counts.unchanged],
       ['checked with --apply', counts.unchecked],
       ['rows that failed', failedRows],
+      ['totals and notes left out', leftOut],
     ]),
   ];
   if (failedRows > 0) {

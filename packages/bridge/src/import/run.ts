@@ -29,6 +29,8 @@ export interface ImportResult {
   readonly documents: number;
   readonly counts: Counts;
   readonly failedRows: number;
+  /** Rows of totals, headings and notes. */
+  readonly leftOut: number;
   /** The first failures, for people. */
   readonly failures: readonly { readonly line: number; readonly reason: string }[];
 }
@@ -66,6 +68,7 @@ export async function importFile(
   const context = contextOf(ofOrg, { ...options, orgId: org?.id }, directory, countIn(new Map()));
   let rows = 0;
   let documents = 0;
+  let leftOut = 0;
   const fail = async (parts: Rows, reason: string) => {
     if (failures.length < maxShown) failures.push({ line: parts[0].line, reason });
     for (const { cells } of parts) {
@@ -75,7 +78,7 @@ export async function importFile(
   };
 
   try {
-    for await (const part of partsOf(table, ofOrg, plan, notation)) {
+    for await (const part of partsOf(table, ofOrg, plan, notation, () => (leftOut += 1))) {
       await loadReferences(directory, ofOrg, plan, part);
       const planned: { rows: Rows; planned: Planned }[] = [];
       for (const own of part) {
@@ -103,7 +106,7 @@ export async function importFile(
     await failed.discard();
     throw error;
   }
-  return { rows, documents, counts: writer.counts, failedRows: failed.rows, failures };
+  return { rows, documents, counts: writer.counts, failedRows: failed.rows, leftOut, failures };
 }
 
 /** Reads all values without the service. @returns the number of rows */
@@ -197,6 +200,7 @@ async function* partsOf(
   form: Form,
   plan: RecordPlan<string>,
   notation: Notation,
+  onLeftOut?: () => void,
 ): AsyncGenerator<Rows[]> {
   let part: Rows[] = [];
   let rows = 0;
@@ -204,8 +208,10 @@ async function* partsOf(
   let document: string | undefined;
   for await (const read of table.rows()) {
     const row = new Row(form, table, notation, read);
-    // Rows of totals and notes have none of the required columns, or only the first.
-    if (plan.required.every((field) => !row.has(field))) continue;
+    if (plan.required.every((field) => !row.has(field)) && isTotalOrNote(read.cells)) {
+      onLeftOut?.();
+      continue;
+    }
     const key = plan.documentOf?.(row);
     const last = part.at(-1);
     rows += 1;
@@ -224,4 +230,10 @@ async function* partsOf(
     part.push([row]);
   }
   if (part.length > 0) yield part;
+}
+
+/** Totals have numbers beside their name, headings and notes nothing. Any other row is one that lacks something. */
+function isTotalOrNote(cells: readonly string[]): boolean {
+  const [, ...others] = cells.filter((cell) => cell !== '');
+  return others.every((cell) => /\d/.test(cell) && /^[\p{Sc}\d\s.,:'’%()+-]+$/u.test(cell));
 }
