@@ -248,7 +248,7 @@ export interface paths {
          *       upsert with one of these keys updates `into`. Deleting a record by one of them fails with `RECORD_NOT_FOUND`. `getClient` still returns `from`.
          *
          *     It returns 409 (`INVALID_STATE`) with a pointer if one of the two is inactive or was merged before, if their orgs differ, if their currencies differ and `from`
-         *     has documents, if `into` is a descendant of `from`, while a payment of `from` is in progress, or if more than 10,000 rows would move. A client that does
+         *     has documents, if `into` is `ARCHIVED` or a descendant of `from`, while a payment of `from` is in progress, or if more than 10,000 rows would move. A client that does
          *     not exist returns 404.
          *
          *     **Access and limits**

@@ -271,6 +271,15 @@ describe('mergeClients', () => {
     expect(await clientOf(first.id)).toMatchObject({ mergedIntoId: third.id, active: false });
   });
 
+  test('rejects an archived client that would get rows', async () => {
+    const from = await busyClient('Open');
+    const into = await records.make('Client', { name: 'Archived', status: 'ARCHIVED' });
+    expect(await merge({ from: from.clientId, into: into.id })).toMatchObject({
+      status: 409,
+      body: { code: 'INVALID_STATE', detail: expect.stringContaining('ARCHIVED'), errors: [{ pointer: '/into' }] },
+    });
+  });
+
   test('merges a client of another currency only without documents', async () => {
     const into = await busyClient('Dollar');
     const euro = await newClient({ currency: 'EUR' });

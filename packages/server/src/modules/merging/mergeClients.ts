@@ -7,7 +7,7 @@ import type { Handler } from '../../entity/context.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { AnyRow, Row } from '../../entity/row.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
-import { client, hasDocuments } from '../clients/index.ts';
+import { checkNotArchived, client, hasDocuments } from '../clients/index.ts';
 import { contactClient, mergeContacts } from '../contacts/index.ts';
 import { type CustomReference, customReferences } from '../records/index.ts';
 import { storeBookChange } from '../reference/index.ts';
@@ -101,6 +101,7 @@ function checkClients(plan: Plan, { from, into }: Body): Row<'Client'> {
   const rows = plan.getManyForUpdate(client, [from, into]);
   const [source, target] = [present(rows.get(from), '/from'), present(rows.get(into), '/into')];
   if (from === into) throw new Rejection('INVALID_STATE', 'A client cannot be merged into itself.', '/into');
+  checkNotArchived(target, '/into');
   if (source.orgId !== target.orgId)
     throw new Rejection('INVALID_STATE', 'The clients belong to different orgs, whose books are separate.', '/into');
   if (source.currency !== target.currency && hasDocuments(plan, from)) {
