@@ -128,14 +128,15 @@ const numbered = new Map([
      drop index concurrently if exists numbers_index;
      create index concurrently numbers_index on numbers (id);
      -- in batches
-     update numbers set twice = id * 2 where id in (select id from numbers where twice is null limit 10);`.replaceAll(
+     with wait as materialized (select pg_sleep(0.11))
+     update numbers set twice = id * 2 from wait where id in (select id from numbers where twice is null limit 160);`.replaceAll(
       /^ +/gm,
       '',
     ),
   ],
 ]);
 
-test('a migration without transaction fills rows in batches, and a failed one leaves those before it', async () => {
+test('a migration without transaction fills rows in batches, smaller ones if they take long, and a failed one leaves those before it', async () => {
   const broken = new Map([...numbered, ['9994_broken', 'create table other (id integer); select wrong']]);
   const progress = observed();
   await expect(migrate(older.pool, broken, progress)).rejects.toThrow(/\(9994_broken\): column "wrong" does not exist/);

@@ -233,9 +233,20 @@ async function applyStatements(application: Application, { statements }: Migrati
     // It waits for transactions that run, without blocking others.
     const timeout = /\bconcurrently\b/i.test(statement) ? 0 : patience.timeout;
     await client.query(`set lock_timeout = ${timeout}; set statement_timeout = 0`);
-    const run = () => withRetries(application, () => client.query(statement));
-    for (let rows = await run(); inBatches && (rows.rowCount ?? 0) > 0; rows = await run())
-      progress.batch(name, rows.rowCount ?? 0);
+    const run = (text: string) => withRetries(application, () => client.query(text));
+    if (!inBatches) {
+      await run(statement);
+      continue;
+    }
+    const most = Number(/\blimit (\d+)/i.exec(statement)?.[1]);
+    for (let limit = Math.ceil(most / smallestPart); ; ) {
+      const startedAt = performance.now();
+      const rows = (await run(statement.replace(/\blimit \d+/i, `limit ${limit}`))).rowCount ?? 0;
+      if (rows === 0) break;
+      progress.batch(name, rows);
+      const isLong = performance.now() - startedAt > maxBatchMs;
+      limit = Math.ceil(isLong ? Math.max(limit / 2, most / smallestPart) : Math.min(limit * 2, most));
+    }
   }
   await record(client, name, text);
 }
@@ -246,6 +257,11 @@ function record(client: PoolClient, name: string, text: string) {
     databaseClock.date().toISOString(),
   ]);
 }
+
+/** After a longer batch, the next ones are smaller: who writes the same rows waits for its end. */
+const maxBatchMs = 100;
+/** The part of the limit of a batch that it has at least, because finding the rows takes time, too. */
+const smallestPart = 16;
 
 const lockNotAvailable = '55P03';
 
