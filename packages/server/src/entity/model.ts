@@ -83,23 +83,18 @@ export interface SumTable {
   readonly amounts: readonly string[];
   /** The fields whose least and greatest values are those of the rows: sums of days of which no row is ever taken back. */
   readonly extremes?: readonly string[];
-  /** A field of months that is never after the day. */
-  readonly extreme?: ExtremeField;
+  /** The day, and fields that are never after it, of which months have the least or the greatest value. */
+  readonly extremeColumns?: Readonly<Record<string, ExtremeColumns>>;
+  /** Sums by day, with these fields, from which the days that are no whole months are read. */
+  readonly days?: SumTable;
   /** A field by whose values the rows of a few are read sooner from other sums. */
   readonly notBy?: string;
 }
 
-/**
- * Of a field that is never after the day, months have the least or the greatest value. So what is older than some days is known without the
- * rows.
- */
-export interface ExtremeField {
-  readonly field: string;
-  readonly function: 'MIN' | 'MAX';
-  /** The column of the value. */
-  readonly column: string;
-  /** Sums by day, with this field, from which the days that are no whole months are read. */
-  readonly days: SumTable;
+/** The columns with the least and the greatest value of a field in a month. So what is older than some days is known without the rows. */
+export interface ExtremeColumns {
+  readonly MIN: string;
+  readonly MAX?: string;
 }
 
 /** Functions of the database from which sums as of the end of a day follow. */

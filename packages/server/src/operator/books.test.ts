@@ -110,7 +110,7 @@ test.each([
     'LedgerWorkMonth',
     'ledger_work_month',
     `where amount > 0`,
-    /^\d+1\.00 in \d entries from [-\d]{10} to [-\d]{10}$/,
+    /^\d+1\.00 in \d entries( from [-\d]{10}){2}( to [-\d]{10}){2}$/,
     client.id,
   ],
   [

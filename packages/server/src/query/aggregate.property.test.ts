@@ -413,6 +413,7 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
         { column: 'workDate', daysBefore: today, boundaries: [0, 31, 61, 91] },
         { column: 'workDate', daysBefore: today, boundaries: ['-30.5', '200.5'] },
         { column: 'dueDate', daysBefore: today, boundaries: [1, 31, 61, 91] },
+        { column: 'businessDate', daysBefore: today, boundaries: [0, 31, 61] },
       ),
       { minLength: 1, maxLength: 3, selector: ({ column }) => column },
     );
@@ -430,6 +431,7 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
       {},
       { entries: { function: 'COUNT' } },
       { oldest: { function: 'MIN', column: 'businessDate' } },
+      { newest: { function: 'MAX', column: 'businessDate' } },
       { oldest: { function: 'MIN', column: 'workDate' } },
       { entries: { function: 'COUNT' }, newest: { function: 'MAX', column: 'workDate' } },
     );
@@ -611,6 +613,16 @@ describe('aggregateLedgerEntries › balances as of a day', () => {
     });
     const ofAll = (await Promise.all(statements.map((one) => nodesOf(one)))).flat();
     expect(ofAll.map((node) => node['Relation Name'])).toContain('ledger_work_month');
+    // Months have the first and the last business date, by which groups are sorted.
+    for (const [end, groupBy] of [['MIN', [client]] as const, ['MAX', [client, job, age]] as const]) {
+      statements.length = 0;
+      const measures = { last: { function: end, column: 'businessDate' } } as const;
+      const orderBy = [{ measure: 'last', direction: 'desc' as const }];
+      const inPast = { businessDate: { _lt: monthsAgo } };
+      await aggregate({ where: { ...inPast, ...work }, groupBy, measures, orderBy, pageSize: 2 });
+      const read = (await Promise.all(statements.map((one) => nodesOf(one)))).flat();
+      expect(read.map((node) => node['Relation Name'])).toContain('ledger_work_month');
+    }
     // The second page from the last ID: an index begins where it begins, and has its order.
     statements.length = 0;
     const fromLast = { ...requests[1], measures: sums, pageSize: 2 };

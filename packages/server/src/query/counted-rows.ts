@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import type { BalanceFunction, Balances, ExtremeField, SumTable } from '../entity/model.ts';
+import type { BalanceFunction, Balances, SumTable } from '../entity/model.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
 import { type Clause, type Comparison, clauseOf, type Where } from './clause.ts';
 import { firstDayFrom } from './figures.ts';
@@ -55,16 +55,20 @@ export function countedRows(
 
 /** Whether the groups and figures of a request follow from sums. */
 function areGrouped(
-  { by, day, per, amounts, extremes = [], extreme }: SumTable,
+  { by, day, per, amounts, extremes = [], extremeColumns = {} }: SumTable,
   entity: AnyEntity,
   { groupBy = [], measures = {} }: Request,
 ): boolean {
-  const isExtreme = (measure: Measure) => measure.function === extreme?.function && measure.column === extreme.field;
+  const all = Object.values(measures);
+  const isExtreme = ({ function: of, column = '' }: Measure) =>
+    (of === 'MIN' || of === 'MAX') &&
+    extremeColumns[column]?.[of] !== undefined &&
+    all.every((other) => other.column !== column || other.function === of);
   const isDay = ({ column, by: unit }: GroupBy) =>
     column === day && (per === 'DAY' || (unit !== undefined && months.has(unit)));
   return (
-    groupBy.every((group) => isDay(group) || isAge(group, extreme) || isKept(by, entity, group)) &&
-    Object.values(measures).every(
+    groupBy.every((group) => isDay(group) || isAge(group, extremeColumns) || isKept(by, entity, group)) &&
+    all.every(
       (measure) =>
         measure.function === 'COUNT' ||
         isSum(amounts, measure) ||
@@ -74,9 +78,9 @@ function areGrouped(
   );
 }
 
-/** Whether groups are by the ages of the field of which months have the least or the greatest value. */
-function isAge({ column, boundaries, daysBefore }: GroupBy, extreme: ExtremeField | undefined): boolean {
-  return column === extreme?.field && boundaries !== undefined && daysBefore !== undefined;
+/** Whether groups are by the ages of a field of which months have the least or the greatest value. */
+function isAge({ column, boundaries, daysBefore }: GroupBy, extremeColumns: SumTable['extremeColumns'] = {}): boolean {
+  return Object.hasOwn(extremeColumns, column) && boundaries !== undefined && daysBefore !== undefined;
 }
 
 /** Whether groups by a column follow from rows with some fields. */
@@ -212,10 +216,10 @@ function monthsOf(
   clause: Clause,
   entity: AnyEntity,
   tenantId: number,
-  { groupBy = [] }: Request,
+  { groupBy = [], measures = {} }: Request,
   owner: string | undefined,
 ): RawBuilder<unknown> | undefined {
-  const { requires, day: dayField, only, amounts, extreme } = sums;
+  const { requires, day: dayField, only, amounts, extremeColumns = {} } = sums;
   const by = only === undefined ? sums.by : [only.field, ...sums.by];
   const kept = new Set(by);
   const days: Comparison[] = [];
@@ -224,20 +228,26 @@ function monthsOf(
       days.push(part);
     else if (!isOfKept(part, kept, true)) return undefined;
   }
-  const sumsOfDays = extreme === undefined ? undefined : daysOf(extreme.days, clause);
-  if (extreme !== undefined && sumsOfDays === undefined) return undefined;
+  const sumsOfDays = sums.days === undefined ? undefined : daysOf(sums.days, clause);
+  if (sums.days !== undefined && sumsOfDays === undefined) return undefined;
   const [rows, one] =
     sumsOfDays === undefined ? [sql.table(entity.table), sql`1`] : [sql`${sumsOfDays} days`, sql.ref('entries')];
-  const columns = [...by, dayField, ...amounts].map((field) => sql.ref(columnOf(field)));
-  const ofExtreme = extreme === undefined ? undefined : sql.ref(columnOf(extreme.field));
+  const fields = [...new Set([...by, dayField, ...amounts, ...Object.keys(extremeColumns)])];
+  /** The column of months with the values of a field. */
+  const extremeOf = (field: string) => {
+    const isLast = Object.values(measures).some(({ column, function: of }) => column === field && of === 'MAX');
+    return extremeColumns[field]?.[isLast ? 'MAX' : 'MIN'] ?? columnOf(field);
+  };
   const part = (
     from: RawBuilder<unknown>,
     entries: RawBuilder<unknown>,
     condition: RawBuilder<unknown>,
-    value = ofExtreme,
-  ) => sql`
-    select tenant_id, ${sql.join(columns)}, ${entries} as entries${ofExtreme === undefined ? sql`` : sql`, ${value} as ${ofExtreme}`} from ${from}
-    where tenant_id = ${tenantId} and ${condition}`;
+    columnIn = columnOf,
+  ) => {
+    const columns = fields.map((field) => sql`${sql.ref(columnIn(field))} as ${sql.ref(columnOf(field))}`);
+    return sql`
+      select tenant_id, ${sql.join(columns)}, ${entries} as entries from ${from} where tenant_id = ${tenantId} and ${condition}`;
+  };
   const day = sql.ref(columnOf(dayField));
   const first = latest(
     days.flatMap(({ operator, operand }) =>
@@ -248,11 +258,10 @@ function monthsOf(
     ...days.flatMap(({ operator, operand }) =>
       operator === '_lte' ? [monthOf(operand, 1)] : operator === '_lt' ? [monthOf(operand, 0)] : [],
     ),
-    ...groupBy.filter((group) => isAge(group, extreme)).map(lastAge),
+    ...groupBy.filter((group) => isAge(group, extremeColumns)).map(lastAge),
   ]);
   const whole = sql`${first === undefined ? sql`true` : sql`${day} >= ${first}`} and ${end === undefined ? sql`true` : sql`${day} < ${end}`}`;
-  const value = extreme === undefined ? undefined : sql.ref(extreme.column);
-  const parts = [part(sql`${tableOf(sums)} months`, sql.ref('entries'), whole, value)];
+  const parts = [part(sql`${tableOf(sums)} months`, sql.ref('entries'), whole, extremeOf)];
   if (requires !== undefined && requires !== owner)
     parts.push(part(rows, one, sql`${sql.ref(columnOf(requires))} is null and ${whole}`));
   if (first !== undefined) parts.push(part(rows, one, sql`${day} < ${first}`));

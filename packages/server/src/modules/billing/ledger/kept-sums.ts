@@ -141,9 +141,9 @@ interface SumsOfEntries {
   readonly id: string;
   readonly by: readonly string[];
   readonly amounts: readonly string[];
-  /** Columns with the first and the last of their days. */
-  readonly first?: string;
-  readonly last?: string;
+  /** Columns with the first of their days, and with the last. */
+  readonly first?: readonly string[];
+  readonly last?: readonly string[];
   /** SQL of the rows that it adds up to, with the same columns. */
   readonly source: RawBuilder<unknown>;
 }
@@ -163,7 +163,7 @@ const sumTables: readonly SumsOfEntries[] = [
     id: 'client_id',
     by: ['account', 'currency', 'business_date'],
     amounts: ['amount'],
-    first: 'first_work_date',
+    first: ['first_work_date'],
     source: sql`(select tenant_id, account, client_id, currency, date_trunc('month', business_date::timestamp)::date as business_date, amount,
       entries, work_date as first_work_date from added where client_id is not null)`,
   },
@@ -181,10 +181,11 @@ const sumTables: readonly SumsOfEntries[] = [
     id: 'client_id',
     by: ['job_id', 'currency', 'business_date'],
     amounts: ['amount'],
-    first: 'first_work_date',
-    last: 'last_work_date',
+    first: ['first_work_date', 'first_business_date'],
+    last: ['last_work_date', 'last_business_date'],
     source: sql`(select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date as business_date, amount,
-      entries, work_date as first_work_date, work_date as last_work_date from added where account = 'WIP')`,
+      entries, work_date as first_work_date, work_date as last_work_date, business_date as first_business_date,
+      business_date as last_business_date from added where account = 'WIP')`,
   },
   {
     type: 'JournalDay',
@@ -208,12 +209,12 @@ function wrongSums(tenantId: number) {
     )}`;
 }
 
-function wrongSumsOf(tenantId: number, { type, table, id, by, amounts, first, last, source }: SumsOfEntries) {
+function wrongSumsOf(tenantId: number, { type, table, id, by, amounts, first = [], last = [], source }: SumsOfEntries) {
   const keys = sql.join([id, ...by].map((column) => sql.ref(column)));
   const figures = [...amounts, 'entries'];
   const days = [
-    ...(first === undefined ? [] : [{ column: first, function: 'min', word: 'from' }]),
-    ...(last === undefined ? [] : [{ column: last, function: 'max', word: 'to' }]),
+    ...first.map((column) => ({ column, function: 'min', word: 'from' })),
+    ...last.map((column) => ({ column, function: 'max', word: 'to' })),
   ];
   const rowsOf = (from: RawBuilder<unknown>, isKept: boolean) => sql`
     select ${keys}, ${sql.join([...figures, ...days.map(({ column }) => column)].map((column) => sql.ref(column)))}, ${sql.lit(isKept)} as is_kept
@@ -262,9 +263,10 @@ export async function writeSumsOfClients(
     from ledger_entry where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[]) and account = 'WIP'
     group by 1, 2, 3, 4, 5, 6`);
   await transaction.all(sql`
-    insert into ledger_work_month (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date)
+    insert into ledger_work_month (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date,
+      first_business_date, last_business_date)
     select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*),
-      min(work_date), max(work_date)
+      min(work_date), max(work_date), min(business_date), max(business_date)
     from ledger_entry where tenant_id = ${tenantId} and client_id = any(${clientIds}::uuid[]) and account = 'WIP'
     group by 1, 2, 3, 4, 5`);
 }

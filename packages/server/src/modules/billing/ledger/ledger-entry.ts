@@ -27,6 +27,11 @@ const monthsOfJobs: SumTable = {
   by: ['clientId', 'jobId', 'currency'],
   day: 'businessDate',
   amounts: ['amount'],
+  extremeColumns: {
+    workDate: { MIN: 'first_work_date', MAX: 'last_work_date' },
+    businessDate: { MIN: 'first_business_date', MAX: 'last_business_date' },
+  },
+  days: work,
   notBy: 'jobId',
 };
 
@@ -58,10 +63,9 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
       extremes: ['businessDate', 'dueDate', 'workDate'],
     },
     // Its days that are no whole months are those of work, which are fewer than the entries.
-    { ...months, extreme: { field: 'workDate', function: 'MIN', column: 'first_work_date', days: work } },
+    { ...months, extremeColumns: { workDate: { MIN: 'first_work_date' } }, days: work },
     { ...months, requires: 'clientId' },
-    { ...monthsOfJobs, extreme: { field: 'workDate', function: 'MIN', column: 'first_work_date', days: work } },
-    { ...monthsOfJobs, extreme: { field: 'workDate', function: 'MAX', column: 'last_work_date', days: work } },
+    monthsOfJobs,
     work,
   ],
   balances: {

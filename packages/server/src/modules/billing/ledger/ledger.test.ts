@@ -303,6 +303,13 @@ describe('figures that sums are sufficient for', () => {
       { newest: { function: 'MAX', column: 'workDate' } },
     ],
     [
+      'first entries of jobs by month and age of work',
+      'ledger_work_month',
+      { column: 'workDate', daysBefore: today, boundaries: [-90, -80] },
+      { account: { _eq: 'WIP' }, jobId: { _is_null: false } },
+      { newest: { function: 'MAX', column: 'workDate' }, first: { function: 'MIN', column: 'businessDate' } },
+    ],
+    [
       'work',
       'ledger_work',
       { column: 'jobId' },

@@ -2045,7 +2045,10 @@ create table ledger_work_month (
   entries integer not null,
   first_work_date date not null,
   last_work_date date not null,
+  first_business_date date,
+  last_business_date date,
   constraint ledger_work_month_business_date_agrees CHECK (EXTRACT(day FROM business_date) = 1::numeric),
+  constraint ledger_work_month_business_dates_agree CHECK (first_business_date IS NOT NULL AND last_business_date IS NOT NULL),
   constraint ledger_work_month_pkey PRIMARY KEY (tenant_id, client_id, job_id, currency, business_date)
 ) with (fillfactor=80);
 CREATE INDEX ledger_work_month_job_id_index ON ledger_work_month USING btree (tenant_id, job_id);
@@ -4297,14 +4300,17 @@ begin
   delete from ledger_work_month m using (select distinct tenant_id, client_id from old_rows) moved
   where m.tenant_id = moved.tenant_id and m.client_id = moved.client_id;
   insert into ledger_work_month as kept
-    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date)
+    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date,
+      first_business_date, last_business_date)
   select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*),
-    min(work_date), max(work_date)
+    min(work_date), max(work_date), min(business_date), max(business_date)
   from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict (tenant_id, client_id, job_id, currency, business_date)
     do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
       first_work_date = least(kept.first_work_date, excluded.first_work_date),
-      last_work_date = greatest(kept.last_work_date, excluded.last_work_date);
+      last_work_date = greatest(kept.last_work_date, excluded.last_work_date),
+      first_business_date = case when kept.first_business_date is not null then least(kept.first_business_date, excluded.first_business_date) end,
+      last_business_date = case when kept.last_business_date is not null then greatest(kept.last_business_date, excluded.last_business_date) end;
   return null;
 end
 $function$;
@@ -4787,14 +4793,17 @@ begin
   select tenant_id, client_id, business_date, work_date, job_id, currency, sum(amount), count(*)
   from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5, 6;
   insert into ledger_work_month as kept
-    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date)
+    (tenant_id, client_id, job_id, currency, business_date, amount, entries, first_work_date, last_work_date,
+      first_business_date, last_business_date)
   select tenant_id, client_id, job_id, currency, date_trunc('month', business_date::timestamp)::date, sum(amount), count(*),
-    min(work_date), max(work_date)
+    min(work_date), max(work_date), min(business_date), max(business_date)
   from new_rows where account = 'WIP' group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict (tenant_id, client_id, job_id, currency, business_date)
     do update set amount = kept.amount + excluded.amount, entries = kept.entries + excluded.entries,
       first_work_date = least(kept.first_work_date, excluded.first_work_date),
-      last_work_date = greatest(kept.last_work_date, excluded.last_work_date);
+      last_work_date = greatest(kept.last_work_date, excluded.last_work_date),
+      first_business_date = case when kept.first_business_date is not null then least(kept.first_business_date, excluded.first_business_date) end,
+      last_business_date = case when kept.last_business_date is not null then greatest(kept.last_business_date, excluded.last_business_date) end;
   return null;
 end
 $function$;
