@@ -77,6 +77,7 @@ export interface EntityDefinition<Type extends EntityType> {
   readonly computed?: PerField<Type, Computed>;
   /** By a calculated field, the field whose order is the same and has an index; null if the value is the same in all rows. */
   readonly sortedBy?: PerField<Type, (keyof StoredRow<Type> & string) | null>;
+  readonly nearId?: AnyEntity['nearId'];
   /** Other tables that the database aggregates in rows of this one: a change there is a new version here. */
   readonly sumsUp?: readonly string[];
   /** Sums of the rows that the database keeps, those with the fewest first. */
@@ -179,6 +180,7 @@ export function createEntity<Type extends EntityType>(
     uniqueFields: shown.filter((field) => field.unique && isStored(field)),
     showsBesides: computed.size + owned.size > 0 ? 'anything' : embeds.size > 0 ? 'embeds' : 'nothing',
     sortedBy: (name) => (sortedBy.has(name) ? (sortedBy.get(name) ?? undefined) : name),
+    nearId: definition.nearId,
     isStored,
     value(row, name) {
       const field = find(name);

@@ -60,6 +60,8 @@ export interface AnyEntity {
   readonly showsBesides: 'nothing' | 'embeds' | 'anything';
   /** Returns the field that rows are in the order of if they are sorted by this one; undefined if the value is the same in all rows. */
   sortedBy(name: string): string | undefined;
+  /** SQL of a condition that a row with an ID meets and an index finds, if the ID itself has no index. */
+  readonly nearId?: ((row: string, id: string) => RawBuilder<boolean>) | undefined;
   /** Whether a field has a column of its own. */
   isStored(field: Field): boolean;
   /** SQL of a field of the row with the alias. */
@@ -124,7 +126,7 @@ export interface BalanceFunction {
 /** A target of searches: rows of an entity, or of a table that belongs to entities. */
 export type Searchable = Pick<
   AnyEntity,
-  'table' | 'fields' | 'readRoles' | 'relations' | 'relatedField' | 'within' | 'value'
+  'table' | 'fields' | 'readRoles' | 'relations' | 'relatedField' | 'within' | 'value' | 'nearId'
 >;
 
 export interface Entity<Type extends EntityType> extends AnyEntity {

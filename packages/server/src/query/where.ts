@@ -14,7 +14,11 @@ type Condition = RawBuilder<boolean>;
 export function conditionOf(entity: Searchable, row: string, tenantId: number, where: Where): Condition {
   return semiJoins(entity, row, tenantId, clauseOf(entity, where), (of, alias, comparison) => {
     const { field, operator, operand, negated, pointer } = comparison;
-    const condition = compare(of.value(alias, field), operator, operand, pointer);
+    const found = compare(of.value(alias, field), operator, operand, pointer);
+    const { nearId } = of;
+    const ids = field === 'id' && (operator === '_eq' || operator === '_in') ? [operand].flat() : [];
+    const near = nearId === undefined ? [] : ids.map((id) => nearId(alias, String(id)));
+    const condition = near.length === 0 ? found : sql`(${found} and (${sql.join(near, sql` or `)}))`;
     // "Is not true" instead of "not": a row without a value does not meet the condition, so it meets its negation.
     return negated ? sql`(${condition} is not true)` : condition;
   });

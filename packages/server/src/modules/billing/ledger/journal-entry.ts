@@ -38,6 +38,11 @@ export const journalEntry = defineEntity('JournalEntry', {
   ],
   // The order of IDs is that of postings, which have an index.
   sortedBy: { id: 'postingId', systemRef: 'postingId', active: null, createdAt: 'recordedAt', updatedAt: 'recordedAt' },
+  // It begins as the ID of the posting.
+  nearId: (row, id) => {
+    const [posting, start] = [sql.ref(`${row}.posting_id`), id.slice(0, -7)];
+    return sql`${posting} between ${`${start}0000000`} and ${`${start}fffffff`}`;
+  },
   writable: false,
   audited: false,
 });

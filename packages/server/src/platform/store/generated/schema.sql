@@ -1591,6 +1591,7 @@ CREATE INDEX invoice_created_at_index ON invoice USING btree (tenant_id, created
 CREATE INDEX invoice_credited_invoice_id_index ON invoice USING btree (tenant_id, credited_invoice_id) WHERE credited_invoice_id IS NOT NULL;
 CREATE INDEX invoice_document_type_index ON invoice USING btree (tenant_id, document_type, id);
 CREATE INDEX invoice_due_date_index ON invoice USING btree (tenant_id, due_date, id);
+CREATE INDEX invoice_engagement_id_index ON invoice USING btree (tenant_id, engagement_id) WHERE engagement_id IS NOT NULL;
 CREATE INDEX invoice_falling_due_index ON invoice USING btree (tenant_id, due_date) WHERE overdue_at IS NULL AND (status = ANY (ARRAY['POSTED'::text, 'PARTIALLY_PAID'::text])) AND document_type = 'INVOICE'::text;
 CREATE INDEX invoice_invoice_date_index ON invoice USING btree (tenant_id, invoice_date, id);
 CREATE UNIQUE INDEX invoice_invoice_number_org_unique ON invoice USING btree (tenant_id, invoice_number, org_id);
@@ -3209,12 +3210,14 @@ CREATE INDEX wip_entry_billed_amount_index ON wip_entry USING btree (tenant_id, 
 CREATE INDEX wip_entry_client_id_index ON wip_entry USING btree (tenant_id, client_id, work_date, id);
 CREATE INDEX wip_entry_created_at_index ON wip_entry USING btree (tenant_id, created_at, id);
 CREATE INDEX wip_entry_draft_invoice_id_index ON wip_entry USING btree (tenant_id, draft_invoice_id);
+CREATE INDEX wip_entry_engagement_id_index ON wip_entry USING btree (tenant_id, engagement_id) WHERE engagement_id IS NOT NULL;
 CREATE UNIQUE INDEX wip_entry_expense_entry_id_unique ON wip_entry USING btree (tenant_id, expense_entry_id) WHERE status <> 'REVERSED'::text;
 CREATE INDEX wip_entry_invoice_id_index ON wip_entry USING btree (tenant_id, invoice_id);
 CREATE INDEX wip_entry_job_id_index ON wip_entry USING btree (tenant_id, job_id, status);
 CREATE INDEX wip_entry_metadata_index ON wip_entry USING gin (tenant_id, metadata jsonb_path_ops) WHERE metadata <> '{}'::jsonb;
 CREATE INDEX wip_entry_outstanding_amount_index ON wip_entry USING btree (tenant_id, outstanding_amount, id);
 CREATE INDEX wip_entry_posted_at_index ON wip_entry USING btree (tenant_id, posted_at, id);
+CREATE INDEX wip_entry_task_id_index ON wip_entry USING btree (tenant_id, task_id) WHERE task_id IS NOT NULL;
 CREATE INDEX wip_entry_time_entry_id_index ON wip_entry USING btree (tenant_id, time_entry_id) WHERE time_entry_id IS NOT NULL;
 CREATE UNIQUE INDEX wip_entry_time_entry_id_unique ON wip_entry USING btree (tenant_id, time_entry_id) WHERE status <> 'REVERSED'::text;
 CREATE INDEX wip_entry_unbilled_index ON wip_entry USING btree (tenant_id, client_id, work_date, id) INCLUDE (job_id, currency, outstanding_amount) WHERE status = ANY (ARRAY['OPEN'::text, 'PARTIALLY_BILLED'::text, 'IN_DRAFT'::text]);
