@@ -2,7 +2,17 @@ import { type RawBuilder, sql } from 'kysely';
 import { readRolesOf, schemaOf } from '../contract/contract.ts';
 import { columnOf, type Field, fieldsOf, holdsField, membersOf } from '../contract/fields.ts';
 import { embedded, jsonObject, ownedRows } from './embed.ts';
-import type { Balances, Embed, Entity, Owned, RelatedField, Relation, Searchable, SumTable } from './model.ts';
+import type {
+  AnyEntity,
+  Balances,
+  Embed,
+  Entity,
+  Owned,
+  RelatedField,
+  Relation,
+  Searchable,
+  SumTable,
+} from './model.ts';
 import { allEntities, anyEntityNamed, register } from './registry.ts';
 import type { EntityType, StoredRow } from './row.ts';
 import { type ReadAttributes, type Rules, setRules } from './rules.ts';
@@ -77,7 +87,7 @@ export interface EntityDefinition<Type extends EntityType> {
   readonly computed?: PerField<Type, Computed>;
   /** By a calculated field, the field whose order is the same and has an index; null if the value is the same in all rows. */
   readonly sortedBy?: PerField<Type, (keyof StoredRow<Type> & string) | null>;
-  readonly nearId?: AnyEntity['nearId'];
+  readonly near?: AnyEntity['near'];
   /** Other tables that the database aggregates in rows of this one: a change there is a new version here. */
   readonly sumsUp?: readonly string[];
   /** Sums of the rows that the database keeps, those with the fewest first. */
@@ -180,7 +190,7 @@ export function createEntity<Type extends EntityType>(
     uniqueFields: shown.filter((field) => field.unique && isStored(field)),
     showsBesides: computed.size + owned.size > 0 ? 'anything' : embeds.size > 0 ? 'embeds' : 'nothing',
     sortedBy: (name) => (sortedBy.has(name) ? (sortedBy.get(name) ?? undefined) : name),
-    nearId: definition.nearId,
+    near: definition.near,
     isStored,
     value(row, name) {
       const field = find(name);

@@ -60,13 +60,15 @@ export interface AnyEntity {
   readonly showsBesides: 'nothing' | 'embeds' | 'anything';
   /** Returns the field that rows are in the order of if they are sorted by this one; undefined if the value is the same in all rows. */
   sortedBy(name: string): string | undefined;
-  /** SQL of a condition that a row with an ID meets and an index finds, if the ID itself has no index. */
-  readonly nearId?: ((row: string, id: string) => RawBuilder<boolean>) | undefined;
+  /** By a field without an index, SQL of a condition that rows with a value meet and an index finds. */
+  readonly near?: Readonly<Record<string, Near>> | undefined;
   /** Whether a field has a column of its own. */
   isStored(field: Field): boolean;
   /** SQL of a field of the row with the alias. */
   value(row: string, field: string): RawBuilder<unknown>;
 }
+
+type Near = (row: string, tenantId: number, value: string) => RawBuilder<boolean>;
 
 /**
  * A table with sums of rows, and their number (`entries`), of each month or day. Its columns have the names of those of the rows. For a month,
@@ -126,7 +128,7 @@ export interface BalanceFunction {
 /** A target of searches: rows of an entity, or of a table that belongs to entities. */
 export type Searchable = Pick<
   AnyEntity,
-  'table' | 'fields' | 'readRoles' | 'relations' | 'relatedField' | 'within' | 'value' | 'nearId'
+  'table' | 'fields' | 'readRoles' | 'relations' | 'relatedField' | 'within' | 'value' | 'near'
 >;
 
 export interface Entity<Type extends EntityType> extends AnyEntity {

@@ -144,6 +144,7 @@ const conditions = [
   ['BilledLine', billedLine, { lineId: { _eq: id } }],
   ['Invoice', invoice, { engagementId: { _eq: id } }],
   ['JournalEntry', journalEntry, { id: { _in: [id, newId()] } }],
+  ['JournalEntry', journalEntry, { clientId: { _eq: id } }],
   ['Payment', payment, { clientId: { _eq: id } }],
   ['DraftInvoiceHistory', draftInvoiceHistory, { draftInvoiceId: { _eq: id } }],
   ['DraftInvoiceHistory', draftInvoiceHistory, { draftInvoice: { approvedAt: { _gte: '2026-09-30T00:00:00.000Z' } } }],

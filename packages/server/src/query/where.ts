@@ -15,10 +15,10 @@ export function conditionOf(entity: Searchable, row: string, tenantId: number, w
   return semiJoins(entity, row, tenantId, clauseOf(entity, where), (of, alias, comparison) => {
     const { field, operator, operand, negated, pointer } = comparison;
     const found = compare(of.value(alias, field), operator, operand, pointer);
-    const { nearId } = of;
-    const ids = field === 'id' && (operator === '_eq' || operator === '_in') ? [operand].flat() : [];
-    const near = nearId === undefined ? [] : ids.map((id) => nearId(alias, String(id)));
-    const condition = near.length === 0 ? found : sql`(${found} and (${sql.join(near, sql` or `)}))`;
+    const near = of.near?.[field];
+    const values = near !== undefined && (operator === '_eq' || operator === '_in') ? [operand].flat() : [];
+    const parts = values.flatMap((value) => near?.(alias, tenantId, String(value)) ?? []);
+    const condition = parts.length === 0 ? found : sql<boolean>`(${found} and (${sql.join(parts, sql` or `)}))`;
     // "Is not true" instead of "not": a row without a value does not meet the condition, so it meets its negation.
     return negated ? sql`(${condition} is not true)` : condition;
   });

@@ -38,10 +38,18 @@ export const journalEntry = defineEntity('JournalEntry', {
   ],
   // The order of IDs is that of postings, which have an index.
   sortedBy: { id: 'postingId', systemRef: 'postingId', active: null, createdAt: 'recordedAt', updatedAt: 'recordedAt' },
-  // It begins as the ID of the posting.
-  nearId: (row, id) => {
-    const [posting, start] = [sql.ref(`${row}.posting_id`), id.slice(0, -7)];
-    return sql`${posting} between ${`${start}0000000`} and ${`${start}fffffff`}`;
+  near: {
+    // It begins as the ID of the posting.
+    id: (row, _tenantId, id) =>
+      sql`${sql.ref(`${row}.posting_id`)} between ${`${id.slice(0, -7)}0000000`} and ${`${id.slice(0, -7)}fffffff`}`,
+    // Of a client are rows of its entries, invoices and payments.
+    clientId: (row, tenantId, id) => {
+      const ofClient = sql`tenant_id = ${tenantId} and client_id = ${id}`;
+      return sql`${sql.ref(`${row}.posting_id`)} = any(array(
+        select id from ledger_entry where ${ofClient} union select id from invoice where ${ofClient}
+        union select id from ledger_entry where tenant_id = ${tenantId} and invoice_id in (select id from invoice where ${ofClient})
+        union select id from ledger_entry where tenant_id = ${tenantId} and payment_id in (select id from payment where ${ofClient})))`;
+    },
   },
   writable: false,
   audited: false,

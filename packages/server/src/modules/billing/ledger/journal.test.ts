@@ -464,3 +464,20 @@ test.each(['asc', 'desc'])('searchJournalEntries orders rows by their IDs: %s', 
   const sorted = ids.toSorted();
   expect(ids).toEqual(direction === 'asc' ? sorted : sorted.toReversed());
 });
+
+test('searchJournalEntries finds the rows of each client, and each row by its ID', async () => {
+  const { id: clientId } = await newClient();
+  const { id, systemRef } = await pay('30.00', [], { clientId: null, orgId: org?.id });
+  await records.update([{ type: 'Payment', systemRef, attributes: { clientId, changeDate: '2026-02-10' } }]);
+  await post(await draftOf([{ unitAmount: '0.00' }], { clientId }));
+  const all = await entriesOf({});
+  expect(all.filter((row) => row.clientId === clientId).map((row) => row.paymentId)).toContain(id);
+  for (const [of, rows] of Map.groupBy(all, (row) => row.clientId)) {
+    if (of === null) continue;
+    expect(await entriesOf({ clientId: { _eq: of } })).toEqual(rows);
+    expect(await entriesOf({ _not: { clientId: { _in: [of] } } })).toEqual(all.filter((row) => !rows.includes(row)));
+  }
+  const some = all.slice(0, 5);
+  expect(await entriesOf({ id: { _in: some.map((row) => row.id) } })).toEqual(some);
+  expect(await entriesOf({ id: { _eq: some[0]?.id } })).toEqual(some.slice(0, 1));
+});
