@@ -80,6 +80,56 @@ begin
 end
 $$;
 
+-- Indexes by one column. The last file drops this and what follows up to `refuse_merged`.
+create procedure index_columns(tenant_table regclass, variadic columns text[]) language plpgsql as $$
+declare
+  indexed text;
+begin
+  foreach indexed in array columns loop
+    execute format('create index %I on %s (tenant_id, %I)', format('%s_%s_index', tenant_table, indexed), tenant_table, indexed);
+  end loop;
+end
+$$;
+
+-- References to rows of the tenant: `client_id`, `head_id: staff` if the table has another name than the column, and `head_id: staff deferred` if
+-- the reference is checked when a transaction commits.
+create procedure add_references(tenant_table regclass, variadic listed text[]) language plpgsql as $$
+declare
+  reference text;
+  part text[];
+begin
+  foreach reference in array listed loop
+    part := regexp_match(reference, '^(\w+)(?:: (\w+))?( deferred)?$');
+    execute format('alter table %s add constraint %I foreign key (tenant_id, %I) references %I (tenant_id, id) %s',
+      tenant_table, format('%s_%s_reference', tenant_table, part[1]), part[1], coalesce(part[2], regexp_replace(part[1], '_id$', '')),
+      case when part[3] is not null then 'deferrable initially deferred' end);
+  end loop;
+end
+$$;
+
+-- A trigger that derives or checks rows. It does nothing while a tenant is copied.
+create procedure add_trigger(name text, called_for text, called text, condition text default 'true', kind text default '') language plpgsql as $$
+begin
+  execute format('create %s trigger %I %s when (%s current_setting(''app.copies_rows'', true) is distinct from ''on'') execute function %s',
+    kind, name, called_for, case when condition <> 'true' then format('(%s) and', condition) end, called);
+end
+$$;
+
+-- A check of each row when its transaction commits.
+create procedure check_at_commit(name text, called_after text, called text, condition text default 'true') language plpgsql as $$
+begin
+  call add_trigger(name, called_after || ' deferrable initially deferred for each row', called, condition, 'constraint');
+end
+$$;
+
+-- No row refers to a client that was merged into another one.
+create procedure refuse_merged(tenant_table regclass, reference text, condition text default 'true') language plpgsql as $$
+begin
+  call add_trigger(format('%s_%s_present', tenant_table, reference), format('after insert or update of %I on %s for each row', reference, tenant_table),
+    format('refuse_merged_client(%L)', reference), condition);
+end
+$$;
+
 -- Whoever owns the tables works on the rows of all tenants in this one: it relays, schedules and recovers for all of them.
 create procedure admit_owner(tenant_table regclass) language plpgsql as $$
 begin

@@ -40,9 +40,9 @@ create table office (
   phone text collate "C",
   time_zone text collate "C" not null,
   constraint office_name_unique unique (tenant_id, name),
-  constraint office_code_unique unique (tenant_id, code),
-  constraint office_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id)
+  constraint office_code_unique unique (tenant_id, code)
 );
+call add_references('office', 'org_id');
 
 -- Series of the numbers of invoices and credit notes.
 create table document_series (
@@ -62,10 +62,9 @@ create table document_series (
       when 'YEAR' then pattern ~ '\{YY(YY)?\}'
       when 'MONTH' then pattern ~ '\{YY(YY)?\}' and pattern like '%{MM}%'
       else true
-    end),
-  constraint document_series_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
-  constraint document_series_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id)
+    end)
 );
+call add_references('document_series', 'org_id', 'office_id');
 create unique index document_series_office_id_unique on document_series (tenant_id, org_id, document_type, office_id) nulls not distinct
   where (active);
 create unique index document_series_pattern_unique on document_series (tenant_id, org_id, regexp_replace(pattern, '\{N+\}', '{N}'))
@@ -81,10 +80,9 @@ create table department (
   parent_id uuid,
   constraint department_parent_id_other check (parent_id <> id),
   constraint department_name_unique unique (tenant_id, name),
-  constraint department_code_unique unique (tenant_id, code),
-  constraint department_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id),
-  constraint department_parent_id_reference foreign key (tenant_id, parent_id) references department (tenant_id, id) deferrable initially deferred
+  constraint department_code_unique unique (tenant_id, code)
 );
+call add_references('department', 'office_id', 'parent_id: department deferred');
 
 create table service_line (
   like entity_columns including defaults including indexes,
@@ -93,9 +91,9 @@ create table service_line (
   department_id uuid,
   revenue_account_code text collate "C",
   constraint service_line_name_unique unique (tenant_id, name),
-  constraint service_line_code_unique unique (tenant_id, code),
-  constraint service_line_department_id_reference foreign key (tenant_id, department_id) references department (tenant_id, id)
+  constraint service_line_code_unique unique (tenant_id, code)
 );
+call add_references('service_line', 'department_id');
 
 create table industry (
   like entity_columns including defaults including indexes,
@@ -104,9 +102,9 @@ create table industry (
   parent_id uuid,
   constraint industry_code_pattern check (code ~ '^[0-9]{2,6}$'),
   constraint industry_parent_id_other check (parent_id <> id),
-  constraint industry_name_unique unique (tenant_id, name),
-  constraint industry_parent_id_reference foreign key (tenant_id, parent_id) references industry (tenant_id, id) deferrable initially deferred
+  constraint industry_name_unique unique (tenant_id, name)
 );
+call add_references('industry', 'parent_id: industry deferred');
 
 create table client_type (
   like entity_columns including defaults including indexes,
@@ -200,17 +198,13 @@ create table staff (
   constraint staff_status_enum check (status in ('ACTIVE', 'ON_LEAVE', 'TERMINATED')),
   constraint staff_staff_ref_unique unique (tenant_id, staff_ref),
   constraint staff_pms_ref_unique unique (tenant_id, pms_ref),
-  constraint staff_email_unique unique (tenant_id, email),
-  constraint staff_staff_type_id_reference foreign key (tenant_id, staff_type_id) references staff_type (tenant_id, id),
-  constraint staff_department_id_reference foreign key (tenant_id, department_id) references department (tenant_id, id),
-  constraint staff_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id),
-  constraint staff_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
-  constraint staff_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id) deferrable initially deferred
+  constraint staff_email_unique unique (tenant_id, email)
 );
+call add_references('staff', 'staff_type_id', 'department_id', 'office_id', 'org_id', 'manager_id: staff deferred');
 create index staff_names_index on staff using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops, lower((display_name collate fa_case)) collate "C" gin_trgm_ops, lower((last_name collate fa_case)) collate "C" gin_trgm_ops, lower((first_name collate fa_case)) collate "C" gin_trgm_ops);
 create index staff_search_index on staff using gin (tenant_id, search_text(display_name) gin_trgm_ops, search_text(last_name) gin_trgm_ops, search_text(first_name) gin_trgm_ops);
 
-alter table department add constraint department_head_id_reference foreign key (tenant_id, head_id) references staff (tenant_id, id) deferrable initially deferred;
+call add_references('department', 'head_id: staff deferred');
 
 create table staff_rate (
   tenant_id integer not null,
@@ -226,7 +220,7 @@ create table staff_rate (
   constraint staff_rate_billing_rate_range check (billing_rate >= 0 and billing_rate < 1e11 and scale(billing_rate) <= 4),
   constraint staff_rate_average_rate_range check (average_rate >= 0 and average_rate < 1e11 and scale(average_rate) <= 4),
   primary key (tenant_id, staff_id, effective_from_date),
-  constraint staff_rate_period_unique exclude using gist (tenant_id with =, staff_id with =, daterange(effective_from_date, effective_to_date, '[]'::text) with &&),
-  constraint staff_rate_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id)
+  constraint staff_rate_period_unique exclude using gist (tenant_id with =, staff_id with =, daterange(effective_from_date, effective_to_date, '[]'::text) with &&)
 );
+call add_references('staff_rate', 'staff_id');
 call protect_tenant_table('staff_rate', 'select, insert, update, delete');

@@ -9,9 +9,9 @@ create table api_user (
   -- Who the person is at the identity provider at which people sign in to the console.
   identity text collate "C",
   primary key (tenant_id, id),
-  constraint api_user_name_unique unique (tenant_id, name),
-  constraint api_user_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id)
+  constraint api_user_name_unique unique (tenant_id, name)
 );
+call add_references('api_user', 'staff_id');
 call protect_tenant_table('api_user', 'select, insert, update');
 create unique index api_user_identity_unique on api_user (tenant_id, identity);
 
@@ -27,9 +27,9 @@ create table api_key (
   -- Retiring a signing key ends the API keys that it signed, so the log says which.
   signing_kid text collate "C",
   constraint api_key_expires_at_order check (expires_at > created_at),
-  primary key (tenant_id, id),
-  constraint api_key_api_user_id_reference foreign key (tenant_id, api_user_id) references api_user (tenant_id, id)
+  primary key (tenant_id, id)
 );
+call add_references('api_key', 'api_user_id');
 call protect_tenant_table('api_key', 'select, insert, update');
 create index api_key_api_user_id_index on api_key (tenant_id, api_user_id, id);
 
@@ -48,11 +48,11 @@ create table idempotency_key (
   expires_at timestamptz(3) not null,
   constraint idempotency_key_status_enum check (status in ('RUNNING', 'DONE')),
   constraint idempotency_key_response_status_agrees check ((status = 'DONE') = (response_status is not null)),
-  constraint idempotency_key_api_user_id_reference foreign key (tenant_id, api_user_id) references api_user (tenant_id, id),
   constraint idempotency_key_api_user_id_key_unique primary key (tenant_id, api_user_id, key)
 );
+call add_references('idempotency_key', 'api_user_id');
 call protect_tenant_table('idempotency_key', 'select, insert, update, delete');
-create index idempotency_key_expires_at_index on idempotency_key (tenant_id, expires_at);
+call index_columns('idempotency_key', 'expires_at');
 
 -- Sessions of the console that somebody ended by signing out. A cookie that was copied before is of no use after it.
 create table ended_session (

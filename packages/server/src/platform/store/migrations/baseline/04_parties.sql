@@ -5,10 +5,9 @@ create table client_group (
   owner_id uuid,
   manager_id uuid,
   primary_client_id uuid,
-  constraint client_group_name_unique unique (tenant_id, name),
-  constraint client_group_owner_id_reference foreign key (tenant_id, owner_id) references staff (tenant_id, id),
-  constraint client_group_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id)
+  constraint client_group_name_unique unique (tenant_id, name)
 );
+call add_references('client_group', 'owner_id: staff', 'manager_id: staff');
 
 -- A client's balances are sums over its invoices, work in progress and payments, updated by whoever writes those.
 create table client (
@@ -79,26 +78,14 @@ create table client (
   constraint client_document_language_enum check (document_language in ('en', 'de', 'fr', 'es')),
   constraint client_client_ref_unique unique (tenant_id, client_ref),
   constraint client_pms_ref_unique unique (tenant_id, pms_ref),
-  constraint client_client_type_id_reference foreign key (tenant_id, client_type_id) references client_type (tenant_id, id),
-  constraint client_tax_region_id_reference foreign key (tenant_id, tax_region_id) references tax_region (tenant_id, id),
-  constraint client_tax_code_id_reference foreign key (tenant_id, tax_code_id) references tax_code (tenant_id, id),
-  constraint client_client_group_id_reference foreign key (tenant_id, client_group_id) references client_group (tenant_id, id),
-  constraint client_client_business_entity_id_reference foreign key (tenant_id, client_business_entity_id) references client_business_entity (tenant_id, id),
-  constraint client_industry_id_reference foreign key (tenant_id, industry_id) references industry (tenant_id, id),
-  constraint client_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id),
-  constraint client_department_id_reference foreign key (tenant_id, department_id) references department (tenant_id, id),
-  constraint client_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
-  constraint client_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
-  constraint client_parent_client_id_reference foreign key (tenant_id, parent_client_id) references client (tenant_id, id) deferrable initially deferred,
-  constraint client_merged_into_id_reference foreign key (tenant_id, merged_into_id) references client (tenant_id, id) deferrable initially deferred,
-  constraint client_partner_id_reference foreign key (tenant_id, partner_id) references staff (tenant_id, id),
-  constraint client_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id),
-  constraint client_biller_id_reference foreign key (tenant_id, biller_id) references staff (tenant_id, id),
   constraint client_outstanding_balance_bound check (outstanding_balance < 1e13),
   constraint client_unbilled_wip_bound check (abs(unbilled_wip) < 1e13),
   constraint client_unapplied_credit_bound check (abs(unapplied_credit) < 1e13),
   constraint client_status_settled check (status <> 'ARCHIVED' or (outstanding_balance = 0 and unbilled_wip = 0 and unapplied_credit = 0))
 );
+call add_references('client', 'client_type_id', 'tax_region_id', 'tax_code_id', 'client_group_id', 'client_business_entity_id',
+  'industry_id', 'office_id', 'department_id', 'service_line_id', 'org_id', 'parent_client_id: client deferred',
+  'merged_into_id: client deferred', 'partner_id: staff', 'manager_id: staff', 'biller_id: staff');
 call index_orders('client', 'name', 'status', 'outstanding_balance', 'unbilled_wip', 'onboarded_at', 'created_at', 'active', 'active desc',
   'email', 'onboarded_at desc nulls last');
 create index client_client_group_id_index on client (tenant_id, client_group_id) where (client_group_id is not null);
@@ -113,7 +100,7 @@ create index client_vat_id_index on client (tenant_id, vat_id, id) where (vat_id
 create index client_search_index on client using gin (tenant_id, search_text(name) gin_trgm_ops, search_text(legal_name) gin_trgm_ops);
 create index client_merged_into_id_index on client (tenant_id, merged_into_id) where merged_into_id is not null;
 
-alter table client_group add constraint client_group_primary_client_id_reference foreign key (tenant_id, primary_client_id) references client (tenant_id, id) deferrable initially deferred;
+call add_references('client_group', 'primary_client_id: client deferred');
 
 create table contact (
   like entity_columns including defaults including indexes,
@@ -140,9 +127,7 @@ create index contact_names_index on contact using gin (tenant_id, display_name g
 create index contact_refs_index on contact using gin (tenant_id, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops, email gin_trgm_ops, lower((email collate fa_case)) collate "C" gin_trgm_ops, phone gin_trgm_ops, lower((phone collate fa_case)) collate "C" gin_trgm_ops, mobile gin_trgm_ops, lower((mobile collate fa_case)) collate "C" gin_trgm_ops);
 create index contact_search_index on contact using gin (tenant_id, search_text(display_name) gin_trgm_ops, search_text(last_name) gin_trgm_ops, search_text(first_name) gin_trgm_ops);
 
-alter table client add constraint client_preferred_contact_id_reference foreign key (tenant_id, preferred_contact_id) references contact (tenant_id, id);
-alter table client add constraint client_billing_contact_id_reference foreign key (tenant_id, billing_contact_id) references contact (tenant_id, id);
-alter table client add constraint client_secondary_contact_id_reference foreign key (tenant_id, secondary_contact_id) references contact (tenant_id, id);
+call add_references('client', 'preferred_contact_id: contact', 'billing_contact_id: contact', 'secondary_contact_id: contact');
 
 -- The owner is a client, a contact or an office. The generated columns split `owner_id` by kind of owner, so that the
 -- database can have a foreign key for each.
@@ -166,18 +151,16 @@ create table contact_info (
   postal_code text collate "C",
   country text collate "C",
   constraint contact_info_owner_type_enum check (owner_type in ('CLIENT', 'CONTACT', 'OFFICE')),
-  constraint contact_info_kind_enum check (kind in ('PRIMARY', 'BILLING', 'MAILING', 'HOME', 'OTHER')),
-  constraint contact_info_owner_client_id_reference foreign key (tenant_id, owner_client_id) references client (tenant_id, id) deferrable initially deferred,
-  constraint contact_info_owner_contact_id_reference foreign key (tenant_id, owner_contact_id) references contact (tenant_id, id) deferrable initially deferred,
-  constraint contact_info_owner_office_id_reference foreign key (tenant_id, owner_office_id) references office (tenant_id, id) deferrable initially deferred
+  constraint contact_info_kind_enum check (kind in ('PRIMARY', 'BILLING', 'MAILING', 'HOME', 'OTHER'))
 );
+call add_references('contact_info', 'owner_client_id: client deferred', 'owner_contact_id: contact deferred',
+  'owner_office_id: office deferred');
 create unique index contact_info_owner_id_kind_unique on contact_info (tenant_id, owner_id, kind) where active;
-create index contact_info_owner_id_index on contact_info (tenant_id, owner_id);
+call index_columns('contact_info', 'owner_id');
 create index contact_info_reached_index on contact_info using gin (tenant_id, email gin_trgm_ops, (lower(email collate fa_case) collate "C") gin_trgm_ops, phone gin_trgm_ops, (lower(phone collate fa_case) collate "C") gin_trgm_ops, mobile gin_trgm_ops, (lower(mobile collate fa_case) collate "C") gin_trgm_ops);
 
-alter table client add constraint client_client_contact_info_id_reference foreign key (tenant_id, client_contact_info_id) references contact_info (tenant_id, id) deferrable initially deferred;
-alter table client add constraint client_billing_address_id_reference foreign key (tenant_id, billing_address_id) references contact_info (tenant_id, id) deferrable initially deferred;
-alter table contact add constraint contact_primary_contact_info_id_reference foreign key (tenant_id, primary_contact_info_id) references contact_info (tenant_id, id) deferrable initially deferred;
+call add_references('client', 'client_contact_info_id: contact_info deferred', 'billing_address_id: contact_info deferred');
+call add_references('contact', 'primary_contact_info_id: contact_info deferred');
 
 -- Relinking reopens the row of the pair, so the pair is unique among all rows, not among active ones only.
 create table contact_client (
@@ -193,11 +176,10 @@ create table contact_client (
   constraint contact_client_roles_enum check (roles <@ array['PREFERRED', 'BILLING', 'SECONDARY', 'SIGNER', 'OTHER']),
   constraint contact_client_roles_present check (cardinality(roles) > 0),
   constraint contact_client_unlinked_at_agrees check (active = (unlinked_at is null)),
-  constraint contact_client_contact_id_client_id_unique unique (tenant_id, contact_id, client_id),
-  constraint contact_client_contact_id_reference foreign key (tenant_id, contact_id) references contact (tenant_id, id),
-  constraint contact_client_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id)
+  constraint contact_client_contact_id_client_id_unique unique (tenant_id, contact_id, client_id)
 );
-create index contact_client_client_id_index on contact_client (tenant_id, client_id);
+call add_references('contact_client', 'contact_id', 'client_id');
+call index_columns('contact_client', 'client_id');
 create unique index contact_client_client_id_preferred_unique on contact_client (tenant_id, client_id) where (active and (roles @> ARRAY['PREFERRED']));
 create unique index contact_client_client_id_billing_unique on contact_client (tenant_id, client_id) where (active and (roles @> ARRAY['BILLING']));
 create unique index contact_client_client_id_secondary_unique on contact_client (tenant_id, client_id) where (active and (roles @> ARRAY['SECONDARY']));
@@ -215,10 +197,8 @@ begin
 end
 $$;
 
-create constraint trigger contact_client_one_primary after insert or update of is_primary, active on contact_client
-  deferrable initially deferred for each row
-  when (new.active and new.is_primary and current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function check_one_primary();
+call check_at_commit('contact_client_one_primary', 'after insert or update of is_primary, active on contact_client', 'check_one_primary()',
+  'new.active and new.is_primary');
 
 -- A transaction that has read the client before the merge: it runs again, and finds the one that has the rows now. The lock waits for a merge
 -- that has not ended.
@@ -240,22 +220,9 @@ begin
 end
 $$;
 
-create trigger client_group_primary_client_id_present after insert or update of primary_client_id on client_group for each row
-  when (new.primary_client_id is not null and current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('primary_client_id');
-
-create trigger client_parent_client_id_present after insert or update of parent_client_id on client for each row
-  when (new.parent_client_id is not null and current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('parent_client_id');
-
-create trigger client_merged_into_id_present after insert or update of merged_into_id on client for each row
-  when (new.merged_into_id is not null and current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('merged_into_id');
-
-create trigger contact_client_client_id_present after insert or update of client_id on contact_client for each row
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('client_id');
-
-create trigger contact_info_owner_id_present after insert or update of owner_id on contact_info for each row
-  when (new.owner_type = 'CLIENT' and current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('owner_client_id');
+call refuse_merged('client_group', 'primary_client_id', 'new.primary_client_id is not null');
+call refuse_merged('client', 'parent_client_id', 'new.parent_client_id is not null');
+call refuse_merged('client', 'merged_into_id', 'new.merged_into_id is not null');
+call refuse_merged('contact_client', 'client_id');
+call add_trigger('contact_info_owner_id_present', 'after insert or update of owner_id on contact_info for each row',
+  'refuse_merged_client(''owner_client_id'')', 'new.owner_type = ''CLIENT''');

@@ -16,9 +16,9 @@ create table job_template (
   constraint job_template_default_fee_range check (default_fee >= 0),
   constraint job_template_budget_hours_range check (budget_hours >= 0),
   constraint job_template_duration_days_range check (duration_days between 0 and 3650),
-  constraint job_template_name_unique unique (tenant_id, name),
-  constraint job_template_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id)
+  constraint job_template_name_unique unique (tenant_id, name)
 );
+call add_references('job_template', 'service_line_id');
 
 create table task_type (
   like entity_columns including defaults including indexes,
@@ -33,9 +33,9 @@ create table task_type (
   constraint task_type_billing_method_enum check (billing_method in ('HOURLY', 'FIXED', 'NON_BILLABLE')),
   constraint task_type_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
   constraint task_type_display_name_unique unique (tenant_id, display_name),
-  constraint task_type_code_unique unique (tenant_id, code),
-  constraint task_type_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id)
+  constraint task_type_code_unique unique (tenant_id, code)
 );
+call add_references('task_type', 'service_line_id');
 
 create table job_template_task (
   tenant_id integer not null,
@@ -48,11 +48,9 @@ create table job_template_task (
   default_staff_type_id uuid not null,
   constraint job_template_task_offset_days_range check (offset_days between 0 and 3650),
   constraint job_template_task_budget_hours_range check (budget_hours >= 0),
-  primary key (tenant_id, job_template_id, "position"),
-  constraint job_template_task_job_template_id_reference foreign key (tenant_id, job_template_id) references job_template (tenant_id, id),
-  constraint job_template_task_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id),
-  constraint job_template_task_default_staff_type_id_reference foreign key (tenant_id, default_staff_type_id) references staff_type (tenant_id, id)
+  primary key (tenant_id, job_template_id, "position")
 );
+call add_references('job_template_task', 'job_template_id', 'task_type_id', 'default_staff_type_id: staff_type');
 call protect_tenant_table('job_template_task', 'select, insert, delete');
 
 create table job (
@@ -110,14 +108,6 @@ create table job (
   constraint job_period_end_date_order check (period_end_date >= period_start_date),
   constraint job_pms_ref_unique unique (tenant_id, pms_ref),
   constraint job_job_ref_unique unique (tenant_id, job_ref),
-  constraint job_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
-  constraint job_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
-  constraint job_department_id_reference foreign key (tenant_id, department_id) references department (tenant_id, id),
-  constraint job_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id),
-  constraint job_partner_id_reference foreign key (tenant_id, partner_id) references staff (tenant_id, id),
-  constraint job_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id),
-  constraint job_in_charge_id_reference foreign key (tenant_id, in_charge_id) references staff (tenant_id, id),
-  constraint job_job_template_id_reference foreign key (tenant_id, job_template_id) references job_template (tenant_id, id),
   constraint job_due_date_order check (due_date >= start_date),
   constraint job_write_up_amount_range check (abs(write_up_amount) < 1e13),
   constraint job_actual_hours_bound check (abs(actual_hours) < 1e7),
@@ -128,6 +118,8 @@ create table job (
   -- A project shows its standard amount, which no decimal of the contract must exceed.
   constraint job_standard_amount_bound check (abs(billed_work_amount + write_off_amount - write_up_amount + fee_without_work_amount) < 1e13)
 );
+call add_references('job', 'client_id', 'service_line_id', 'department_id', 'office_id', 'partner_id: staff', 'manager_id: staff',
+  'in_charge_id: staff', 'job_template_id');
 create index job_client_id_status_index on job (tenant_id, client_id, status);
 create index job_names_index on job using gin (tenant_id, name gin_trgm_ops, lower((name collate fa_case)) collate "C" gin_trgm_ops);
 -- Searches of projects and tasks start from an index on the first key that they sort by. Descending orders read it backwards;
@@ -148,9 +140,7 @@ create index job_pms_refs_index on job using gin (tenant_id, pms_ref gin_trgm_op
 -- The jobs that the clock bills, which it reads in batches.
 create index job_billing_schedule_index on job (tenant_id, billing_schedule, id) where (billing_schedule is not null);
 create index job_search_index on job using gin (tenant_id, search_text(name) gin_trgm_ops);
-create trigger job_client_id_present after insert or update of client_id on job for each row
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('client_id');
+call refuse_merged('job', 'client_id');
 
 create table task (
   like entity_columns including defaults including indexes,
@@ -174,11 +164,9 @@ create table task (
   constraint task_priority_enum check (priority in ('LOW', 'NORMAL', 'HIGH')),
   constraint task_budget_hours_range check (budget_hours >= 0),
   constraint task_sequence_range check (sequence between 0 and 1000000),
-  constraint task_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
-  constraint task_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id),
-  constraint task_assignee_id_reference foreign key (tenant_id, assignee_id) references staff (tenant_id, id),
   constraint task_actual_hours_bound check (abs(actual_hours) < 1e7)
 );
+call add_references('task', 'job_id', 'task_type_id', 'assignee_id: staff');
 create index task_job_id_index on task (tenant_id, job_id, sequence);
 create index task_assignee_id_index on task (tenant_id, assignee_id, status);
 call index_orders('task', 'due_date', 'name', 'status', 'sequence', 'due_date desc nulls last', 'created_at', 'active', 'active desc',
@@ -204,13 +192,11 @@ create table staff_job_assignment (
   constraint staff_job_assignment_billing_rate_override_range check (
     billing_rate_override >= 0 and billing_rate_override < 1e11 and scale(billing_rate_override) <= 4),
   constraint staff_job_assignment_end_date_order check (end_date >= start_date),
-  constraint staff_job_assignment_deactivated_at_agrees check (active = (deactivated_at is null)),
-  constraint staff_job_assignment_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
-  constraint staff_job_assignment_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id)
+  constraint staff_job_assignment_deactivated_at_agrees check (active = (deactivated_at is null))
 );
+call add_references('staff_job_assignment', 'staff_id', 'job_id');
 create unique index staff_job_assignment_role_unique on staff_job_assignment (tenant_id, job_id, staff_id, role) where active;
-create index staff_job_assignment_job_id_index on staff_job_assignment (tenant_id, job_id);
-create index staff_job_assignment_staff_id_index on staff_job_assignment (tenant_id, staff_id);
+call index_columns('staff_job_assignment', 'job_id', 'staff_id');
 
 create table staff_task_assignment (
   like entity_columns including defaults including indexes,
@@ -219,9 +205,8 @@ create table staff_task_assignment (
   allocated_hours numeric(10,2),
   deactivated_at timestamptz(3),
   constraint staff_task_assignment_allocated_hours_range check (allocated_hours >= 0),
-  constraint staff_task_assignment_deactivated_at_agrees check (active = (deactivated_at is null)),
-  constraint staff_task_assignment_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
-  constraint staff_task_assignment_task_id_reference foreign key (tenant_id, task_id) references task (tenant_id, id)
+  constraint staff_task_assignment_deactivated_at_agrees check (active = (deactivated_at is null))
 );
+call add_references('staff_task_assignment', 'staff_id', 'task_id');
 create unique index staff_task_assignment_task_id_unique on staff_task_assignment (tenant_id, task_id, staff_id) where active;
-create index staff_task_assignment_staff_id_index on staff_task_assignment (tenant_id, staff_id);
+call index_columns('staff_task_assignment', 'staff_id');

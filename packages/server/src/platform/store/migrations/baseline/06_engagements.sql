@@ -38,11 +38,9 @@ create table engagement (
       when 'ON_HOLD' then executed_at is not null when 'COMPLETED' then executed_at is not null
       else executed_at is null end),
   constraint engagement_completed_at_agrees check ((status = 'COMPLETED') = (completed_at is not null)),
-  constraint engagement_engagement_ref_unique unique (tenant_id, engagement_ref),
-  constraint engagement_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
-  constraint engagement_partner_id_reference foreign key (tenant_id, partner_id) references staff (tenant_id, id),
-  constraint engagement_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id)
+  constraint engagement_engagement_ref_unique unique (tenant_id, engagement_ref)
 );
+call add_references('engagement', 'client_id', 'partner_id: staff', 'manager_id: staff');
 create index engagement_client_id_index on engagement (tenant_id, client_id, status);
 call index_orders('engagement', 'status', 'name', 'fiscal_year', 'start_date', 'end_date', 'sent_at', 'executed_at', 'expires_at',
   'fee_amount', 'created_at', 'active', 'active desc', 'fiscal_year desc', 'status desc', 'start_date desc nulls last',
@@ -54,11 +52,8 @@ create index engagement_template_id_index on engagement (tenant_id, template_id)
 create index engagement_names_index on engagement using gin (tenant_id, name gin_trgm_ops, lower((name collate fa_case)) collate "C" gin_trgm_ops);
 create index engagement_refs_index on engagement using gin (tenant_id, engagement_ref gin_trgm_ops, lower((engagement_ref collate fa_case)) collate "C" gin_trgm_ops);
 create index engagement_search_index on engagement using gin (tenant_id, search_text(name) gin_trgm_ops);
-create trigger engagement_client_id_present after insert or update of client_id on engagement for each row
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('client_id');
-
-alter table job add constraint job_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id) deferrable initially deferred;
+call refuse_merged('engagement', 'client_id');
+call add_references('job', 'engagement_id deferred');
 
 create table engagement_staff (
   tenant_id integer not null,
@@ -67,10 +62,9 @@ create table engagement_staff (
   staff_id uuid not null,
   role text collate "C" not null,
   constraint engagement_staff_role_enum check (role in ('PARTNER', 'MANAGER', 'IN_CHARGE', 'REVIEWER', 'PREPARER', 'OTHER')),
-  primary key (tenant_id, engagement_id, "position"),
-  constraint engagement_staff_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id),
-  constraint engagement_staff_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id)
+  primary key (tenant_id, engagement_id, "position")
 );
+call add_references('engagement_staff', 'engagement_id', 'staff_id');
 call protect_tenant_table('engagement_staff', 'select, insert, delete');
 
 create table engagement_signer (
@@ -83,10 +77,9 @@ create table engagement_signer (
   constraint engagement_signer_status_enum check (status in ('PENDING', 'VIEWED', 'SIGNED', 'DECLINED')),
   constraint engagement_signer_signed_at_agrees check ((status = 'SIGNED') = (signed_at is not null)),
   primary key (tenant_id, engagement_id, "position"),
-  constraint engagement_signer_contact_id_unique unique (tenant_id, engagement_id, contact_id),
-  constraint engagement_signer_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id),
-  constraint engagement_signer_contact_id_reference foreign key (tenant_id, contact_id) references contact (tenant_id, id)
+  constraint engagement_signer_contact_id_unique unique (tenant_id, engagement_id, contact_id)
 );
+call add_references('engagement_signer', 'engagement_id', 'contact_id');
 call protect_tenant_table('engagement_signer', 'select, insert, delete');
 
 -- The jobs that are or were linked. The current link is also in the job.
@@ -97,10 +90,9 @@ create table engagement_job (
   -- Of the job.
   id uuid not null,
   is_active boolean not null,
-  primary key (tenant_id, engagement_id, id),
-  constraint engagement_job_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id),
-  constraint engagement_job_id_reference foreign key (tenant_id, id) references job (tenant_id, id) deferrable initially deferred
+  primary key (tenant_id, engagement_id, id)
 );
+call add_references('engagement_job', 'engagement_id', 'id: job deferred');
 call protect_tenant_table('engagement_job', 'select, insert, delete');
 create unique index engagement_job_active_unique on engagement_job (tenant_id, id) where is_active;
 
@@ -121,9 +113,9 @@ create table engagement_document (
   constraint engagement_document_status_enum check (status in ('DRAFT', 'SENT', 'SIGNED', 'SUPERSEDED')),
   constraint engagement_document_signed_at_agrees check ((status = 'SIGNED') = (signed_at is not null)),
   constraint engagement_document_size_bytes_range check (size_bytes between 0 and 9007199254740991),
-  constraint engagement_document_version_number_unique unique (tenant_id, engagement_id, document_type_id, version_number),
-  constraint engagement_document_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id)
+  constraint engagement_document_version_number_unique unique (tenant_id, engagement_id, document_type_id, version_number)
 );
+call add_references('engagement_document', 'engagement_id');
 
 create table engagement_batch (
   like entity_columns including defaults including indexes,
@@ -147,8 +139,7 @@ create table engagement_batch_item (
   engagement_id uuid,
   failure jsonb,
   constraint engagement_batch_item_failure_agrees check (engagement_id is null or failure is null),
-  primary key (tenant_id, engagement_batch_id, index),
-  constraint engagement_batch_item_engagement_batch_id_reference foreign key (tenant_id, engagement_batch_id) references engagement_batch (tenant_id, id),
-  constraint engagement_batch_item_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id)
+  primary key (tenant_id, engagement_batch_id, index)
 );
+call add_references('engagement_batch_item', 'engagement_batch_id', 'engagement_id');
 call protect_tenant_table('engagement_batch_item', 'select, insert, update');

@@ -13,10 +13,9 @@ create table work_code (
   task_type_id uuid,
   default_rate numeric,
   constraint work_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
-  constraint work_code_code_unique unique (tenant_id, code),
-  constraint work_code_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
-  constraint work_code_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id)
+  constraint work_code_code_unique unique (tenant_id, code)
 );
+call add_references('work_code', 'service_line_id', 'task_type_id');
 
 create table non_work_code (
   like entity_columns including defaults including indexes,
@@ -30,10 +29,9 @@ create table non_work_code (
   default_rate numeric,
   constraint non_work_code_is_billable_range check (not is_billable),
   constraint non_work_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
-  constraint non_work_code_code_unique unique (tenant_id, code),
-  constraint non_work_code_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
-  constraint non_work_code_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id)
+  constraint non_work_code_code_unique unique (tenant_id, code)
 );
+call add_references('non_work_code', 'service_line_id', 'task_type_id');
 
 create table expense_code (
   like entity_columns including defaults including indexes,
@@ -46,10 +44,9 @@ create table expense_code (
   task_type_id uuid,
   default_rate numeric,
   constraint expense_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
-  constraint expense_code_code_unique unique (tenant_id, code),
-  constraint expense_code_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
-  constraint expense_code_task_type_id_reference foreign key (tenant_id, task_type_id) references task_type (tenant_id, id)
+  constraint expense_code_code_unique unique (tenant_id, code)
 );
+call add_references('expense_code', 'service_line_id', 'task_type_id');
 
 create table time_entry (
   like entity_columns including defaults including indexes,
@@ -79,19 +76,15 @@ create table time_entry (
   constraint time_entry_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
   constraint time_entry_approved_at_agrees check ((status = 'APPROVED') = (approved_at is not null)),
   constraint time_entry_billing_rate_range check (billing_rate >= 0 and billing_rate < 1e11 and scale(billing_rate) <= 4),
-  constraint time_entry_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
-  constraint time_entry_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
-  constraint time_entry_task_id_reference foreign key (tenant_id, task_id) references task (tenant_id, id),
-  constraint time_entry_approved_by_id_reference foreign key (tenant_id, approved_by_id) references staff (tenant_id, id),
   constraint time_entry_reverses_system_ref_reference foreign key (tenant_id, reverses_system_ref) references time_entry (tenant_id, system_ref) deferrable initially deferred,
   constraint time_entry_amount_agrees check (amount in (work_amount(hours, billing_rate, 2), work_amount(hours, billing_rate, 0))),
   constraint time_entry_ended_at_order check (
     (started_at is null) = (ended_at is null) and (ended_at > started_at) is not false)
 );
+call add_references('time_entry', 'staff_id', 'job_id', 'task_id', 'approved_by_id: staff');
 create index time_entry_staff_id_index on time_entry (tenant_id, staff_id, work_date);
 create index time_entry_job_id_index on time_entry (tenant_id, job_id, status);
-create index time_entry_task_id_index on time_entry (tenant_id, task_id);
-create index time_entry_code_index on time_entry (tenant_id, code);
+call index_columns('time_entry', 'task_id', 'code');
 create index time_entry_reverses_system_ref_index on time_entry (tenant_id, reverses_system_ref) where (reverses_system_ref is not null);
 call index_orders('time_entry', 'created_at', 'active', 'active desc', 'status', 'work_date', 'amount');
 create index time_entry_approved_by_id_index on time_entry (tenant_id, approved_by_id) where (approved_by_id is not null);
@@ -121,14 +114,12 @@ create table expense_entry (
   constraint expense_entry_billable_amount_range check (billable_amount >= 0),
   constraint expense_entry_markup_percent_range check (markup_percent >= 0 and scale(markup_percent) <= 4),
   constraint expense_entry_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
-  constraint expense_entry_approved_at_agrees check ((status = 'APPROVED') = (approved_at is not null)),
-  constraint expense_entry_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
-  constraint expense_entry_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
-  constraint expense_entry_approved_by_id_reference foreign key (tenant_id, approved_by_id) references staff (tenant_id, id)
+  constraint expense_entry_approved_at_agrees check ((status = 'APPROVED') = (approved_at is not null))
 );
+call add_references('expense_entry', 'staff_id', 'job_id', 'approved_by_id: staff');
 create index expense_entry_job_id_index on expense_entry (tenant_id, job_id, status);
 create index expense_entry_staff_id_index on expense_entry (tenant_id, staff_id, expense_date);
-create index expense_entry_code_index on expense_entry (tenant_id, code);
+call index_columns('expense_entry', 'code');
 call index_orders('expense_entry', 'created_at', 'active', 'active desc', 'status', 'expense_date', 'billable_amount');
 create index expense_entry_approved_by_id_index on expense_entry (tenant_id, approved_by_id) where (approved_by_id is not null);
 create index expense_entry_approved_at_index on expense_entry (tenant_id, approved_at, id) where (approved_at is not null);
@@ -178,17 +169,11 @@ create table wip_entry (
       else true
     end),
   constraint wip_entry_write_off_reason_agrees check (status <> 'WRITTEN_OFF' or write_off_reason is not null),
-  constraint wip_entry_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
-  constraint wip_entry_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
-  constraint wip_entry_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id),
-  constraint wip_entry_task_id_reference foreign key (tenant_id, task_id) references task (tenant_id, id),
-  constraint wip_entry_time_entry_id_reference foreign key (tenant_id, time_entry_id) references time_entry (tenant_id, id),
-  constraint wip_entry_expense_entry_id_reference foreign key (tenant_id, expense_entry_id) references expense_entry (tenant_id, id),
   constraint wip_entry_amount_range check (wip_type not in ('EXPENSE', 'FIXED_FEE') or amount >= 0),
-  constraint wip_entry_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id),
   constraint wip_entry_outstanding_amount_bound check (abs(outstanding_amount) < 1e13),
   constraint wip_entry_amount_agrees check (amount in (work_amount(hours, billing_rate, 2), work_amount(hours, billing_rate, minor_units(currency))))
 );
+call add_references('wip_entry', 'client_id', 'job_id', 'staff_id', 'task_id', 'time_entry_id', 'expense_entry_id', 'engagement_id');
 create unique index wip_entry_time_entry_id_unique on wip_entry (tenant_id, time_entry_id) where (status <> 'REVERSED');
 create unique index wip_entry_expense_entry_id_unique on wip_entry (tenant_id, expense_entry_id) where (status <> 'REVERSED');
 create index wip_entry_job_id_index on wip_entry (tenant_id, job_id, status);
@@ -197,16 +182,13 @@ create index wip_entry_unbilled_index on wip_entry (tenant_id, client_id, work_d
   include (job_id, currency, outstanding_amount) where (status in ('OPEN', 'PARTIALLY_BILLED', 'IN_DRAFT'));
 call index_orders('wip_entry', 'work_date', 'amount', 'outstanding_amount', 'created_at', 'active', 'active desc', 'billed_amount',
   'write_off_amount');
-create index wip_entry_draft_invoice_id_index on wip_entry (tenant_id, draft_invoice_id);
-create index wip_entry_invoice_id_index on wip_entry (tenant_id, invoice_id);
+call index_columns('wip_entry', 'draft_invoice_id', 'invoice_id');
 -- All work of a client, billed or not; the index of open work has only a tenth of it.
 create index wip_entry_client_id_index on wip_entry (tenant_id, client_id, work_date, id);
 -- Orders of searches of work in progress and of revisions. Without an index, a page of them sorts a million rows.
 create index wip_entry_posted_at_index on wip_entry (tenant_id, posted_at, id);
 create index wip_entry_time_entry_id_index on wip_entry (tenant_id, time_entry_id) where (time_entry_id is not null);
-create trigger wip_entry_client_id_present after insert or update of client_id on wip_entry for each row
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('client_id');
+call refuse_merged('wip_entry', 'client_id');
 
 -- A person has at most 24 hours on a day. A reversal of another day's entry does not reduce the hours of its own day.
 create function check_hours_of_day() returns trigger language plpgsql as $$
@@ -306,32 +288,13 @@ begin
 end
 $$;
 
-create trigger time_entry_hours_inserted
-  after insert on time_entry referencing new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function check_hours_of_day();
-
-create trigger time_entry_hours_updated
-  after update on time_entry referencing new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function check_hours_of_day();
-
-create trigger time_entry_sum_inserted
-  after insert on time_entry referencing new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function sum_hours();
-
-create trigger time_entry_sum_updated
-  after update on time_entry referencing old table as old_rows new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function sum_hours();
-
-create trigger wip_entry_sum_inserted
-  after insert on wip_entry referencing new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function sum_wip();
-
-create trigger wip_entry_sum_updated
-  after update on wip_entry referencing old table as old_rows new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function sum_wip();
+call add_trigger('time_entry_hours_inserted', 'after insert on time_entry referencing new table as new_rows for each statement',
+  'check_hours_of_day()');
+call add_trigger('time_entry_hours_updated', 'after update on time_entry referencing new table as new_rows for each statement',
+  'check_hours_of_day()');
+call add_trigger('time_entry_sum_inserted', 'after insert on time_entry referencing new table as new_rows for each statement', 'sum_hours()');
+call add_trigger('time_entry_sum_updated', 'after update on time_entry referencing old table as old_rows new table as new_rows for each statement',
+  'sum_hours()');
+call add_trigger('wip_entry_sum_inserted', 'after insert on wip_entry referencing new table as new_rows for each statement', 'sum_wip()');
+call add_trigger('wip_entry_sum_updated', 'after update on wip_entry referencing old table as old_rows new table as new_rows for each statement',
+  'sum_wip()');

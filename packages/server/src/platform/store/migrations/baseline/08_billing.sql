@@ -54,20 +54,14 @@ create table draft_invoice (
   constraint draft_invoice_invoice_id_agrees check ((status = 'POSTED') = (invoice_id is not null)),
   constraint draft_invoice_active_agrees check (active = (status <> 'DELETED')),
   constraint draft_invoice_draft_number_unique unique (tenant_id, draft_number),
-  constraint draft_invoice_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
-  constraint draft_invoice_billing_contact_id_reference foreign key (tenant_id, billing_contact_id) references contact (tenant_id, id),
-  constraint draft_invoice_prepared_by_id_reference foreign key (tenant_id, prepared_by_id) references staff (tenant_id, id),
-  constraint draft_invoice_reviewer_id_reference foreign key (tenant_id, reviewer_id) references staff (tenant_id, id),
-  constraint draft_invoice_approved_by_id_reference foreign key (tenant_id, approved_by_id) references staff (tenant_id, id),
   constraint draft_invoice_credited_invoice_id_agrees check (credited_invoice_id is null or total < 0 or status in ('DRAFT', 'REJECTED', 'DELETED'))
 );
+call add_references('draft_invoice', 'client_id', 'billing_contact_id: contact', 'prepared_by_id: staff', 'reviewer_id: staff',
+  'approved_by_id: staff');
 create index draft_invoice_client_id_index on draft_invoice (tenant_id, client_id, status);
 call index_orders('draft_invoice', 'status', 'proposed_invoice_date', 'total');
-create trigger draft_invoice_client_id_present after insert or update of client_id on draft_invoice for each row
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('client_id');
-
-alter table wip_entry add constraint wip_entry_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id) deferrable initially deferred;
+call refuse_merged('draft_invoice', 'client_id');
+call add_references('wip_entry', 'draft_invoice_id deferred');
 
 create table draft_invoice_line (
   tenant_id integer not null,
@@ -97,11 +91,9 @@ create table draft_invoice_line (
   constraint draft_invoice_line_unit_amount_range check (abs(unit_amount) < 1e11 and scale(unit_amount) <= 4),
   constraint draft_invoice_line_tax_rate_percent_range check (tax_rate_percent between 0 and 100 and scale(tax_rate_percent) <= 4),
   primary key (tenant_id, id),
-  constraint draft_invoice_line_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id),
-  constraint draft_invoice_line_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
-  constraint draft_invoice_line_relief_enum check (relief in ('FULL', 'PART')),
-  constraint draft_invoice_line_tax_code_id_reference foreign key (tenant_id, tax_code_id) references tax_code (tenant_id, id)
+  constraint draft_invoice_line_relief_enum check (relief in ('FULL', 'PART'))
 );
+call add_references('draft_invoice_line', 'draft_invoice_id', 'job_id', 'tax_code_id');
 call protect_tenant_table('draft_invoice_line', 'select, insert, delete');
 create index draft_invoice_line_draft_invoice_id_index on draft_invoice_line (tenant_id, draft_invoice_id, "position");
 
@@ -111,9 +103,9 @@ create table draft_invoice_line_wip (
   position integer not null,
   wip_entry_id uuid not null,
   primary key (tenant_id, line_id, "position"),
-  constraint draft_invoice_line_wip_line_id_reference foreign key (tenant_id, line_id) references draft_invoice_line (tenant_id, id) on delete cascade,
-  constraint draft_invoice_line_wip_wip_entry_id_reference foreign key (tenant_id, wip_entry_id) references wip_entry (tenant_id, id)
+  constraint draft_invoice_line_wip_line_id_reference foreign key (tenant_id, line_id) references draft_invoice_line (tenant_id, id) on delete cascade
 );
+call add_references('draft_invoice_line_wip', 'wip_entry_id');
 call protect_tenant_table('draft_invoice_line_wip', 'select, insert, delete');
 
 -- A row for each revision of a draft, which never changes.
@@ -136,11 +128,9 @@ create table draft_invoice_history (
   constraint draft_invoice_history_action_enum check (action in ('CREATED', 'EDITED', 'SUBMITTED', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
   constraint draft_invoice_history_from_status_enum check (from_status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
   constraint draft_invoice_history_to_status_enum check (to_status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
-  constraint draft_invoice_history_revision_unique unique (tenant_id, draft_invoice_id, revision),
-  constraint draft_invoice_history_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id) deferrable initially deferred,
-  constraint draft_invoice_history_changed_by_id_reference foreign key (tenant_id, changed_by_id) references staff (tenant_id, id),
-  constraint draft_invoice_history_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id)
+  constraint draft_invoice_history_revision_unique unique (tenant_id, draft_invoice_id, revision)
 );
+call add_references('draft_invoice_history', 'draft_invoice_id deferred', 'changed_by_id: staff', 'client_id');
 call protect_tenant_table('draft_invoice_history', 'select, insert');
 grant update (client_id) on draft_invoice_history to financial_automation_service;
 call index_orders('draft_invoice_history', 'updated_at', 'changed_at', 'to_status', 'total', 'revision', 'created_at', 'active',
@@ -226,13 +216,6 @@ create table invoice (
   constraint invoice_voided_at_agrees check ((status = 'VOIDED') = (voided_at is not null) and (status = 'VOIDED') = (void_reason is not null)),
   constraint invoice_pms_ref_unique unique (tenant_id, pms_ref),
   constraint invoice_draft_invoice_id_unique unique (tenant_id, draft_invoice_id),
-  constraint invoice_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
-  constraint invoice_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
-  constraint invoice_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id),
-  constraint invoice_early_payment_note_id_reference foreign key (tenant_id, early_payment_note_id) references invoice (tenant_id, id) deferrable initially deferred,
-  constraint invoice_tax_region_id_reference foreign key (tenant_id, tax_region_id) references tax_region (tenant_id, id),
-  constraint invoice_billing_contact_id_reference foreign key (tenant_id, billing_contact_id) references contact (tenant_id, id),
-  constraint invoice_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id),
   constraint invoice_write_off_reason_agrees check ((status = 'WRITTEN_OFF' or amount_written_off > 0) = (write_off_reason is not null)),
   constraint invoice_paid_date_agrees check ((status = 'PAID') = (paid_date is not null)),
   constraint invoice_document_type_enum check (document_type in ('INVOICE', 'CREDIT_NOTE')),
@@ -255,6 +238,8 @@ create table invoice (
     end
   end)
 );
+call add_references('invoice', 'client_id', 'org_id', 'draft_invoice_id', 'early_payment_note_id: invoice deferred', 'tax_region_id',
+  'billing_contact_id: contact', 'engagement_id');
 call index_orders('invoice', 'client_id', 'status', 'invoice_date', 'due_date', 'posted_at', 'paid_at', 'overdue_at', 'total',
   'created_at', 'active', 'active desc', 'amount_paid', 'posted_at desc nulls last', 'paid_at desc nulls last', 'paid_date',
   'paid_date desc nulls last', 'amount_due', 'document_type');
@@ -270,14 +255,11 @@ create index invoice_falling_due_index on invoice (tenant_id, due_date) where ((
 create unique index invoice_invoice_number_org_unique on invoice (tenant_id, invoice_number, org_id);
 -- The journal finds the invoices of 0.00, which have no entry of the ledger.
 create index invoice_without_amount_index on invoice (tenant_id, id) where total = 0 and posted_at is not null;
-create trigger invoice_client_id_present after insert or update of client_id on invoice for each row
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('client_id');
-
-alter table wip_entry add constraint wip_entry_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id) deferrable initially deferred;
-alter table draft_invoice add constraint draft_invoice_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id) deferrable initially deferred;
+call refuse_merged('invoice', 'client_id');
+call add_references('wip_entry', 'invoice_id deferred');
+call add_references('draft_invoice', 'invoice_id deferred');
 alter table draft_invoice add constraint draft_invoice_credited_invoice_id_reference foreign key (tenant_id, credited_invoice_id) references invoice (tenant_id, id) deferrable;
-alter table draft_invoice_history add constraint draft_invoice_history_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id) deferrable initially deferred;
+call add_references('draft_invoice_history', 'invoice_id deferred');
 
 create table invoice_line (
   tenant_id integer not null,
@@ -306,11 +288,9 @@ create table invoice_line (
   constraint invoice_line_unit_amount_range check (abs(unit_amount) < 1e11 and scale(unit_amount) <= 4),
   constraint invoice_line_tax_rate_percent_range check (tax_rate_percent between 0 and 100 and scale(tax_rate_percent) <= 4),
   primary key (tenant_id, id),
-  constraint invoice_line_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id),
-  constraint invoice_line_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
-  constraint invoice_line_relief_enum check (relief in ('FULL', 'PART')),
-  constraint invoice_line_tax_code_id_reference foreign key (tenant_id, tax_code_id) references tax_code (tenant_id, id)
+  constraint invoice_line_relief_enum check (relief in ('FULL', 'PART'))
 );
+call add_references('invoice_line', 'invoice_id', 'job_id', 'tax_code_id');
 call protect_tenant_table('invoice_line', 'select, insert');
 create index invoice_line_invoice_id_index on invoice_line (tenant_id, invoice_id, "position");
 -- Billed lines by a part of their text.
@@ -331,12 +311,10 @@ create table invoice_line_tax (
   taxable_amount numeric(16, 2) not null,
   tax_amount numeric(16, 2) not null,
   primary key (tenant_id, id),
-  constraint invoice_line_tax_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id),
-  constraint invoice_line_tax_line_id_reference foreign key (tenant_id, line_id) references invoice_line (tenant_id, id),
-  constraint invoice_line_tax_region_id_reference foreign key (tenant_id, region_id) references tax_region (tenant_id, id) deferrable initially deferred,
   constraint invoice_line_tax_category_enum check (category in ('S', 'Z', 'E', 'AE', 'K', 'G', 'O')),
   constraint invoice_line_tax_amount_agrees check (name is not null or (taxable_amount = 0 and tax_amount = 0))
 );
+call add_references('invoice_line_tax', 'invoice_id', 'line_id: invoice_line', 'region_id: tax_region deferred');
 call protect_tenant_table('invoice_line_tax', 'select, insert');
 create index invoice_line_tax_invoice_id_index on invoice_line_tax (tenant_id, invoice_id, id);
 create index invoice_line_tax_line_id_index on invoice_line_tax (tenant_id, line_id, position);
@@ -346,10 +324,9 @@ create table invoice_line_wip (
   line_id uuid not null,
   position integer not null,
   wip_entry_id uuid not null,
-  primary key (tenant_id, line_id, "position"),
-  constraint invoice_line_wip_line_id_reference foreign key (tenant_id, line_id) references invoice_line (tenant_id, id),
-  constraint invoice_line_wip_wip_entry_id_reference foreign key (tenant_id, wip_entry_id) references wip_entry (tenant_id, id)
+  primary key (tenant_id, line_id, "position")
 );
+call add_references('invoice_line_wip', 'line_id: invoice_line', 'wip_entry_id');
 call protect_tenant_table('invoice_line_wip', 'select, insert');
 
 -- The same as it was when the invoice was posted. It adds to the sums of jobs, until the invoice is voided.
@@ -360,12 +337,11 @@ create table invoice_billing (
   billed numeric(16,2) not null,
   fee numeric(16,2) not null,
   fee_without_work numeric(16,2) not null,
-  primary key (tenant_id, invoice_id, job_id),
-  constraint invoice_billing_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id),
-  constraint invoice_billing_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id)
+  primary key (tenant_id, invoice_id, job_id)
 );
+call add_references('invoice_billing', 'invoice_id', 'job_id');
 call protect_tenant_table('invoice_billing', 'select, insert');
-create index invoice_billing_job_id_index on invoice_billing (tenant_id, job_id);
+call index_columns('invoice_billing', 'job_id');
 
 -- The amount that an invoice bills of each row of work in progress. Voiding the invoice restores exactly this amount.
 create table wip_relief (
@@ -375,12 +351,11 @@ create table wip_relief (
   billed numeric(16,2) not null,
   write_up numeric(16,2) not null,
   write_off numeric(16,2) not null,
-  primary key (tenant_id, invoice_id, wip_entry_id),
-  constraint wip_relief_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id),
-  constraint wip_relief_wip_entry_id_reference foreign key (tenant_id, wip_entry_id) references wip_entry (tenant_id, id)
+  primary key (tenant_id, invoice_id, wip_entry_id)
 );
+call add_references('wip_relief', 'invoice_id', 'wip_entry_id');
 call protect_tenant_table('wip_relief', 'select, insert');
-create index wip_relief_wip_entry_id_index on wip_relief (tenant_id, wip_entry_id);
+call index_columns('wip_relief', 'wip_entry_id');
 
 create function priced_line("position" integer, quantity numeric, unit_amount numeric, amount numeric, taxable boolean, tax_rate_percent numeric,
   tax_amount numeric, taxes jsonb) returns jsonb language sql immutable parallel safe
@@ -631,57 +606,25 @@ begin
 end
 $$;
 
-create trigger invoice_line_reported
-  after insert on invoice_line referencing new table as new_rows for each statement
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function report_taxes();
+call add_trigger('invoice_line_reported', 'after insert on invoice_line referencing new table as new_rows for each statement', 'report_taxes()');
 
 create trigger draft_invoice_history_immutable
   before delete or update on draft_invoice_history for each row
   execute function refuse_change_but_merge();
 
-create trigger invoice_sum_inserted
-  after insert on invoice referencing new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function sum_invoices();
-
-create trigger invoice_sum_updated
-  after update on invoice referencing old table as old_rows new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function sum_invoices();
-
-create trigger org_periods_locked
-  before update of books_closed_through on org for each row
-  when (((old.books_closed_through is distinct from new.books_closed_through) and (current_setting('app.copies_rows', true) is distinct from 'on')))
-  execute function lock_periods();
-
-create trigger invoice_billing_sum_inserted
-  after insert on invoice_billing referencing new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function sum_billing();
-
-create trigger invoice_billing_voided
-  after update on invoice for each row
-  when ((is_billing(old.status) and (NOT is_billing(new.status)) and (current_setting('app.copies_rows', true) is distinct from 'on')))
-  execute function subtract_billing();
-
-create constraint trigger draft_invoice_agrees
-  after insert or update on draft_invoice deferrable initially deferred for each row
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function check_draft_invoice();
-
-create constraint trigger invoice_agrees_inserted
-  after insert on invoice deferrable initially deferred for each row
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function check_invoice();
-
-create constraint trigger invoice_agrees_updated
-  after update on invoice deferrable initially deferred for each row
-  when ((((old.amount_paid is distinct from new.amount_paid) or (old.amount_credited is distinct from new.amount_credited) or (old.amount_pending is distinct from new.amount_pending) or (old.status is distinct from new.status)) and (current_setting('app.copies_rows', true) is distinct from 'on')))
-  execute function check_invoice();
-
-create constraint trigger invoice_credited_total after insert or update on invoice
-  deferrable initially deferred for each row
-  when (new.credited_invoice_id is not null and new.status <> 'VOIDED'
-    and current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function check_credited_total();
+call add_trigger('invoice_sum_inserted', 'after insert on invoice referencing new table as new_rows for each statement', 'sum_invoices()');
+call add_trigger('invoice_sum_updated', 'after update on invoice referencing old table as old_rows new table as new_rows for each statement',
+  'sum_invoices()');
+call add_trigger('org_periods_locked', 'before update of books_closed_through on org for each row', 'lock_periods()',
+  'old.books_closed_through is distinct from new.books_closed_through');
+call add_trigger('invoice_billing_sum_inserted', 'after insert on invoice_billing referencing new table as new_rows for each statement',
+  'sum_billing()');
+call add_trigger('invoice_billing_voided', 'after update on invoice for each row', 'subtract_billing()',
+  'is_billing(old.status) and not is_billing(new.status)');
+call check_at_commit('draft_invoice_agrees', 'after insert or update on draft_invoice', 'check_draft_invoice()');
+call check_at_commit('invoice_agrees_inserted', 'after insert on invoice', 'check_invoice()');
+call check_at_commit('invoice_agrees_updated', 'after update on invoice', 'check_invoice()',
+  '(old.amount_paid is distinct from new.amount_paid) or (old.amount_credited is distinct from new.amount_credited)
+    or (old.amount_pending is distinct from new.amount_pending) or (old.status is distinct from new.status)');
+call check_at_commit('invoice_credited_total', 'after insert or update on invoice', 'check_credited_total()',
+  'new.credited_invoice_id is not null and new.status <> ''VOIDED''');

@@ -16,15 +16,13 @@ create table quick_payment_link (
   constraint quick_payment_link_amount_range check (amount > 0),
   constraint quick_payment_link_payment_id_agrees check ((status = 'USED') = (payment_id is not null) and (status = 'USED') = (used_at is not null)),
   constraint quick_payment_link_active_agrees check (active = (status <> 'CANCELLED')),
-  constraint quick_payment_link_token_hash_unique unique (tenant_id, token_hash),
-  constraint quick_payment_link_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id)
+  constraint quick_payment_link_token_hash_unique unique (tenant_id, token_hash)
 );
+call add_references('quick_payment_link', 'client_id');
 create index quick_payment_link_client_id_index on quick_payment_link (tenant_id, client_id, id);
 create index quick_payment_link_expires_at_index on quick_payment_link (tenant_id, expires_at) where (status = 'ACTIVE');
 create index quick_payment_link_status_index on quick_payment_link (tenant_id, status, id);
-create trigger quick_payment_link_client_id_present after insert or update of client_id on quick_payment_link for each row
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('client_id');
+call refuse_merged('quick_payment_link', 'client_id');
 
 create table quick_payment_link_invoice (
   tenant_id integer not null,
@@ -33,11 +31,11 @@ create table quick_payment_link_invoice (
   invoice_id uuid not null,
   amount_due_at_creation numeric(16,2) not null,
   primary key (tenant_id, quick_payment_link_id, "position"),
-  constraint quick_payment_link_invoice_link_reference foreign key (tenant_id, quick_payment_link_id) references quick_payment_link (tenant_id, id),
-  constraint quick_payment_link_invoice_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id)
+  constraint quick_payment_link_invoice_link_reference foreign key (tenant_id, quick_payment_link_id) references quick_payment_link (tenant_id, id)
 );
+call add_references('quick_payment_link_invoice', 'invoice_id');
 call protect_tenant_table('quick_payment_link_invoice', 'select, insert');
-create index quick_payment_link_invoice_invoice_id_index on quick_payment_link_invoice (tenant_id, invoice_id);
+call index_columns('quick_payment_link_invoice', 'invoice_id');
 
 -- The tenant of each token of a link. A request for the page names no tenant, so this table belongs to none, and only the owner of the
 -- tables reads it. Row-level security protects everything else of the link.
@@ -95,12 +93,8 @@ create table payment (
   constraint payment_payment_number_unique unique (tenant_id, payment_number),
   constraint payment_pms_ref_unique unique (tenant_id, pms_ref),
   constraint payment_processor_ref_unique unique (tenant_id, processor_ref),
-  constraint payment_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
   constraint payment_client_id_agrees check (
     client_id is not null or (org_id is not null and method <> 'CREDIT' and quick_payment_link_id is null)),
-  constraint payment_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
-  constraint payment_payer_contact_id_reference foreign key (tenant_id, payer_contact_id) references contact (tenant_id, id),
-  constraint payment_quick_payment_link_id_reference foreign key (tenant_id, quick_payment_link_id) references quick_payment_link (tenant_id, id),
   constraint payment_unapplied_amount_range check (
   case status when 'RETURNED' then unapplied_amount = -refunded_amount else unapplied_amount >= 0 end),
   constraint payment_refunded_amount_agrees check (
@@ -113,23 +107,20 @@ create table payment (
   end),
   constraint payment_net_amount_bound check (net_amount < 1e13),
   constraint payment_credit_note_id_unique unique (tenant_id, credit_note_id),
-  constraint payment_credit_note_id_reference foreign key (tenant_id, credit_note_id) references invoice (tenant_id, id),
   constraint payment_source_enum check (source in ('QUICK_PAYMENT_LINK', 'PORTAL', 'MANUAL', 'AUTOPAY', 'IMPORT', 'CREDIT_NOTE')),
   constraint payment_credit_note_id_agrees check (
   (source = 'CREDIT_NOTE') = (credit_note_id is not null)
   and (source <> 'CREDIT_NOTE' or (method = 'CREDIT' and status in ('COMPLETED', 'VOIDED') and refunded_amount = 0)))
 );
+call add_references('payment', 'org_id', 'client_id', 'payer_contact_id: contact', 'quick_payment_link_id', 'credit_note_id: invoice');
 call index_orders('payment', 'client_id', 'payment_date', 'amount', 'status', 'settled_at', 'created_at', 'active', 'active desc');
 create index payment_org_id_index on payment (tenant_id, org_id, id) where (org_id is not null);
 create index payment_unapplied_index on payment (tenant_id, client_id) where (unapplied_amount > 0);
 create index payment_refs_index on payment using gin (tenant_id, payment_number gin_trgm_ops, lower((payment_number collate fa_case)) collate "C" gin_trgm_ops, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops, processor_ref gin_trgm_ops, lower((processor_ref collate fa_case)) collate "C" gin_trgm_ops);
 create index payment_quick_payment_link_id_index on payment (tenant_id, quick_payment_link_id) where (quick_payment_link_id is not null);
 create index payment_batches_index on payment using gin (tenant_id, check_number gin_trgm_ops, (lower(check_number collate fa_case) collate "C") gin_trgm_ops, batch_ref gin_trgm_ops, (lower(batch_ref collate fa_case) collate "C") gin_trgm_ops);
-create trigger payment_client_id_present after insert or update of client_id on payment for each row
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('client_id');
-
-alter table quick_payment_link add constraint quick_payment_link_payment_id_reference foreign key (tenant_id, payment_id) references payment (tenant_id, id) deferrable initially deferred;
+call refuse_merged('payment', 'client_id');
+call add_references('quick_payment_link', 'payment_id deferred');
 
 -- The invoices that a payment is allocated to: as planned while it is pending, and as applied once it counts.
 create table payment_allocation (
@@ -141,12 +132,11 @@ create table payment_allocation (
   allocated_at timestamptz(3),
   constraint payment_allocation_amount_range check (amount > 0),
   primary key (tenant_id, payment_id, "position"),
-  constraint payment_allocation_invoice_id_unique unique (tenant_id, payment_id, invoice_id),
-  constraint payment_allocation_payment_id_reference foreign key (tenant_id, payment_id) references payment (tenant_id, id),
-  constraint payment_allocation_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id)
+  constraint payment_allocation_invoice_id_unique unique (tenant_id, payment_id, invoice_id)
 );
+call add_references('payment_allocation', 'payment_id', 'invoice_id');
 call protect_tenant_table('payment_allocation', 'select, insert, delete');
-create index payment_allocation_invoice_id_index on payment_allocation (tenant_id, invoice_id);
+call index_columns('payment_allocation', 'invoice_id');
 
 -- One attempt to pay a link. It is stored together with the link's change to PROCESSING, before the call of the processor, so that
 -- it can be completed or released whatever happens to this process. Its id is the processor's idempotency key.
@@ -184,11 +174,10 @@ create table payment_attempt (
   constraint payment_attempt_amount_range check (amount > 0),
   constraint payment_attempt_payment_id_agrees check ((status in ('OPEN', 'DECLINED')) = (payment_id is null)),
   primary key (tenant_id, id),
-  constraint payment_attempt_quick_payment_link_id_reference foreign key (tenant_id, quick_payment_link_id) references quick_payment_link (tenant_id, id),
-  constraint payment_attempt_payment_id_reference foreign key (tenant_id, payment_id) references payment (tenant_id, id),
   constraint payment_attempt_status_enum check (status in ('OPEN', 'DECLINED', 'PENDING', 'COMPLETED', 'FAILED', 'RETURNED', 'REFUNDED')),
   constraint payment_attempt_to_refund_agrees check (not to_refund or status not in ('OPEN', 'DECLINED'))
 );
+call add_references('payment_attempt', 'quick_payment_link_id', 'payment_id');
 call protect_tenant_table('payment_attempt', 'select, insert, update');
 create index payment_attempt_link_index on payment_attempt (tenant_id, quick_payment_link_id, id);
 create index payment_attempt_next_check_at_index on payment_attempt (tenant_id, next_check_at) where (next_check_at is not null);
@@ -300,21 +289,12 @@ begin
 end
 $$;
 
-create trigger payment_sum_inserted
-  after insert on payment referencing new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function sum_payments();
-
-create trigger payment_sum_updated
-  after update on payment referencing old table as old_rows new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function sum_payments();
+call add_trigger('payment_sum_inserted', 'after insert on payment referencing new table as new_rows for each statement', 'sum_payments()');
+call add_trigger('payment_sum_updated', 'after update on payment referencing old table as old_rows new table as new_rows for each statement',
+  'sum_payments()');
 
 create trigger quick_payment_link_token
   after insert on quick_payment_link for each row
   execute function keep_payment_link_token();
 
-create constraint trigger payment_agrees
-  after insert or update on payment deferrable initially deferred for each row
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function check_payment();
+call check_at_commit('payment_agrees', 'after insert or update on payment', 'check_payment()');

@@ -51,11 +51,11 @@ create table ledger_entry (
       else amount < 0
     end),
   primary key (tenant_id, id),
-  constraint ledger_entry_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
   constraint ledger_entry_work_date_agrees check ((account = 'WIP') = (work_date is not null)),
   constraint ledger_entry_work_date_order check (business_date >= work_date),
   constraint ledger_entry_document_date_agrees check ((account = 'WIP') = (document_date is null) and business_date >= document_date)
 );
+call add_references('ledger_entry', 'client_id');
 call protect_tenant_table('ledger_entry', 'select, insert');
 grant update (client_id) on ledger_entry to financial_automation_service;
 create index ledger_entry_invoice_id_index on ledger_entry (tenant_id, invoice_id, account) include (amount) where (invoice_id is not null);
@@ -86,10 +86,8 @@ begin
 end
 $$;
 
-create trigger ledger_entry_document_date
-  before insert on ledger_entry for each row
-  when (new.account <> 'WIP' and new.document_date is null and current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function set_document_date();
+call add_trigger('ledger_entry_document_date', 'before insert on ledger_entry for each row', 'set_document_date()',
+  'new.account <> ''WIP'' and new.document_date is null');
 
 -- Sums of the entries of the ledger by month, from which figures as of a day are added up without reading all entries.
 create table ledger_month (
@@ -155,7 +153,7 @@ create table ledger_work_month (
   primary key (tenant_id, client_id, job_id, currency, business_date)
 ) with (fillfactor = 80);
 call protect_tenant_table('ledger_work_month', 'select, insert, update, delete');
-create index ledger_work_month_job_id_index on ledger_work_month (tenant_id, job_id);
+call index_columns('ledger_work_month', 'job_id');
 
 -- Why a row of the books was changed, and for which day it counts, where a caller said so.
 create table book_change (
@@ -194,10 +192,9 @@ create table gl_mapping (
     (kind is null or purpose in ('RECEIVABLE', 'CREDIT', 'SUSPENSE', 'WIP', 'WRITE_OFF', 'WIP_CHANGE'))
     and (payment_method is null or purpose = 'PAYMENT')
     and (service_line_id is null or purpose = 'REVENUE')
-    and (tax_name is null or purpose = 'TAX')),
-  constraint gl_mapping_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
-  constraint gl_mapping_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id)
+    and (tax_name is null or purpose = 'TAX'))
 );
+call add_references('gl_mapping', 'org_id', 'service_line_id');
 create unique index gl_mapping_subject_unique on gl_mapping (tenant_id, org_id, purpose, subject) where (active);
 
 -- The rows of the tax report.
@@ -463,58 +460,20 @@ create trigger ledger_entry_immutable
   before delete or update on ledger_entry for each row
   execute function refuse_change_but_merge();
 
-create trigger ledger_entry_period_open
-  after insert on ledger_entry referencing new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function check_open_period();
-
-create trigger ledger_entry_sum
-  after insert on ledger_entry referencing new table as new_rows for each statement
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function sum_ledger();
-
-create trigger ledger_entry_moved
-  after update on ledger_entry referencing old table as old_rows new table as new_rows for each statement
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function move_ledger_sums();
-
-create constraint trigger invoice_ledger_inserted
-  after insert on invoice deferrable initially deferred for each row
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function check_ledger_of_invoice();
-
-create constraint trigger invoice_ledger_updated
-  after update on invoice deferrable initially deferred for each row
-  when (((outstanding(old.status, old.amount_due) is distinct from outstanding(new.status, new.amount_due)) and (current_setting('app.copies_rows', true) is distinct from 'on')))
-  execute function check_ledger_of_invoice();
-
--- Created last: the entries above would have been compared at once.
-create constraint trigger ledger_entry_agrees
-  after insert on ledger_entry deferrable initially deferred for each row
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function check_ledger_of_entry();
-
-create constraint trigger payment_ledger_inserted
-  after insert on payment deferrable initially deferred for each row
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function check_ledger_of_payment();
-
-create constraint trigger payment_ledger_updated
-  after update on payment deferrable initially deferred for each row
-  when (((held(old.status, old.unapplied_amount) is distinct from held(new.status, new.unapplied_amount)) and (current_setting('app.copies_rows', true) is distinct from 'on')))
-  execute function check_ledger_of_payment();
-
-create constraint trigger wip_entry_ledger_inserted
-  after insert on wip_entry deferrable initially deferred for each row
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function check_ledger_of_work();
-
-create constraint trigger wip_entry_ledger_updated
-  after update on wip_entry deferrable initially deferred for each row
-  when (((old.outstanding_amount is distinct from new.outstanding_amount) and (current_setting('app.copies_rows', true) is distinct from 'on')))
-  execute function check_ledger_of_work();
-
-create constraint trigger payment_identified
-  after update on payment deferrable initially deferred for each row
-  when (old.client_id is null and new.client_id is not null and (current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function check_identified_payment();
+call add_trigger('ledger_entry_period_open', 'after insert on ledger_entry referencing new table as new_rows for each statement',
+  'check_open_period()');
+call add_trigger('ledger_entry_sum', 'after insert on ledger_entry referencing new table as new_rows for each statement', 'sum_ledger()');
+call add_trigger('ledger_entry_moved', 'after update on ledger_entry referencing old table as old_rows new table as new_rows for each statement',
+  'move_ledger_sums()');
+call check_at_commit('invoice_ledger_inserted', 'after insert on invoice', 'check_ledger_of_invoice()');
+call check_at_commit('invoice_ledger_updated', 'after update on invoice', 'check_ledger_of_invoice()',
+  'outstanding(old.status, old.amount_due) is distinct from outstanding(new.status, new.amount_due)');
+call check_at_commit('ledger_entry_agrees', 'after insert on ledger_entry', 'check_ledger_of_entry()');
+call check_at_commit('payment_ledger_inserted', 'after insert on payment', 'check_ledger_of_payment()');
+call check_at_commit('payment_ledger_updated', 'after update on payment', 'check_ledger_of_payment()',
+  'held(old.status, old.unapplied_amount) is distinct from held(new.status, new.unapplied_amount)');
+call check_at_commit('wip_entry_ledger_inserted', 'after insert on wip_entry', 'check_ledger_of_work()');
+call check_at_commit('wip_entry_ledger_updated', 'after update on wip_entry', 'check_ledger_of_work()',
+  'old.outstanding_amount is distinct from new.outstanding_amount');
+call check_at_commit('payment_identified', 'after update on payment', 'check_identified_payment()',
+  'old.client_id is null and new.client_id is not null');

@@ -59,10 +59,8 @@ begin
 end
 $$;
 
-create trigger ledger_entry_sum_by_day
-  after insert on ledger_entry referencing new table as new_rows for each statement
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function sum_ledger_by_day();
+call add_trigger('ledger_entry_sum_by_day', 'after insert on ledger_entry referencing new table as new_rows for each statement',
+  'sum_ledger_by_day()');
 
 -- The rows of a client in the journal have its office, and those that belong neither to a document nor to an unknown payer its org. Half of an
 -- allocation can be that of another client, and half of an identification that of nobody. A client that is merged still has its rows.
@@ -100,11 +98,8 @@ begin
 end
 $$;
 
-create trigger client_sums_moved
-  after update on client for each row
-  when ((old.org_id, old.office_id, old.merged_into_id) is distinct from (new.org_id, new.office_id, new.merged_into_id)
-    and current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function move_sums_of_client();
+call add_trigger('client_sums_moved', 'after update on client for each row', 'move_sums_of_client()',
+  '(old.org_id, old.office_id, old.merged_into_id) is distinct from (new.org_id, new.office_id, new.merged_into_id)');
 
 create function move_sums_of_job() returns trigger language plpgsql as $$
 declare
@@ -126,10 +121,8 @@ begin
 end
 $$;
 
-create trigger job_sums_moved
-  after update on job for each row
-  when (old.service_line_id is distinct from new.service_line_id and current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function move_sums_of_job();
+call add_trigger('job_sums_moved', 'after update on job for each row', 'move_sums_of_job()',
+  'old.service_line_id is distinct from new.service_line_id');
 
 -- The journal of invoices of 0.00 as a function: as a part of the view, all of the journal was planned for each read of its sums, which
 -- took ten times as long as the read itself. The plan of a function is kept by the connection.

@@ -21,23 +21,18 @@ create table file (
   constraint file_size_bytes_range check (size_bytes between 0 and 9007199254740991),
   constraint file_sha256_pattern check (sha256 ~ '^[0-9a-f]{64}$'),
   constraint file_sha256_agrees check (sha256 is not null or status not in ('AVAILABLE', 'ARCHIVED')),
-  constraint file_active_agrees check (active = (status <> 'DELETED')),
-  constraint file_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
-  constraint file_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
-  constraint file_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id)
+  constraint file_active_agrees check (active = (status <> 'DELETED'))
 );
+call add_references('file', 'client_id', 'job_id', 'engagement_id');
 create index file_client_id_index on file (tenant_id, client_id, id) where (client_id is not null);
 create index file_job_id_index on file (tenant_id, job_id, id) where (job_id is not null);
 create index file_engagement_id_index on file (tenant_id, engagement_id, id) where (engagement_id is not null);
 call index_orders('file', 'status', 'source', 'created_at');
 create index file_names_index on file using gin (tenant_id, lower((file_name collate fa_case)) collate "C" gin_trgm_ops);
-create trigger file_client_id_present after insert or update of client_id on file for each row
-  when (new.client_id is not null and current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('client_id');
-
-alter table engagement_document add constraint engagement_document_file_id_reference foreign key (tenant_id, file_id) references file (tenant_id, id);
-alter table expense_entry add constraint expense_entry_receipt_file_id_reference foreign key (tenant_id, receipt_file_id) references file (tenant_id, id);
-alter table invoice add constraint invoice_pdf_file_id_reference foreign key (tenant_id, pdf_file_id) references file (tenant_id, id);
+call refuse_merged('file', 'client_id', 'new.client_id is not null');
+call add_references('engagement_document', 'file_id');
+call add_references('expense_entry', 'receipt_file_id: file');
+call add_references('invoice', 'pdf_file_id: file');
 
 create table custom_record_type (
   like entity_columns including defaults including indexes,
@@ -72,11 +67,11 @@ create table custom_record_value (
   field text collate "C" not null,
   digest text collate "C" not null,
   record_id uuid not null,
-  constraint custom_record_value_type_field_digest_unique primary key (tenant_id, type, field, digest),
-  constraint custom_record_value_record_id_reference foreign key (tenant_id, record_id) references custom_record (tenant_id, id)
+  constraint custom_record_value_type_field_digest_unique primary key (tenant_id, type, field, digest)
 );
+call add_references('custom_record_value', 'record_id: custom_record');
 call protect_tenant_table('custom_record_value', 'select, insert, delete');
-create index custom_record_value_record_id_index on custom_record_value (tenant_id, record_id);
+call index_columns('custom_record_value', 'record_id');
 
 -- Records that are written in the background, many in one request.
 create table record_batch (
@@ -96,10 +91,9 @@ create table record_batch (
   constraint record_batch_total_range check (created + updated + unchanged + failed between 0 and total),
   constraint record_batch_finished_at_agrees check (
     (finished_at is null) = (result_file_id is null) and (finished_at is null or created + updated + unchanged + failed = total)),
-  primary key (tenant_id, id),
-  constraint record_batch_created_by_api_user_id_reference foreign key (tenant_id, created_by_api_user_id) references api_user (tenant_id, id),
-  constraint record_batch_result_file_id_reference foreign key (tenant_id, result_file_id) references file (tenant_id, id)
+  primary key (tenant_id, id)
 );
+call add_references('record_batch', 'created_by_api_user_id: api_user', 'result_file_id: file');
 call protect_tenant_table('record_batch', 'select, insert, update');
 
 -- The records of an unfinished batch as they were sent, with their results. The file has the results of a finished one.
@@ -111,9 +105,9 @@ create table record_batch_item (
   result jsonb,
   -- They can have tax IDs, which no table has in readable form.
   entry_encrypted bytea,
-  primary key (tenant_id, record_batch_id, index),
-  constraint record_batch_item_record_batch_id_reference foreign key (tenant_id, record_batch_id) references record_batch (tenant_id, id)
+  primary key (tenant_id, record_batch_id, index)
 );
+call add_references('record_batch_item', 'record_batch_id');
 call protect_tenant_table('record_batch_item', 'select, insert, update, delete');
 
 -- What imports last sent for rows, as digests: a record that is sent again as it was changes nothing, whatever happened to its row since.

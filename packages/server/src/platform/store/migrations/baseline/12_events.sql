@@ -13,9 +13,9 @@ create table event_subscription (
   more_entity_types text[] not null default '{}',
   constraint event_subscription_operations_enum check (operations <@ array['CREATE', 'UPDATE', 'DELETE']),
   constraint event_subscription_operations_present check (cardinality(operations) > 0),
-  constraint event_subscription_deactivated_at_agrees check (active = (deactivated_at is null)),
-  constraint event_subscription_created_by_api_user_id_reference foreign key (tenant_id, created_by_api_user_id) references api_user (tenant_id, id)
+  constraint event_subscription_deactivated_at_agrees check (active = (deactivated_at is null))
 );
+call add_references('event_subscription', 'created_by_api_user_id: api_user');
 create index event_subscription_entity_type_index on event_subscription (tenant_id, entity_type) where active;
 
 -- The newest secret signs, and earlier ones in addition until they expire.
@@ -107,9 +107,9 @@ create table delivery_partition (
   paused_until timestamptz(3),
   constraint delivery_partition_leased_by_agrees check (((leased_by IS NULL) = (leased_until IS NULL))),
   constraint delivery_partition_failing_since_agrees check (((failing_since IS NULL) = (consecutive_failures = 0))),
-  primary key (tenant_id, subscription_id),
-  constraint delivery_partition_subscription_id_reference foreign key (tenant_id, subscription_id) references event_subscription (tenant_id, id)
+  primary key (tenant_id, subscription_id)
 ) with (fillfactor = 50);
+call add_references('delivery_partition', 'subscription_id: event_subscription');
 call protect_tenant_table('delivery_partition', 'select, insert, update');
 call admit_owner('delivery_partition');
 create index delivery_partition_working_index on delivery_partition (due_at) where ((leased_until is null) and (due_at is not null) and (consecutive_failures = 0));
@@ -154,7 +154,7 @@ create table delivery_retry (
 call protect_tenant_table('delivery_retry', 'select, insert, update, delete');
 create index delivery_retry_due_at_index on delivery_retry (tenant_id, subscription_id, due_at);
 create index delivery_retry_entity_id_index on delivery_retry (tenant_id, subscription_id, entity_id, "position");
-create index delivery_retry_event_id_index on delivery_retry (tenant_id, event_id);
+call index_columns('delivery_retry', 'event_id');
 
 -- The lease of a subscription that becomes active ends: what its process sends is from before the activation.
 create function start_delivery_partition() returns trigger language plpgsql as $$
@@ -248,25 +248,12 @@ begin
 end
 $$;
 
-create trigger event_subscription_starts
-  after insert on event_subscription for each row
-  when ((new.active and (current_setting('app.copies_rows', true) is distinct from 'on')))
-  execute function start_delivery_partition();
-
-create trigger event_subscription_starts_again
-  after update of active on event_subscription for each row
-  when ((new.active and (NOT old.active) and (current_setting('app.copies_rows', true) is distinct from 'on')))
-  execute function start_delivery_partition();
-
-create trigger event_subscription_active_since
-  before update of active on event_subscription for each row
-  when ((new.active and (NOT old.active) and (current_setting('app.copies_rows', true) is distinct from 'on')))
-  execute function renew_active_since();
-
-create trigger recorded_event_waits
-  after insert on recorded_event referencing new table as recorded for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function note_events();
+call add_trigger('event_subscription_starts', 'after insert on event_subscription for each row', 'start_delivery_partition()', 'new.active');
+call add_trigger('event_subscription_starts_again', 'after update of active on event_subscription for each row', 'start_delivery_partition()',
+  'new.active and not old.active');
+call add_trigger('event_subscription_active_since', 'before update of active on event_subscription for each row', 'renew_active_since()',
+  'new.active and not old.active');
+call add_trigger('recorded_event_waits', 'after insert on recorded_event referencing new table as recorded for each statement', 'note_events()');
 
 -- A partition for each month of its IDs, so that old rows are dropped with their table, and not one by one. The first takes what is older, the
 -- other one what has no month: a write must never fail for the want of one.

@@ -8,9 +8,9 @@ create table mail_template (
   text text collate "C" not null,
   html text collate "C",
   reply_to text collate "C",
-  constraint mail_template_language_enum check (language in ('en', 'de', 'fr', 'es')),
-  constraint mail_template_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id)
+  constraint mail_template_language_enum check (language in ('en', 'de', 'fr', 'es'))
 );
+call add_references('mail_template', 'org_id');
 create unique index mail_template_name_unique on mail_template (tenant_id, org_id, name, language) where (active);
 
 create table mail (
@@ -38,11 +38,9 @@ create table mail (
   constraint mail_language_enum check (language in ('en', 'de', 'fr', 'es')),
   constraint mail_status_enum check (status in ('QUEUED', 'SENDING', 'SENT', 'BOUNCED', 'FAILED', 'UNKNOWN')),
   constraint mail_sent_at_agrees check ((status = 'SENT') = (sent_at is not null)),
-  constraint mail_reminder_date_agrees check ((kind = 'REMINDER') = (reminder_date is not null)),
-  constraint mail_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
-  constraint mail_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
-  constraint mail_quick_payment_link_id_reference foreign key (tenant_id, quick_payment_link_id) references quick_payment_link (tenant_id, id)
+  constraint mail_reminder_date_agrees check ((kind = 'REMINDER') = (reminder_date is not null))
 );
+call add_references('mail', 'org_id', 'client_id', 'quick_payment_link_id');
 -- A client gets at most one reminder a day.
 create unique index mail_reminder_date_unique on mail (tenant_id, client_id, reminder_date) where (reminder_date is not null);
 call index_orders('mail', 'client_id', 'status', 'kind', 'org_id', 'template', 'attempts', 'sent_at', 'created_at');
@@ -50,6 +48,4 @@ call index_orders('mail', 'client_id', 'status', 'kind', 'org_id', 'template', '
 create index mail_bounced_index on mail (tenant_id, id) where (bounced_addresses <> '{}');
 create index mail_invoice_ids_index on mail using gin (tenant_id, invoice_ids);
 create index mail_addresses_index on mail using gin (tenant_id, addresses);
-create trigger mail_client_id_present after insert or update of client_id on mail for each row
-  when (current_setting('app.copies_rows', true) is distinct from 'on')
-  execute function refuse_merged_client('client_id');
+call refuse_merged('mail', 'client_id');

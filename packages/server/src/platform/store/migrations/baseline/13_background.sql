@@ -203,67 +203,21 @@ create trigger background_job_announced
   after insert on background_job referencing new table as added for each statement
   execute function announce_jobs();
 
-create trigger time_entry_page_marks
-  after insert on time_entry referencing new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function keep_page_marks();
-
-create trigger expense_entry_page_marks
-  after insert on expense_entry referencing new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function keep_page_marks();
-
-create trigger wip_entry_page_marks
-  after insert on wip_entry referencing new table as new_rows for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function keep_page_marks();
-
-create trigger quick_payment_link_due
-  after insert on quick_payment_link referencing new table as changed for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function note_due_links();
-
-create trigger quick_payment_link_due_again
-  after update on quick_payment_link referencing new table as changed for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function note_due_links();
-
-create trigger engagement_due
-  after insert on engagement referencing new table as changed for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function note_due_letters();
-
-create trigger engagement_due_again
-  after update on engagement referencing new table as changed for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function note_due_letters();
-
-create trigger payment_attempt_due
-  after insert on payment_attempt referencing new table as changed for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function note_due_attempts();
-
-create trigger payment_attempt_due_again
-  after update on payment_attempt referencing new table as changed for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function note_due_attempts();
-
-create trigger invoice_due
-  after insert on invoice referencing new table as changed for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function note_due_invoices();
-
-create trigger invoice_due_again
-  after update on invoice referencing new table as changed for each statement
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function note_due_invoices();
-
-create trigger tenant_due
-  after insert on tenant for each row
-  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
-  execute function note_due_day();
-
-create trigger tenant_due_again
-  after update of time_zone, active on tenant for each row
-  when ((new.active and ((new.time_zone <> old.time_zone) or (NOT old.active)) and (current_setting('app.copies_rows', true) is distinct from 'on')))
-  execute function note_due_day();
+call add_trigger('time_entry_page_marks', 'after insert on time_entry referencing new table as new_rows for each statement', 'keep_page_marks()');
+call add_trigger('expense_entry_page_marks', 'after insert on expense_entry referencing new table as new_rows for each statement',
+  'keep_page_marks()');
+call add_trigger('wip_entry_page_marks', 'after insert on wip_entry referencing new table as new_rows for each statement', 'keep_page_marks()');
+call add_trigger('quick_payment_link_due', 'after insert on quick_payment_link referencing new table as changed for each statement',
+  'note_due_links()');
+call add_trigger('quick_payment_link_due_again', 'after update on quick_payment_link referencing new table as changed for each statement',
+  'note_due_links()');
+call add_trigger('engagement_due', 'after insert on engagement referencing new table as changed for each statement', 'note_due_letters()');
+call add_trigger('engagement_due_again', 'after update on engagement referencing new table as changed for each statement', 'note_due_letters()');
+call add_trigger('payment_attempt_due', 'after insert on payment_attempt referencing new table as changed for each statement', 'note_due_attempts()');
+call add_trigger('payment_attempt_due_again', 'after update on payment_attempt referencing new table as changed for each statement',
+  'note_due_attempts()');
+call add_trigger('invoice_due', 'after insert on invoice referencing new table as changed for each statement', 'note_due_invoices()');
+call add_trigger('invoice_due_again', 'after update on invoice referencing new table as changed for each statement', 'note_due_invoices()');
+call add_trigger('tenant_due', 'after insert on tenant for each row', 'note_due_day()');
+call add_trigger('tenant_due_again', 'after update of time_zone, active on tenant for each row', 'note_due_day()',
+  'new.active and ((new.time_zone <> old.time_zone) or not old.active)');

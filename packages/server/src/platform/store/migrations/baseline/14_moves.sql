@@ -129,4 +129,4 @@ begin
 end
 $$;
 drop table entity_columns;
-drop procedure index_orders;
+drop procedure index_orders, index_columns, add_references, refuse_merged, check_at_commit, add_trigger;
