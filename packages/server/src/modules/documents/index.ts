@@ -15,5 +15,6 @@ export {
   timeFormat,
 } from './format.ts';
 export { renderThread } from './render-thread.ts';
+export { type Texts, textsOf } from './texts.ts';
 export type { Writer } from './write-document.ts';
 export { writeDocument } from './write-document.ts';

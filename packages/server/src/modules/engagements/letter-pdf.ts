@@ -40,7 +40,7 @@ function setLetter(page: Pages, letter: Letter): void {
   page.space(6);
   for (const [label, value] of factsOf(letter)) setFact(page, label, value);
   page.space(8);
-  for (const [heading, text] of sectionsOf(letter)) setSection(page, heading, text);
+  for (const { heading, text } of sectionsOf(letter)) setSection(page, heading, text);
   page.space(12);
   for (const signer of letter.signers) setSignature(page, signer, letter);
 }

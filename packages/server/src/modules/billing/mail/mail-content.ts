@@ -74,9 +74,7 @@ export interface WrittenMail {
 /** Puts a mail into words. */
 export function writeMail(content: MailContent): WrittenMail {
   const { ownTexts, template, language, firmName } = content;
-  const standard = standardTexts[template] ?? standardTexts.REMINDER;
-  const texts = ownTexts ?? standard?.[language];
-  if (texts === undefined) throw new Error(`There is no text in the language ${language}.`);
+  const texts = ownTexts ?? standardTexts(template, language);
   const values = valuesOf(content);
   const text = fillText(texts.text, values);
   return {

@@ -19,7 +19,7 @@ import { remindable } from './mail-content.ts';
 import { mailTemplate } from './mail-template.ts';
 import { recipientsOfClients } from './recipients.ts';
 import { createMail } from './sendInvoice.ts';
-import { standardTexts } from './standard-texts.ts';
+import { hasStandardTexts } from './standard-texts.ts';
 
 addRules(org, {
   afterWrite: ({ id, values, previous }, plan) => checkSchedule(plan, id, [values, previous]),
@@ -45,7 +45,7 @@ function checkSchedule(
     if (daysAfterDue <= (schedule[index - 1]?.daysAfterDue ?? 0))
       throw invalidField('reminderSchedule', 'The steps are in ascending order of daysAfterDue, each of another day.');
     const isKnown =
-      Object.hasOwn(standardTexts, template) ||
+      hasStandardTexts(template) ||
       plan.all(mailTemplate, 'orgId', orgId).some(({ active, name }) => active && name === template);
     if (!isKnown)
       throw invalidField('reminderSchedule', `The org has no active mail template with the name ${template}.`);
