@@ -2,8 +2,8 @@ create type hours_change as (tenant_id integer, job_id uuid, task_id uuid, hours
 
 create type wip_change as (tenant_id integer, job_id uuid, client_id uuid, currency text, outstanding numeric, billed numeric, written_off numeric, written_up numeric);
 
-create table work_code (
-  like entity_columns including defaults including indexes,
+-- What codes of work, of other time and of expenses have in common.
+create table code_columns (
   code text collate "C" not null,
   name text collate "C" not null,
   description text collate "C",
@@ -12,44 +12,48 @@ create table work_code (
   service_line_id uuid,
   task_type_id uuid,
   default_rate numeric,
-  constraint work_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
+  constraint code_columns_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4)
+);
+
+create table work_code (
+  like entity_columns including defaults including indexes,
+  like code_columns including defaults including constraints,
   constraint work_code_code_unique unique (tenant_id, code)
 );
 call add_references('work_code', 'service_line_id', 'task_type_id');
 
 create table non_work_code (
   like entity_columns including defaults including indexes,
-  code text collate "C" not null,
-  name text collate "C" not null,
-  description text collate "C",
-  is_billable boolean not null default false,
-  category text collate "C",
-  service_line_id uuid,
-  task_type_id uuid,
-  default_rate numeric,
+  like code_columns including defaults including constraints,
   constraint non_work_code_is_billable_range check (not is_billable),
-  constraint non_work_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
   constraint non_work_code_code_unique unique (tenant_id, code)
 );
+alter table non_work_code alter is_billable set default false;
 call add_references('non_work_code', 'service_line_id', 'task_type_id');
 
 create table expense_code (
   like entity_columns including defaults including indexes,
-  code text collate "C" not null,
-  name text collate "C" not null,
-  description text collate "C",
-  is_billable boolean not null,
-  category text collate "C",
-  service_line_id uuid,
-  task_type_id uuid,
-  default_rate numeric,
-  constraint expense_code_default_rate_range check (default_rate >= 0 and default_rate < 1e11 and scale(default_rate) <= 4),
+  like code_columns including defaults including constraints,
   constraint expense_code_code_unique unique (tenant_id, code)
 );
 call add_references('expense_code', 'service_line_id', 'task_type_id');
 
+-- What entries that are approved have in common.
+create table approval_columns (
+  status text collate "C" not null default 'DRAFT',
+  rejection_reason text collate "C",
+  approved_by_id uuid,
+  approved_at timestamptz(3),
+  -- Whoever created an entry cannot approve it.
+  created_by_api_user_id uuid,
+  constraint approval_columns_status_enum check (status in ('DRAFT', 'SUBMITTED', 'APPROVED', 'REJECTED')),
+  constraint approval_columns_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
+  constraint approval_columns_approved_at_agrees check ((status = 'APPROVED') = (approved_at is not null))
+);
+
 create table time_entry (
   like entity_columns including defaults including indexes,
+  like approval_columns including defaults including constraints,
   staff_id uuid not null,
   job_id uuid,
   task_id uuid,
@@ -59,22 +63,13 @@ create table time_entry (
   is_billable boolean not null,
   description text collate "C",
   internal_note text collate "C",
-  status text collate "C" not null default 'DRAFT',
-  rejection_reason text collate "C",
   reverses_system_ref text collate "C",
   billing_rate numeric not null default 0,
   amount numeric(16,2) not null default 0,
-  approved_by_id uuid,
-  approved_at timestamptz(3),
-  -- Whoever created an entry cannot approve it.
-  created_by_api_user_id uuid,
   started_at timestamptz(3),
   ended_at timestamptz(3),
-  constraint time_entry_status_enum check (status in ('DRAFT', 'SUBMITTED', 'APPROVED', 'REJECTED')),
   constraint time_entry_hours_range check (case when reverses_system_ref is null then hours > 0 and hours <= 24 else hours < 0 and hours >= -24 end),
   constraint time_entry_job_id_agrees check (job_id is not null or not is_billable),
-  constraint time_entry_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
-  constraint time_entry_approved_at_agrees check ((status = 'APPROVED') = (approved_at is not null)),
   constraint time_entry_billing_rate_range check (billing_rate >= 0 and billing_rate < 1e11 and scale(billing_rate) <= 4),
   constraint time_entry_reverses_system_ref_reference foreign key (tenant_id, reverses_system_ref) references time_entry (tenant_id, system_ref) deferrable initially deferred,
   constraint time_entry_amount_agrees check (amount in (work_amount(hours, billing_rate, 2), work_amount(hours, billing_rate, 0))),
@@ -95,6 +90,7 @@ create index time_entry_search_index on time_entry using gin (tenant_id, search_
 
 create table expense_entry (
   like entity_columns including defaults including indexes,
+  like approval_columns including defaults including constraints,
   staff_id uuid not null,
   job_id uuid not null,
   code text collate "C" not null,
@@ -104,17 +100,9 @@ create table expense_entry (
   markup_percent numeric,
   description text collate "C" not null,
   receipt_file_id uuid,
-  status text collate "C" not null default 'DRAFT',
-  rejection_reason text collate "C",
-  approved_by_id uuid,
-  approved_at timestamptz(3),
-  created_by_api_user_id uuid,
-  constraint expense_entry_status_enum check (status in ('DRAFT', 'SUBMITTED', 'APPROVED', 'REJECTED')),
   constraint expense_entry_cost_range check (cost >= 0),
   constraint expense_entry_billable_amount_range check (billable_amount >= 0),
-  constraint expense_entry_markup_percent_range check (markup_percent >= 0 and scale(markup_percent) <= 4),
-  constraint expense_entry_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
-  constraint expense_entry_approved_at_agrees check ((status = 'APPROVED') = (approved_at is not null))
+  constraint expense_entry_markup_percent_range check (markup_percent >= 0 and scale(markup_percent) <= 4)
 );
 call add_references('expense_entry', 'staff_id', 'job_id', 'approved_by_id: staff');
 create index expense_entry_job_id_index on expense_entry (tenant_id, job_id, status);

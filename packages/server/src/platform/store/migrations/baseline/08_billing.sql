@@ -2,35 +2,18 @@ create type balance_change as (tenant_id integer, client_id uuid, currency text,
 
 create type billing_change as (tenant_id integer, job_id uuid, billed numeric, fee numeric, fee_without_work numeric);
 
-create table draft_invoice (
-  like entity_columns including defaults including indexes,
-  draft_number text collate "C" not null,
+-- What a draft and the invoice that it becomes have in common.
+create table document_columns (
   client_id uuid not null,
   job_ids uuid[] not null default '{}',
   billing_contact_id uuid,
-  status text collate "C" not null default 'DRAFT',
-  bill_through_date date not null,
-  proposed_invoice_date date not null,
   due_date date not null,
-  standard_amount numeric(16,2) not null default 0,
-  adjustment_amount numeric(16,2) not null default 0,
   subtotal numeric(16,2) not null default 0,
   discount_total numeric(16,2) not null default 0,
   tax_total numeric(16,2) not null default 0,
   interest_total numeric(16,2) not null default 0,
   total numeric(16,2) not null default 0,
   currency text collate "C" not null,
-  prepared_by_id uuid,
-  reviewer_id uuid,
-  approved_by_id uuid,
-  submitted_at timestamptz(3),
-  approved_at timestamptz(3),
-  rejected_at timestamptz(3),
-  invoice_id uuid,
-  rejection_reason text collate "C",
-  note text collate "C",
-  -- Whoever created a draft cannot approve it.
-  created_by_api_user_id uuid,
   credited_invoice_id uuid,
   -- The purchase order and the memo of an invoice are written on its draft.
   purchase_order text collate "C",
@@ -43,13 +26,35 @@ create table draft_invoice (
   order_reference text collate "C",
   buyer_reference text collate "C",
   early_payment jsonb,
+  constraint document_columns_service_period_order check (service_period_end >= service_period_start),
+  constraint document_columns_tax_rounding_enum check (tax_rounding in ('LINE', 'DOCUMENT')),
+  constraint document_columns_total_agrees check (total = document_total(subtotal, discount_total, tax_total, interest_total))
+);
+
+create table draft_invoice (
+  like entity_columns including defaults including indexes,
+  like document_columns including defaults including constraints,
+  draft_number text collate "C" not null,
+  status text collate "C" not null default 'DRAFT',
+  bill_through_date date not null,
+  proposed_invoice_date date not null,
+  standard_amount numeric(16,2) not null default 0,
+  adjustment_amount numeric(16,2) not null default 0,
+  prepared_by_id uuid,
+  reviewer_id uuid,
+  approved_by_id uuid,
+  submitted_at timestamptz(3),
+  approved_at timestamptz(3),
+  rejected_at timestamptz(3),
+  invoice_id uuid,
+  rejection_reason text collate "C",
+  note text collate "C",
+  -- Whoever created a draft cannot approve it.
+  created_by_api_user_id uuid,
   constraint draft_invoice_status_enum check (status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
   constraint draft_invoice_due_date_order check (due_date >= proposed_invoice_date),
   constraint draft_invoice_discount_total_range check (discount_total >= 0),
   constraint draft_invoice_interest_total_range check (interest_total >= 0),
-  constraint draft_invoice_service_period_order check (service_period_end >= service_period_start),
-  constraint draft_invoice_tax_rounding_enum check (tax_rounding in ('LINE', 'DOCUMENT')),
-  constraint draft_invoice_total_agrees check (total = document_total(subtotal, discount_total, tax_total, interest_total)),
   constraint draft_invoice_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
   constraint draft_invoice_invoice_id_agrees check ((status = 'POSTED') = (invoice_id is not null)),
   constraint draft_invoice_active_agrees check (active = (status <> 'DELETED')),
@@ -63,9 +68,9 @@ call index_orders('draft_invoice', 'status', 'proposed_invoice_date', 'total');
 call refuse_merged('draft_invoice', 'client_id');
 call add_references('wip_entry', 'draft_invoice_id deferred');
 
-create table draft_invoice_line (
+-- What their lines have in common.
+create table line_columns (
   tenant_id integer not null,
-  draft_invoice_id uuid not null,
   position integer not null,
   id uuid not null,
   line_type text collate "C" not null,
@@ -83,15 +88,20 @@ create table draft_invoice_line (
   taxes jsonb not null default '[]',
   tax_code_id uuid,
   unit_code text collate "C" not null default 'C62',
-  constraint draft_invoice_line_line_type_enum check (line_type in ('TIME', 'EXPENSE', 'FIXED_FEE', 'PROGRESS', 'DISCOUNT', 'INTEREST', 'OTHER')),
-  constraint draft_invoice_line_unit_code_enum check (
+  constraint line_columns_line_type_enum check (line_type in ('TIME', 'EXPENSE', 'FIXED_FEE', 'PROGRESS', 'DISCOUNT', 'INTEREST', 'OTHER')),
+  constraint line_columns_unit_code_enum check (
     unit_code in ('C62', 'HUR', 'MIN', 'DAY', 'WEE', 'MON', 'QAN', 'ANN', 'LS', 'H87', 'E48',
       'KMT', 'SMI', 'ZP', 'P1', 'KGM', 'LTR', 'MTR', 'MTK', 'KWH')),
-  constraint draft_invoice_line_quantity_range check (abs(quantity) < 1e11 and scale(quantity) <= 4),
-  constraint draft_invoice_line_unit_amount_range check (abs(unit_amount) < 1e11 and scale(unit_amount) <= 4),
-  constraint draft_invoice_line_tax_rate_percent_range check (tax_rate_percent between 0 and 100 and scale(tax_rate_percent) <= 4),
+  constraint line_columns_quantity_range check (abs(quantity) < 1e11 and scale(quantity) <= 4),
+  constraint line_columns_unit_amount_range check (abs(unit_amount) < 1e11 and scale(unit_amount) <= 4),
+  constraint line_columns_tax_rate_percent_range check (tax_rate_percent between 0 and 100 and scale(tax_rate_percent) <= 4),
   primary key (tenant_id, id),
-  constraint draft_invoice_line_relief_enum check (relief in ('FULL', 'PART'))
+  constraint line_columns_relief_enum check (relief in ('FULL', 'PART'))
+);
+
+create table draft_invoice_line (
+  like line_columns including defaults including constraints including indexes,
+  draft_invoice_id uuid not null
 );
 call add_references('draft_invoice_line', 'draft_invoice_id', 'job_id', 'tax_code_id');
 call protect_tenant_table('draft_invoice_line', 'select, insert, delete');
@@ -142,72 +152,49 @@ create index draft_invoice_history_approved_at_index on draft_invoice_history (t
 
 create table invoice (
   like entity_columns including defaults including indexes,
+  like document_columns including defaults including constraints,
   invoice_number text collate "C" not null,
   pms_ref text collate "C",
-  client_id uuid not null,
   -- The legal entity that numbers the invoice.
   org_id uuid not null,
-  job_ids uuid[] not null default '{}',
   engagement_id uuid,
   draft_invoice_id uuid,
   status text collate "C" not null default 'POSTED',
   invoice_date date not null,
-  due_date date not null,
   posted_at timestamptz(3),
   paid_at timestamptz(3),
   voided_at timestamptz(3),
   overdue_at timestamptz(3),
   void_reason text collate "C",
   write_off_reason text collate "C",
-  subtotal numeric(16,2) not null default 0,
-  discount_total numeric(16,2) not null default 0,
-  tax_total numeric(16,2) not null default 0,
-  interest_total numeric(16,2) not null default 0,
-  total numeric(16,2) not null default 0,
   amount_paid numeric(16,2) not null default 0,
   amount_credited numeric(16,2) not null default 0,
   amount_written_off numeric(16,2) not null default 0,
   amount_pending numeric(16,2) not null default 0,
-  currency text collate "C" not null,
   tax_region_id uuid,
-  billing_contact_id uuid,
   line1 text collate "C",
   line2 text collate "C",
   city text collate "C",
   state text collate "C",
   postal_code text collate "C",
   country text collate "C",
-  purchase_order text collate "C",
-  memo text collate "C",
   pdf_file_id uuid,
   sent_at timestamptz(3),
   paid_date date,
   document_type text collate "C" not null default 'INVOICE',
-  credited_invoice_id uuid,
   amount_due numeric(16,2) not null generated always as (case when ((status = 'VOIDED') or (document_type = 'CREDIT_NOTE')) then 0 else (((total - amount_paid) - amount_credited) - amount_written_off) end) stored,
   -- What the PDF of an invoice shows, besides its lines, which never change. A document that shows it already is not written again.
   document jsonb,
   -- When the last try to write the PDF failed.
   pdf_failed_at timestamptz(3),
-  prices_include_tax boolean not null default false,
-  tax_rounding text collate "C" not null default 'LINE',
-  tax_exempt_reason text collate "C",
   -- The tax is that of an import.
   tax_as_stated boolean not null default false,
   is_disputed boolean not null default false,
   reminded_after_days integer,
-  service_period_start date,
-  service_period_end date,
-  order_reference text collate "C",
-  buyer_reference text collate "C",
-  early_payment jsonb,
   -- The credit note over the discount that was taken.
   early_payment_note_id uuid,
   constraint invoice_status_enum check (status in ('PENDING', 'POSTED', 'PARTIALLY_PAID', 'PAID', 'VOIDED', 'WRITTEN_OFF')),
   constraint invoice_due_date_order check (due_date >= invoice_date),
-  constraint invoice_service_period_order check (service_period_end >= service_period_start),
-  constraint invoice_tax_rounding_enum check (tax_rounding in ('LINE', 'DOCUMENT')),
-  constraint invoice_total_agrees check (total = document_total(subtotal, discount_total, tax_total, interest_total)),
   constraint invoice_amount_paid_range check (amount_paid >= 0),
   constraint invoice_amount_credited_range check (amount_credited >= 0),
   constraint invoice_amount_written_off_range check (amount_written_off >= 0),
@@ -262,33 +249,8 @@ alter table draft_invoice add constraint draft_invoice_credited_invoice_id_refer
 call add_references('draft_invoice_history', 'invoice_id deferred');
 
 create table invoice_line (
-  tenant_id integer not null,
-  invoice_id uuid not null,
-  position integer not null,
-  id uuid not null,
-  line_type text collate "C" not null,
-  job_id uuid,
-  description text collate "C" not null,
-  quantity numeric not null,
-  unit_amount numeric not null,
-  amount numeric(16,2) not null,
-  taxable boolean not null,
-  tax_rate_percent numeric not null,
-  tax_amount numeric(16,2) not null,
-  relief text collate "C" not null,
-  exceeds_fee boolean not null default false,
-  taxes jsonb not null default '[]',
-  tax_code_id uuid,
-  unit_code text collate "C" not null default 'C62',
-  constraint invoice_line_line_type_enum check (line_type in ('TIME', 'EXPENSE', 'FIXED_FEE', 'PROGRESS', 'DISCOUNT', 'INTEREST', 'OTHER')),
-  constraint invoice_line_unit_code_enum check (
-    unit_code in ('C62', 'HUR', 'MIN', 'DAY', 'WEE', 'MON', 'QAN', 'ANN', 'LS', 'H87', 'E48',
-      'KMT', 'SMI', 'ZP', 'P1', 'KGM', 'LTR', 'MTR', 'MTK', 'KWH')),
-  constraint invoice_line_quantity_range check (abs(quantity) < 1e11 and scale(quantity) <= 4),
-  constraint invoice_line_unit_amount_range check (abs(unit_amount) < 1e11 and scale(unit_amount) <= 4),
-  constraint invoice_line_tax_rate_percent_range check (tax_rate_percent between 0 and 100 and scale(tax_rate_percent) <= 4),
-  primary key (tenant_id, id),
-  constraint invoice_line_relief_enum check (relief in ('FULL', 'PART'))
+  like line_columns including defaults including constraints including indexes,
+  invoice_id uuid not null
 );
 call add_references('invoice_line', 'invoice_id', 'job_id', 'tax_code_id');
 call protect_tenant_table('invoice_line', 'select, insert');

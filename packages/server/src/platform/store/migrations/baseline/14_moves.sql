@@ -114,19 +114,20 @@ begin
 end
 $$;
 
--- Copied keys are named after their columns, and in PostgreSQL 18 other copied constraints after the table that they are copied from.
+-- Copied keys are named after their columns, and other copied constraints after the table that they are copied from.
 do $$
 declare
   copied record;
 begin
-  for copied in select conrelid::regclass as entity_table, conname, contype from pg_constraint
-    where conrelid <> 'entity_columns'::regclass
-      and (contype = 'n' and starts_with(conname, 'entity_columns_') or contype = 'u' and conname like '%\_tenant\_id\_system\_ref\_key') loop
-    execute format('alter table %s rename constraint %I to %I', copied.entity_table, copied.conname,
-      case copied.contype when 'u' then copied.entity_table || '_system_ref_unique'
-        else replace(copied.conname, 'entity_columns', copied.entity_table::text) end);
+  for copied in select conrelid::regclass as to_table, conname, contype, from_table from pg_constraint
+    left join unnest(array['entity_columns', 'code_columns', 'approval_columns', 'document_columns', 'line_columns']) from_table
+      on starts_with(conname, from_table || '_') and conrelid <> from_table::regclass
+    where from_table is not null or contype = 'u' and conname like '%\_tenant\_id\_system\_ref\_key' and conrelid <> 'entity_columns'::regclass loop
+    execute format('alter table %s rename constraint %I to %I', copied.to_table, copied.conname,
+      case when copied.from_table is null then copied.to_table || '_system_ref_unique'
+        else replace(copied.conname, copied.from_table, copied.to_table::text) end);
   end loop;
 end
 $$;
-drop table entity_columns;
+drop table entity_columns, code_columns, approval_columns, document_columns, line_columns;
 drop procedure index_orders, index_columns, add_references, refuse_merged, check_at_commit, add_trigger;
