@@ -5,20 +5,6 @@ import type { WireRequest } from './serialize.ts';
 /** A request that was not sent. What needs it is skipped, and the run continues. */
 export class NotSent extends Error {}
 
-/** A request that the scope of the run does not allow. */
-class NotAllowed extends NotSent {}
-
-/** A request to an operation that the server asked not to call for a while. */
-export class RateLimited extends NotSent {
-  /** Waits until the operation can be called again; false if the run does not wait that long. */
-  readonly wait: () => Promise<boolean>;
-
-  constructor(message: string, wait: () => Promise<boolean>) {
-    super(message);
-    this.wait = wait;
-  }
-}
-
 /** The run is over: its time is up, it was interrupted, or the server died. Nothing is sent any more. */
 export class RunStopped extends Error {}
 
@@ -54,14 +40,10 @@ export class Gate {
     }));
   }
 
-  /** @throws NotAllowed if a request must not be sent. */
+  /** @throws NotSent if a request must not be sent. */
   check({ method, target, headers }: WireRequest): void {
     const reason = this.#refusal(method.toUpperCase(), target, headers);
-    if (reason !== undefined) throw new NotAllowed(`${method} ${target} is not sent: ${reason}.`);
-  }
-
-  admits(request: WireRequest): boolean {
-    return this.#refusal(request.method.toUpperCase(), request.target, request.headers) === undefined;
+    if (reason !== undefined) throw new NotSent(`${method} ${target} is not sent: ${reason}.`);
   }
 
   #refusal(method: string, target: string, headers: WireRequest['headers']): string | undefined {

@@ -24,7 +24,12 @@ function gate(allowed: readonly string[], { isDisposable = true, isSelective = f
 
 function admits(at: Gate, request: string, headers: Record<string, string> = {}): boolean {
   const [method = '', target = ''] = request.split(' ');
-  return at.admits({ method, target, headers, body: undefined });
+  try {
+    at.check({ method, target, headers, body: undefined });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const others = ['listTools', 'getTool', 'getOwnTool', 'deleteTool'];

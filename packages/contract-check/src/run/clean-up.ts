@@ -1,6 +1,6 @@
 import { emptyCall } from '../http/call.ts';
 import { pathTexts } from '../http/deserialize.ts';
-import { NotSent, RateLimited, RunStopped } from '../http/gate.ts';
+import { NotSent, RunStopped } from '../http/gate.ts';
 import { deleterOf } from './footprint.ts';
 import type { KnownRequests } from './known-requests.ts';
 import { inParallel } from './parallel.ts';
@@ -25,12 +25,6 @@ export async function cleanUp(
     try {
       await work();
     } catch (error) {
-      if (error instanceof RateLimited) {
-        if (await error.wait()) return attempt(target, work);
-        session.notices.add(
-          'Cleaning up is incomplete: the server limited the rate (429) for longer than the run waits.',
-        );
-      }
       const isUnsent = error instanceof RunStopped || error instanceof NotSent;
       if (!isUnsent) session.noteFailure(`Cleaning up ${target}`, error);
     }

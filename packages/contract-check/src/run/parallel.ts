@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NotSent, RateLimited } from '../http/gate.ts';
+import { NotSent } from '../http/gate.ts';
 
-/** Runs work for each operation, in order, a few at a time, and counts them. One whose rate is limited runs again after the others. */
+/** Runs work for each operation, in order, a few at a time, and counts them. */
 export async function eachOperation<Item>(
   items: readonly Item[],
   atOnce: number,
@@ -9,21 +9,10 @@ export async function eachOperation<Item>(
   onProgress?: (done: number, all: number) => void,
 ): Promise<void> {
   let done = 0;
-  const limited: { readonly item: Item; readonly limit: RateLimited }[] = [];
   await inParallel(items, atOnce, async (item) => {
-    try {
-      await work(item);
-    } catch (error) {
-      if (!(error instanceof RateLimited)) throw error;
-      limited.push({ item, limit: error });
-    } finally {
-      onProgress?.(++done - limited.length, items.length);
-    }
+    await ifSent(() => work(item));
+    onProgress?.(++done, items.length);
   });
-  for (const [index, { item, limit }] of limited.entries()) {
-    if (await limit.wait()) await ifSent(() => work(item));
-    onProgress?.(items.length - limited.length + index + 1, items.length);
-  }
 }
 
 /** Runs work for each item, a few at a time, and starts them in order. Items that may not be sent are skipped. */
@@ -34,13 +23,7 @@ export async function inParallel<Item>(
 ): Promise<void> {
   const left = items.entries();
   const worker = async (): Promise<void> => {
-    for (const [index, item] of left) {
-      try {
-        await work(item, index);
-      } catch (error) {
-        if (error instanceof RateLimited || !(error instanceof NotSent)) throw error;
-      }
-    }
+    for (const [index, item] of left) await ifSent(() => work(item, index));
   };
   // Waits for all, so that nothing goes on in the background.
   const results = await Promise.allSettled(Array.from({ length: Math.min(atOnce, items.length) }, worker));
@@ -57,11 +40,9 @@ export async function ifSent<Value>(work: () => Promise<Value>): Promise<Value |
   }
 }
 
-/** The longest pause that a request waits for. */
-const maxPauseMs = 10_000;
-/** The longest time that the requests of one operation wait in total. */
-const maxWaitMs = 30_000;
-/** The longest time that a run waits at the end of a phase for operations with longer pauses. */
+/** The longest pause that a request waits for, and the longest time that the requests of one operation wait in total. */
+const [maxPauseMs, maxWaitMs] = [10_000, 30_000] as const;
+/** The longest time that a run waits in total for operations with longer pauses. */
 const maxDelayMs = 60_000;
 
 /** When each operation can be called again, according to `Retry-After`. */
@@ -72,7 +53,7 @@ export class RateLimits {
   readonly #maxDelayMs: number;
   readonly #onGivenUp: () => void;
   #delayed = 0;
-  /** The end of the pauses so far. Several at a time count once. */
+  /** The end of the longer pauses so far. */
   #delayEnd = 0;
 
   /**
@@ -92,7 +73,6 @@ export class RateLimits {
     this.#delayed = 0;
   }
 
-  /** Notes that an operation must not be called for some seconds. */
   note(operation: string, seconds: number): void {
     this.#until.set(operation, performance.now() + seconds * 1000);
   }
@@ -100,38 +80,27 @@ export class RateLimits {
   /**
    * Waits until an operation can be called.
    *
-   * @throws RateLimited if that takes long.
+   * @throws NotSent if that takes longer than the run waits.
    */
   async admit(operation: string): Promise<void> {
-    const left = this.#left(operation);
+    const left = (this.#until.get(operation) ?? 0) - performance.now();
     if (left <= 0) return;
-    const waited = this.#waited.get(operation) ?? 0;
-    if (left > maxPauseMs || waited + left > maxWaitMs)
-      throw new RateLimited(`${operation} is limited for ${Math.ceil(left / 1000)} s.`, () => this.#outwait(operation));
-    this.#waited.set(operation, waited + left);
-    await this.#pause(left);
-  }
-
-  async #outwait(operation: string): Promise<boolean> {
-    const left = Math.max(0, this.#left(operation));
-    const now = performance.now();
-    const more = Math.max(0, now + left - Math.max(now, this.#delayEnd));
-    if (this.#signal.aborted) return false;
-    if (this.#delayed + more > this.#maxDelayMs) {
+    const waited = (this.#waited.get(operation) ?? 0) + left;
+    if (left <= maxPauseMs && waited <= maxWaitMs) this.#waited.set(operation, waited);
+    else if (!this.#isDelayed(left)) {
       this.#onGivenUp();
-      return false;
+      throw new NotSent(`${operation} is limited for ${Math.ceil(left / 1000)} s.`);
     }
-    this.#delayed += more;
-    this.#delayEnd = Math.max(this.#delayEnd, now + left);
-    await this.#pause(left);
+    await sleep(left, undefined, { signal: this.#signal }).catch(() => undefined);
+  }
+
+  /** Whether the run waits that long. Several pauses at a time count once. */
+  #isDelayed(milliseconds: number): boolean {
+    const now = performance.now();
+    const delayed = this.#delayed + Math.max(0, now + milliseconds - Math.max(now, this.#delayEnd));
+    if (delayed > this.#maxDelayMs) return false;
+    this.#delayed = delayed;
+    this.#delayEnd = Math.max(this.#delayEnd, now + milliseconds);
     return true;
-  }
-
-  #left(operation: string): number {
-    return (this.#until.get(operation) ?? 0) - performance.now();
-  }
-
-  async #pause(milliseconds: number): Promise<void> {
-    await sleep(milliseconds, undefined, { signal: this.#signal }).catch(() => undefined);
   }
 }
