@@ -110,7 +110,7 @@ const strangers: readonly Stranger[] = [
     // It reads its entities some seconds after it has started.
     ready: '/api/catalog/entities/by-name/component/default/crane',
     // Only its errors say that it reads locations of one type.
-    options: async () => ({ disposable: true, values: { type: 'url' } }),
+    options: async () => ({ disposable: true, auth: { caller: () => ({}), values: () => ({ type: 'url' }) } }),
     minimum: 80,
   },
   {

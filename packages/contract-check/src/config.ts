@@ -23,10 +23,7 @@ export interface Flags extends Omit<CheckOptions, 'auth' | 'checks' | 'headers' 
   readonly json?: string;
   readonly sarif?: string;
   readonly junit?: string;
-  /** Prints only the last line. */
-  readonly quiet?: boolean;
   readonly plan?: boolean;
-  readonly color: boolean;
 }
 
 /** Adds all options. Commander names the option in the message about an invalid value. */
@@ -57,7 +54,6 @@ export function withOptions(command: Command): Command {
     .option('--time <seconds>', 'maximum duration of the run, with cleaning up', seconds)
     .option('--timeout <seconds>', 'maximum time for a response', seconds)
     .option('--concurrency <number>', 'maximum number of concurrent requests', count)
-    .option('--allow-unimplemented', 'do not report operations that return 501')
     .option(
       '--min-coverage <[kind=]percent...>',
       `minimum of what must be reached: ${coverageKinds.join(', ')} (default: operations=50); repeatable`,
@@ -68,9 +64,7 @@ export function withOptions(command: Command): Command {
     .option('--json <file>', 'write the report as JSON; - is standard output', text)
     .option('--sarif <file>', 'write the report as SARIF 2.1.0', text)
     .option('--junit <file>', 'write the report as JUnit XML: a test for each operation', text)
-    .option('--plan', 'print what the run would call, and send nothing')
-    .option('--quiet', 'print only the last line')
-    .option('--no-color', 'print without colors');
+    .option('--plan', 'print what the run would call, and send nothing');
 }
 
 /** @throws CannotRun if no contract is specified, or the auth module cannot be loaded. */

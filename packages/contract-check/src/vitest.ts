@@ -9,7 +9,7 @@ import { renderTerminal } from './report/terminal.ts';
 import { deleterOf } from './run/footprint.ts';
 import type { CheckOptions } from './run/options.ts';
 import { chosen } from './run/plan.ts';
-import { type MinCoverage, type Report, shortfallOf, shortfallText } from './run/report.ts';
+import { type Report, shortfallText } from './run/report.ts';
 
 export interface DescribeOptions {
   /** Path or URL of the document. Each operation is a test. */
@@ -20,8 +20,6 @@ export interface DescribeOptions {
   readonly options: () => Promise<Omit<CheckOptions, 'spec' | 'only' | 'exclude'>>;
   /** The file of accepted findings, as `--baseline` reads it. */
   readonly baseline?: string;
-  /** The minimum of what the run must reach. Adds a test. */
-  readonly minCoverage?: MinCoverage;
   /** Timeout of the whole run in milliseconds. Default: ten minutes. */
   readonly timeout?: number;
 }
@@ -33,7 +31,7 @@ export interface DescribeOptions {
  */
 export async function describeContract(
   name: string,
-  { spec, options, baseline, minCoverage, timeout = 600_000, ...choice }: DescribeOptions,
+  { spec, options, baseline, timeout = 600_000, ...choice }: DescribeOptions,
 ): Promise<void> {
   const operations = chosen(operationsOf(await documentOf(spec)), choice);
   describe(name, () => {
@@ -58,9 +56,8 @@ export async function describeContract(
       const targets = report.left.created.flatMap((one) => one.targets);
       expect(targets.filter((target) => deleterOf(operations, target) !== undefined)).toEqual([]);
     });
-    if (minCoverage === undefined) return;
     test('covers enough of the contract', () => {
-      const shortfall = shortfallOf(report.coverage, minCoverage);
+      const { shortfall } = report;
       expect(shortfall, shortfall && shortfallText(shortfall)).toBeUndefined();
     });
   });

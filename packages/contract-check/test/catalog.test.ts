@@ -145,7 +145,12 @@ describe('a catalog whose creations are wrapped, and accept one type of places o
   });
   const checked = () => {
     const { port } = server.address() as AddressInfo;
-    return check({ spec, url: `http://127.0.0.1:${port}`, disposable: true, values: { type: 'url' } });
+    return check({
+      spec,
+      url: `http://127.0.0.1:${port}`,
+      disposable: true,
+      auth: { caller: () => ({}), values: () => ({ type: 'url' }) },
+    });
   };
 
   it('has no finding, is reached whole, and nothing is left on it', async () => {

@@ -189,9 +189,9 @@ describe('a server that hangs', () => {
   it('from the start ends the run with one sentence', async () => {
     using server = await served(() => undefined);
     const started = performance.now();
-    const { code, errors } = await command('--spec', spec, '--url', server.url, '--timeout', '0.5', '--quiet');
-    expect(errors).toBe(
-      `contract-check: The server at ${server.url} accepts connections, but responded to no request.\n`,
+    const { code, errors } = await command('--spec', spec, '--url', server.url, '--timeout', '0.5');
+    expect(errors).toContain(
+      `\ncontract-check: The server at ${server.url} accepts connections, but responded to no request.\n`,
     );
     expect(code).toBe(2);
     expect(performance.now() - started).toBeLessThan(10_000);
@@ -228,7 +228,7 @@ describe('a server that hangs', () => {
       response.on('close', () => clearInterval(timer));
     });
     const started = performance.now();
-    const { code } = await command('--spec', spec, '--url', server.url, '--timeout', '0.5', '--quiet');
+    const { code } = await command('--spec', spec, '--url', server.url, '--timeout', '0.5');
     expect(code).toBe(2);
     expect(performance.now() - started).toBeLessThan(20_000);
   });

@@ -35,7 +35,7 @@ function of<Name extends string>(category: Category, rules: Readonly<Record<Name
 /** Every check whose name is fixed, by category. */
 const fixed = {
   ...of('responses', {
-    'not-implemented': error('Every operation must be implemented, unless --allow-unimplemented is passed.'),
+    'not-implemented': error('Every operation must be implemented.'),
     'problem-status': warning('The status in a problem document must be the status of the response (RFC 9457, 3.1.2).'),
     'response-body': error('Return what the schema declares, or correct the schema.'),
     'response-body-missing': error('A response must have the declared body.'),

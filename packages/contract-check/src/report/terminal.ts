@@ -60,10 +60,6 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
   return `${texts.join('\n\n')}\n`;
 }
 
-export function renderVerdict(report: Report, options: TerminalOptions = {}): string {
-  return `${summary(masked(report, options.secrets), paintOf(options))}\n`;
-}
-
 function paintOf({ color = false }: TerminalOptions): Paint {
   return (style, text) => (color ? styleText(style, text, { validateStream: false }) : text);
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { exchangeOf, findingOf, operationOf, reportWith } from '../../test/doubles/report.ts';
-import { progressLine, renderTerminal, renderVerdict } from './terminal.ts';
+import { progressLine, renderTerminal } from './terminal.ts';
 
 const report = reportWith();
 const lines = renderTerminal(report).split('\n');
@@ -47,7 +47,7 @@ test('coverage, unreached operations with reasons, and the verdict are at the en
   expect(lines).toContain('    listReportHistory, archiveReport, restoreReport');
   expect(lines.at(-2)).toMatch(/^3 findings in 83 of 97 operations, .* constraints; 12,345 requests, 41 s, seed 42$/);
   expect(lines[0]).toBe(lines.at(-2));
-  expect(renderVerdict(reportWith({ findings: [] }))).toMatch(/^No findings in 83 of 97 operations/);
+  expect(renderTerminal(reportWith({ findings: [] }))).toMatch(/^No findings in 83 of 97 operations/);
 });
 
 test('colors are used only on request', () => {

@@ -44,8 +44,7 @@ export class Identities {
 
   async signIn(): Promise<void> {
     await this.headersOf('caller');
-    const values = await required(() => this.#options.auth?.values?.(), failedToSignIn);
-    this.values = { ...this.#options.values, ...values };
+    this.values = (await required(() => this.#options.auth?.values?.(), failedToSignIn)) ?? {};
     this.#remember(secretsOfValues(this.values));
   }
 

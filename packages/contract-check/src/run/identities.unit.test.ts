@@ -31,7 +31,9 @@ test('credentials in headers are recognized', () => {
 });
 
 test('credentials in values are recognized by name', async () => {
-  const { identities, secrets } = identitiesWith({ values: { apiKey: 'k', name: 'n', count: 1 } });
+  const { identities, secrets } = identitiesWith({
+    auth: { caller: () => ({}), values: () => ({ apiKey: 'k', name: 'n', count: 1 }) },
+  });
   await identities.signIn();
   expect(secrets).toEqual([{ value: 'k', variable: 'API_KEY' }]);
 });

@@ -25,14 +25,10 @@ export interface CheckOptions {
   readonly checks?: readonly Category[];
   /** Maximum number of invalid values, and of boundary values, per parameter or body. Another seed selects others. */
   readonly probes?: number;
-  /** Whether 501 (not implemented) is no finding. */
-  readonly allowUnimplemented?: boolean;
   /** The minimum to reach, in percent: of operations, or for each kind. Default: 50 % of the operations. */
   readonly minCoverage?: MinCoverage;
   /** Maximum duration of the run in seconds, with cleaning up. */
   readonly time?: number;
-  /** Values that the check cannot find or generate, such as an API key, by the name of the parameter or property. */
-  readonly values?: Readonly<Record<string, unknown>>;
   /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly auth?: Auth;
@@ -72,7 +68,7 @@ export interface Auth {
   expired?(operation?: CalledOperation): Promise<Headers> | Headers;
   /** Headers of a user without any role or scope, for whom the server must return 403. */
   forbidden?(operation?: CalledOperation): Promise<Headers> | Headers;
-  /** Like `CheckOptions.values`, for values that are only known when the run starts. */
+  /** Values that the check cannot find or generate, such as an API key, by the name of the parameter or property. */
   values?(): Promise<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>>;
   /** Headers of a user with exactly these scopes or roles of the document, such as `security` requires. */
   withScopes?(scopes: readonly string[], operation?: CalledOperation): Promise<Headers> | Headers;

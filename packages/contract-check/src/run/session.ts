@@ -80,7 +80,7 @@ export class Session {
     this.judged = chosen(chosen(this.declared, options), { only: options.focus });
     this.validators = Validators.of(document);
     this.values = new Values(document, this.validators);
-    this.judge = new Judge(document, this.validators, options);
+    this.judge = new Judge(document, this.validators);
     this.pool = new Pool(document, options.disposable !== true);
     this.coverage = new CoverageBook(
       document,
@@ -205,7 +205,7 @@ export class Session {
   async send(known: Call, options: SendOptions = {}): Promise<Exchange> {
     const call = await this.versions.filled(known);
     const wire = serialize(call);
-    const exchange = await this.#exchange(call.operation, wire, options);
+    const exchange = await this.sendRaw(wire, call.operation, options.identity);
     const state = this.stateOf(call.operation);
     state.requests += 1;
     const { status } = exchange.response;
@@ -237,8 +237,8 @@ export class Session {
   }
 
   /** Sends a request that no operation declares. Only server faults count here. */
-  async sendRaw(wire: WireRequest, operation?: Operation, identity: Identity = 'caller'): Promise<Exchange> {
-    return this.#exchange(operation, wire, { identity });
+  sendRaw(wire: WireRequest, operation?: Operation, identity: Identity = 'caller'): Promise<Exchange> {
+    return this.transport.exchange(operation, wire, identity);
   }
 
   /** Compares a response with its declaration. */
@@ -268,22 +268,18 @@ export class Session {
   }
 
   /** Repeats a request, and returns what is found in the response. */
-  async #repeated({ operation, response }: Exchange, call: Call, options: SendOptions): Promise<Repeated[]> {
+  async #repeated({ operation, response }: Exchange, call: Call, { identity }: SendOptions): Promise<Repeated[]> {
     // A server that is only slow responds at last.
     const patience = response.status === noResponse ? this.transport.patienceFor(call.operation) : 1;
     const wire = { ...serialize(call), patience };
-    const again = await this.#exchange(operation, wire, options);
+    const again = await this.sendRaw(wire, operation, identity);
     const { known } = this.stateOf(call.operation);
     // What the server stores can be at fault, and not the request.
-    const before = known && again.response.status >= 500 ? await this.#exchange(operation, known, options) : undefined;
+    const before = known && again.response.status >= 500 ? await this.sendRaw(known, operation, identity) : undefined;
     if (before === undefined || before.response.status < 500)
       return this.#judged(again).map((found) => ({ found, exchange: again }));
     return this.#judged(before).map((found) => {
       return { found: { ...found, title: `${found.title} to a request that succeeded before` }, exchange: before };
     });
-  }
-
-  #exchange(operation: Operation | undefined, wire: WireRequest, options: SendOptions): Promise<Exchange> {
-    return this.transport.exchange(operation, wire, options.identity ?? 'caller');
   }
 }

@@ -56,8 +56,8 @@ test('the contract check takes aggregates for reads, which need no --disposable'
 await describeContract('the server matches the contract', {
   spec,
   only: checked,
-  minCoverage: { constraints: 90, statuses: 80 },
   options: async () => ({
+    minCoverage: { constraints: 90, statuses: 80 },
     url: service.address,
     timeout: 60,
     disposable: true,
