@@ -122,8 +122,7 @@ async function reachable(session: Session, url: string): Promise<void> {
 }
 
 function reportOf(session: Session, url: string, milliseconds: number, missed: readonly string[]): Report {
-  reportDeath(session);
-  reportLoss(session);
+  reportFaults(session);
   const { document, judged, seed, transport, plan, footprint, registry, options } = session;
   const findings = registry.findings().map((one) => {
     const fresh = (exchange: Exchange) => freshBody(session, exchange, one.cause);
@@ -152,7 +151,7 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
     shortfall: shortfallOf(coverage, options.minCoverage ?? defaultMinimum),
     stopped: stoppedOf(session, missed),
     left: footprint.left(),
-    notices: [...transport.notices, ...patternNotes(), ...registry.unrepeated()],
+    notices: [...transport.notices, ...[...skippedPatterns].map(patternNote), ...registry.unrepeated()],
   };
 }
 
@@ -164,40 +163,35 @@ function freshBody(session: Session, { operation, request }: Exchange, cause: st
   return jsonText(renewed(session, call, `repeated ${request.body} ${cause}`, atEveryDepth).body);
 }
 
-/** The finding of a server that died or hangs: the request that was open, or several if it is unknown which of them it was. */
-function reportDeath({ transport, registry, judged }: Session): void {
-  const last = transport.fatal.at(-1);
-  if (last === undefined) return;
-  const { method, url } = last.request;
-  const count = transport.fatal.length;
-  const candidate = candidateOf('server-died', { id: last.operation?.id ?? judged[0]?.id ?? '' }, '', {
-    title: `The server stopped responding during ${count === 1 ? '' : `one of ${count} requests, such as `}${method} ${new URL(url).pathname}`,
-    expected: 'a response to every request',
-    actual: `${last.response.text}; the server has responded to no request since`,
-    place: undefined,
-  });
-  registry.write({ ...candidate, cause: 'server-died' }, transport.fatal);
-}
-
-/** Responses that were lost on the way. What a connection loses once, clients lose now and then, so nothing is repeated. */
-function reportLoss({ transport, registry, judged, includesCategory }: Session): void {
+/**
+ * The finding of a server that died or hangs, with the request that was open, or several if it is unknown which of them it
+ * was; otherwise that of responses that were lost on the way, which is not repeated: clients lose some now and then, too.
+ */
+function reportFaults({ transport, registry, judged, includesCategory }: Session): void {
   const { lost, fatal, requests } = transport;
-  const [first] = lost;
-  if (first === undefined || fatal.length > 0 || !includesCategory('robustness')) return;
-  const { method, url } = first.request;
-  const candidate = candidateOf('lost-response', { id: first.operation?.id ?? judged[0]?.id ?? '' }, '', {
-    title: `A connection was closed without a response, first during ${method} ${new URL(url).pathname}`,
-    actual: `${lost.length} of ${requests} requests: ${first.response.lost}`,
-    place: undefined,
-  });
-  registry.write({ ...candidate, cause: 'lost-response' }, lost.slice(0, 3));
+  const isDead = fatal.length > 0;
+  const [first] = isDead ? fatal.slice(-1) : includesCategory('robustness') ? lost : [];
+  if (first === undefined) return;
+  const { operation, request, response } = first;
+  const at = `${request.method} ${new URL(request.url).pathname}`;
+  const facts = isDead
+    ? {
+        title: `The server stopped responding during ${fatal.length === 1 ? '' : `one of ${fatal.length} requests, such as `}${at}`,
+        expected: 'a response to every request',
+        actual: `${response.text}; the server has responded to no request since`,
+      }
+    : {
+        title: `A connection was closed without a response, first during ${at}`,
+        actual: `${lost.length} of ${requests} requests: ${response.lost}`,
+      };
+  const cause = isDead ? 'server-died' : 'lost-response';
+  const { id = '' } = operation ?? judged[0] ?? {};
+  const candidate = candidateOf(cause, { id }, '', { ...facts, place: undefined });
+  registry.write({ ...candidate, cause }, isDead ? fatal : lost.slice(0, 3));
 }
 
-function patternNotes(): string[] {
-  return [...skippedPatterns].map(
-    (one) => `The pattern ${one} is no regular expression of ECMA-262, and is not checked.`,
-  );
-}
+const patternNote = (pattern: string) =>
+  `The pattern ${pattern} is no regular expression of ECMA-262, and is not checked.`;
 
 function stoppedOf(session: Session, missed: readonly string[]): Stopped | undefined {
   const { judged, plan, hasFailed } = session;

@@ -146,6 +146,10 @@ export function asNumbers(value: unknown, depth = 0): unknown {
   return members.some(([name, member]) => member !== value[name]) ? objectOf(members) : value;
 }
 
+export const asText = (value: unknown) => (typeof value === 'string' ? value : jsonText(value));
+
+export const textsIn = (value: unknown) => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
+
 export const isKey = (value: unknown) => ['string', 'number', 'bigint'].includes(typeof value);
 
 export const isScalar = (value: unknown) => isKey(value) || typeof value === 'boolean';

@@ -1,7 +1,7 @@
 import { type Content, groupOf, type Parameter } from '../document/operation.ts';
 import { bodySchemaOf, type Call, contentOf } from '../http/call.ts';
 import { parsedAs } from '../http/deserialize.ts';
-import { at, isForm, isJson, isObject, type JsonObject, jsonText, put } from '../json.ts';
+import { asText, at, isForm, isJson, isObject, type JsonObject, put } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import { withKnownIds } from '../run/ids.ts';
 import { isCreating } from '../run/names.ts';
@@ -27,9 +27,7 @@ export interface CallPlace {
 
 export function placesOf(session: Session, call: Call): CallPlace[] {
   const { operation } = call;
-  const parameters = operation.parameters
-    .filter(({ name, in: place }) => !(place === 'header' && isTransport(name)))
-    .map((parameter) => parameterPlace(session, call, parameter));
+  const parameters = operation.parameters.map((parameter) => parameterPlace(session, call, parameter));
   const body = bodyPlace(call, contentOf(call));
   return body === undefined ? parameters : [...parameters, body];
 }
@@ -108,11 +106,6 @@ export function oncePerConstraint(
   );
 }
 
-/** OpenAPI ignores parameters with these names; it describes the headers elsewhere. */
-function isTransport(name: string): boolean {
-  return ['accept', 'content-type', 'authorization'].includes(name.toLowerCase());
-}
-
 function bodyPlace(call: Call, content: Content | undefined): CallPlace | undefined {
   if (content?.schema === undefined) return undefined;
   const { schema, mediaType } = content;
@@ -165,7 +158,7 @@ function canBeParameter(session: Session, parameter: Parameter, value: unknown):
   if (isComposite !== (types.includes('array') || types.includes('object'))) return false;
   const members = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [value];
   if (isComposite && members.some((member) => typeof member === 'object')) return false;
-  const texts = members.map(textOf);
+  const texts = members.map(asText);
   // With a pair for each property, separators in values are unambiguous.
   const isApart = parameter.style === 'deepObject' || (parameter.style === 'form' && parameter.explode);
   if (isComposite && (texts.length === 0 || texts.some((text) => text === '' || (!isApart && /[,|; .=&]/.test(text)))))
@@ -183,10 +176,6 @@ function canCarry({ in: place }: Parameter, text: string): boolean {
   if (place === 'path') return !/^\.{0,2}$|[\0/\\]/.test(text);
   const isVisible = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text);
   return place === 'query' || (isVisible && (place === 'header' || !/[;,"\\ ]/.test(text)));
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : jsonText(value);
 }
 
 /**

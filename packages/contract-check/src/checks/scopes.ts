@@ -1,12 +1,10 @@
 import { extensionOf, type Operation } from '../document/operation.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, textsIn } from '../json.ts';
 import type { Identity } from '../run/identities.ts';
 import type { Session } from '../run/session.ts';
 import { View } from '../schema/view.ts';
 
 /** Users with some scopes or roles, as `security` names them: those of an operation, and all but one of them. */
-
-const named = (value: unknown) => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
 
 /** The alternatives of scopes that an operation requires; undefined if it requires none. */
 function alternativesOf({ security }: Operation): string[][] | undefined {
@@ -23,7 +21,7 @@ export interface Guarded {
 
 export function guardedIn(view: View): Guarded[] {
   return view.names.flatMap((name) => {
-    const all = (member: string) => view.member(name).parts.flatMap((part) => named(extensionOf(part)[member]));
+    const all = (member: string) => view.member(name).parts.flatMap((part) => textsIn(extensionOf(part)[member]));
     const [read, write] = [all('readScopes'), all('writeScopes')];
     return read.length + write.length === 0 ? [] : [{ name, read, write }];
   });

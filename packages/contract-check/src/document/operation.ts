@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, textsIn } from '../json.ts';
 import type { OpenApiDocument } from './document.ts';
 import { flattened } from './envelopes.ts';
 import { wholeShapeOf } from './shape.ts';
@@ -121,7 +121,7 @@ function operationOf(
     method: method.toUpperCase(),
     path,
     extension,
-    tags: texts(node.tags),
+    tags: textsIn(node.tags),
     parameters: [...shared, ...own],
     body: bodyOf(document, node.requestBody),
     responses,
@@ -259,11 +259,7 @@ function examplesOf(document: OpenApiDocument, node: JsonObject): unknown[] {
 }
 
 function scopesOf(alternative: JsonObject): Record<string, string[]> {
-  return Object.fromEntries(Object.entries(alternative).map(([scheme, scopes]) => [scheme, texts(scopes)]));
-}
-
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+  return Object.fromEntries(Object.entries(alternative).map(([scheme, scopes]) => [scheme, textsIn(scopes)]));
 }
 
 export function groupOf({ in: place }: Pick<Parameter, 'in'>): 'path' | 'query' | 'headers' | 'cookies' {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, jsonText, remembered, type TypeName } from '../json.ts';
+import { isObject, type JsonObject, jsonText, remembered, type TypeName, textsIn } from '../json.ts';
 import { childrenOf, childSchemas, discriminatorOf, isParent } from './discriminators.ts';
 import type { OpenApiDocument } from './document.ts';
 import { regularExpression } from './patterns.ts';
@@ -147,8 +147,8 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[], keywo
     properties: propertiesOf(all('properties')),
     patternProperties: entriesOf('patternProperties').map(([pattern, one]) => [pattern, schemaOf(one)] as const),
     propertyNames: schemasAt('propertyNames'),
-    required: new Set(strings(all('required').flat())),
-    dependentRequired: entriesOf('dependentRequired').map(([name, needed]) => [name, strings(needed)] as const),
+    required: new Set(textsIn(all('required').flat())),
+    dependentRequired: entriesOf('dependentRequired').map(([name, needed]) => [name, textsIn(needed)] as const),
     minProperties: greatest('minProperties', 0),
     maxProperties: least('maxProperties'),
     /** Whether undeclared properties are rejected. */
@@ -192,10 +192,6 @@ function isSchema(value: unknown): value is JsonObject | boolean {
 
 function schemaOf(value: unknown): JsonObject {
   return value === false ? nothing : isObject(value) ? value : anything;
-}
-
-function strings(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
 export function finite(value: number): number | undefined {

@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Parameter } from '../document/operation.ts';
-import { at, isJson, isObject, jsonText, literal, objectOf, parsedJson } from '../json.ts';
+import { asText, at, isJson, isObject, literal, objectOf, parsedJson } from '../json.ts';
 import type { Validators } from '../schema/validators.ts';
 import type { Exchange } from './call.ts';
 
@@ -29,7 +29,7 @@ export function parsedAs(schemas: Schemas, schema: unknown, value: unknown): unk
     const properties = isObject(declared.properties) ? declared.properties : {};
     return objectOf(Object.entries(value).map(([name, one]) => [name, parsedAs(schemas, properties[name], one)]));
   }
-  const text = typeof value === 'string' ? value : jsonText(value);
+  const text = asText(value);
   const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text) ? [Number(text)] : [];
   const readings = [...number, ...(text === 'true' || text === 'false' ? [text === 'true'] : []), text];
   const types = [declared.type].flat().map((type) => (type === 'integer' ? 'number' : type));

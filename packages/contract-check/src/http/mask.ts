@@ -70,17 +70,14 @@ export class Mask {
     const inHeaders = (headers: Readonly<Record<string, string>>) =>
       Object.entries(headers).map(([name, value]) => [name, this.#pieces(value, headerSpans(name, value))] as const);
     const type = Object.entries(request.headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
+    const { url, body } = request;
     return {
-      url: this.#pieces(request.url, [...urlSpans(request.url), ...this.#idsIn(request.url)]),
+      url: this.#pieces(url, [...urlSpans(url), ...this.#idsIn(url)]),
       headers: inHeaders(request.headers),
-      body: request.body === undefined ? undefined : this.#pieces(request.body, this.#bodySpans(request.body, type)),
+      body: body === undefined ? undefined : this.#pieces(body, [...bodySpans(body, type), ...this.#idsIn(body)]),
       responseHeaders: inHeaders(response.headers),
       responseBody: this.#pieces(response.text, bodySpans(response.text, response.mediaType)),
     };
-  }
-
-  #bodySpans(body: string, mediaType: string): Span[] {
-    return [...bodySpans(body, mediaType), ...this.#idsIn(body)];
   }
 
   /** Short IDs as segments of a path, and as values of a name that ends with `id`. */

@@ -1,5 +1,5 @@
 import { type Shape, shapeOf } from '../../../document/shape.ts';
-import { isObject, isScalar, type JsonObject, jsonText } from '../../../json.ts';
+import { asText, isObject, isScalar, type JsonObject } from '../../../json.ts';
 import { wordsOf } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
 import { type Difference, type Differences, text } from '../../observe.ts';
@@ -49,7 +49,7 @@ function orderingOf(listing: Listing, properties: readonly Property[]): Ordering
     const property = matchBeginning(properties, wordsOf(field))?.property;
     if (property === undefined) return [];
     const key = (way: Partial<Direction>, ...extra: Settings): OrderKey => {
-      const label = [unit, ...extra.map(([, value]) => value)].map(wordOf).join(' ');
+      const label = [unit, ...extra.map(([, value]) => value)].map(asText).join(' ');
       return { property, isDescending: way.isDescending, nulls: way.nulls, unit, extra, label };
     };
     if (isDescending !== undefined) return [key({ isDescending, nulls })];
@@ -67,8 +67,6 @@ function orderingOf(listing: Listing, properties: readonly Property[]): Ordering
     ],
   };
 }
-
-const wordOf = (value: unknown) => (typeof value === 'string' ? value : jsonText(value));
 
 /** Units such as `{ name: 'asc' }` or `{ field: 'name', direction: 'asc' }`. */
 function objectUnits({ document }: Listing, item: Shape): JsonObject[] {
