@@ -1,4 +1,3 @@
-/** The options of the command. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -8,15 +7,12 @@ import { isObject } from './json.ts';
 import type { Auth, CheckOptions } from './run/options.ts';
 import { coverageKinds } from './run/report.ts';
 
-/** What the command line says. */
 export interface Flags extends Omit<CheckOptions, 'auth' | 'checks' | 'headers' | 'keys'> {
   readonly key?: CheckOptions['keys'];
-  /** The path of the module that signs in. */
   readonly auth?: string;
   /** Categories with hyphens: on the command line, spaces would require quotes. */
   readonly checks?: readonly string[];
   readonly header?: CheckOptions['headers'];
-  /** The file of accepted findings. */
   readonly baseline?: string;
   readonly updateBaseline?: boolean;
   /** Files for the reports; `-` is standard output. */
@@ -26,7 +22,6 @@ export interface Flags extends Omit<CheckOptions, 'auth' | 'checks' | 'headers' 
   readonly plan?: boolean;
 }
 
-/** Adds all options. Commander names the option in the message about an invalid value. */
 export function withOptions(command: Command): Command {
   return command
     .option('--spec <file|url>', 'path or URL of the document: OpenAPI 3.0 to 3.2, or Swagger 2.0', text)

@@ -5,7 +5,6 @@ declare global {
   }
 }
 
-/** Everything that remembers values by key: maps, also weak ones. */
 interface Memory<Key, Value> {
   get(key: Key): Value | undefined;
   set(key: Key, value: Value): unknown;
@@ -75,7 +74,6 @@ export function mapped(
   );
 }
 
-/** Whether a value is nested too deeply for recursion. */
 export function isDeep(value: unknown, depth = 100): boolean {
   if (depth === 0) return true;
   if (Array.isArray(value)) return value.some((item) => isDeep(item, depth - 1));
@@ -158,7 +156,6 @@ export const isNumeric = (value: unknown) => typeof value === 'number' || typeof
 
 export type TypeName = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
 
-/** The JSON type of a value; `integer` for integers. */
 export function typeOf(value: unknown): TypeName {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -180,7 +177,6 @@ export const isForm = (mediaType: string) =>
 export const formMembers = (body: unknown): JsonObject =>
   objectOf(Object.entries(isObject(body) ? body : {}).filter(([, value]) => value !== null));
 
-/** The beginning of a text that is too long. */
 export const cut = (text: string, length: number) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 /** A text as a part of a regular expression that matches it. */

@@ -112,7 +112,6 @@ async function execute(flags: Flags, work: Work, surroundings: Surroundings): Pr
   }
 }
 
-/** Accepts what was found, for later runs. */
 async function update(
   report: Report,
   baseline: string,

@@ -61,7 +61,6 @@ export function mergeLiterals(node: JsonObject): void {
   }
 }
 
-/** A Swagger 2.0 document as OpenAPI 3.1. */
 export function upgraded(document: JsonObject): JsonObject {
   const converted: unknown = upgrade(structuredClone(document), '3.1');
   return isObject(converted) ? converted : {};

@@ -8,7 +8,6 @@ export interface Place {
   readonly file: string;
   /** Starts at 1. */
   readonly line: number;
-  /** JSON Pointer in the file. */
   readonly pointer: string;
 }
 
@@ -34,7 +33,6 @@ const notesOf = new WeakMap<JsonObject, readonly string[]>();
 export class OpenApiDocument {
   readonly root: JsonObject;
   readonly rootAddress: string;
-  /** The parsed files by URI. */
   readonly files: ReadonlyMap<string, JsonObject>;
   readonly #positions: WeakMap<object, Position>;
   /** Cached, because every response is validated with the same schemas. */
@@ -134,7 +132,6 @@ export class OpenApiDocument {
     return isObject(found) ? found : {};
   }
 
-  /** The URI of an object, for a `$ref`; undefined if it is not part of the document. */
   uriOf(node: object): string | undefined {
     const position = this.#positions.get(node);
     return position && uriOf(position.source.absoluteRef) + position.pointer;
@@ -172,7 +169,6 @@ function uriOf(address: string): string {
   return /^(?:https?|file):\/\//.test(address) ? address : pathToFileURL(address).href;
 }
 
-/** @throws Error if a file is not OpenAPI 3. */
 function versionOf({ openapi }: JsonObject, address: string): string {
   if (typeof openapi === 'string' && /^3\.[012]\./.test(openapi)) return openapi;
   throw new Error(

@@ -7,7 +7,6 @@ import { shapeOf } from './shape.ts';
  * of what it relates to as `authorId`. Checks of behavior see and send this form; all others that of the contract.
  */
 
-/** What is around an object in a request. */
 export interface Envelope {
   readonly schema: JsonObject;
   readonly type: unknown;
@@ -94,7 +93,6 @@ export function flatRow<Value>(value: Value): Value | JsonObject {
   return { ...(id !== undefined && { id }), ...attributes, ...Object.fromEntries(related) };
 }
 
-/** The body of a request as one object. */
 export const flatBody = (body: unknown): unknown => {
   const data: unknown = isObject(body) ? body.data : undefined;
   return isObject(data) ? flatRow({ attributes: {}, ...data }) : body;

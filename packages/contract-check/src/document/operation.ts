@@ -143,14 +143,11 @@ function isReadingPost(path: string, paths: readonly string[], responses: readon
   return isWord && !isCollection && isReturning && !successes.some(({ status }) => /^20[12]$/.test(status));
 }
 
-/** The path as the document has it. */
 export const addressOf = ({ path, extension }: Pick<Operation, 'path' | 'extension'>) => `${path}${extension}`;
 
-/** The declared parameter of a path with a name. */
 export const pathParameter = ({ parameters }: Operation, name: string | undefined) =>
   parameters.find((one) => one.in === 'path' && one.name === name);
 
-/** The operation that reads what is at a path. */
 export const readAt = (operations: readonly Operation[], path: string | undefined) =>
   operations.find((one) => one.method === 'GET' && one.path === path);
 

@@ -16,14 +16,11 @@ export interface Choice {
   readonly branches: readonly (readonly JsonObject[])[];
 }
 
-/** Allows every value. */
 export const anything: JsonObject = {};
-/** Allows no value. */
 export const nothing: JsonObject = { not: {} };
 
 const allTypes: readonly TypeName[] = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object'];
 
-/** The keywords of a type. */
 const implied: readonly (readonly [TypeName, RegExp])[] = [
   ['object', /propert|required/i],
   ['array', /items|contains/i],
@@ -125,7 +122,6 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[], keywo
   return {
     /** `number` implies `integer`. Empty if no value is valid. */
     types: typesOf(sources) as ReadonlySet<TypeName>,
-    /** The values that `enum` and `const` allow; undefined if neither is present. */
     enum: enumOf(sources),
     format: texts('format')[0],
     patterns: texts('pattern'),
@@ -151,7 +147,6 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[], keywo
     dependentRequired: entriesOf('dependentRequired').map(([name, needed]) => [name, textsIn(needed)] as const),
     minProperties: greatest('minProperties', 0),
     maxProperties: least('maxProperties'),
-    /** Whether undeclared properties are rejected. */
     closed: additional.includes(nothing),
     /** The schemas of undeclared properties; empty if there are none. */
     additional: additional.filter((schema) => schema !== nothing && schema !== anything),

@@ -9,7 +9,6 @@ export interface Candidate {
   /** The name of the check: `response-body`, `reject-maxLength`, `page-order`. */
   readonly check: CheckName;
   readonly operation: string;
-  /** The part of the operation, without values of this run. */
   readonly about: string;
   readonly title: string;
   readonly expected: string;

@@ -197,7 +197,6 @@ export class FindingRegistry {
   readonly #findings = new Map<string, Observed>();
   readonly #unconfirmed = new Map<string, Candidate>();
 
-  /** Whether the cause is already reported and needs no confirmation. */
   has(cause: string): boolean {
     return this.#findings.has(cause);
   }

@@ -32,7 +32,6 @@ function of<Name extends string>(category: Category, rules: Readonly<Record<Name
   return Object.fromEntries(entries) as Record<Name, Rule>;
 }
 
-/** Every check whose name is fixed, by category. */
 const fixed = {
   ...of('responses', {
     'not-implemented': error('Every operation must be implemented.'),

@@ -9,7 +9,6 @@ export interface Call {
   readonly query: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly cookies: Readonly<Record<string, unknown>>;
-  /** Undefined without a body. */
   readonly body: unknown;
   /** Whether the body is the resource alone, without the document of JSON:API around it. */
   readonly isFlat?: boolean;
@@ -20,14 +19,12 @@ export interface Call {
 
 export interface Raw {
   readonly method?: string;
-  /** The encoded path without the query. */
   readonly path?: string;
   /** The encoded query without the question mark. */
   readonly query?: string;
   /** Additional headers; null removes a header. */
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly body?: string;
-  /** Keys in the query that replace those of the identity. */
   readonly keys?: Readonly<Record<string, string>>;
 }
 
@@ -66,7 +63,6 @@ export function emptyCall(operation: Operation): Call {
   return { operation, path: {}, query: {}, headers: {}, cookies: {}, body: undefined, mediaType };
 }
 
-/** What the contract declares about the body of a call. */
 export function contentOf({ operation, mediaType }: Pick<Call, 'operation' | 'mediaType'>): Content | undefined {
   return operation.body?.contents.find((content) => content.mediaType === mediaType);
 }

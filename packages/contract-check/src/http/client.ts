@@ -9,7 +9,6 @@ import { beginningOf, isStream } from './stream.ts';
 /** The status if no response was received: the connection failed, or the request timed out. */
 export const noResponse = 0;
 
-/** In bytes. */
 const maxBodyBytes = 128 * 1024 * 1024;
 const maxHeadBytes = 1024 * 1024;
 /** A server that rejects a longer body can close the connection before it is sent, which loses the response. */

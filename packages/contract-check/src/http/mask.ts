@@ -4,7 +4,6 @@ import { literal } from '../json.ts';
 import type { Exchange } from './call.ts';
 import { decoded, encoded } from './deserialize.ts';
 
-/** A value to mask, and the variable that replaces it: `TOKEN`, `OTHER_TENANT_TOKEN`. */
 export interface Secret {
   readonly value: string;
   readonly variable: string;
@@ -43,9 +42,7 @@ export function isSecretName(name: string): boolean {
 export class Mask {
   /** The variables of all secrets, as they are, URL-encoded and JSON-encoded. */
   readonly #variables = new Map<string, string>();
-  /** The secrets that are searched for in texts. */
   readonly #literals = new Map<string, string>();
-  /** How often the name of a variable was used. */
   readonly #counts = new Map<string, number>();
 
   /** IDs that are too short to be searched for, by where they are. */

@@ -12,9 +12,7 @@ export interface WireRequest {
   readonly extension?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | undefined;
-  /** Cookies of the call, added to those of the identity. */
   readonly cookie?: string;
-  /** Keys in the query that replace those of the identity. */
   readonly keys?: Readonly<Record<string, string>>;
   /** Lower-case names of identity headers to omit. */
   readonly without?: readonly string[];

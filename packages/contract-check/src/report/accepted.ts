@@ -8,7 +8,6 @@ import { isObject, parsedJson } from '../json.ts';
 import type { Report } from '../run/report.ts';
 import { fileOf } from './texts.ts';
 
-/** One place of a finding, and why it is accepted. */
 interface Entry {
   readonly operation?: string;
   readonly title?: string;

@@ -138,7 +138,6 @@ const inXml = (text: string) =>
     .replaceAll(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '')
     .replaceAll(/[&<>"'\n\r\t]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** A finding as plain text. */
 function plainText(finding: MaskedFinding): string {
   const fields = fieldsOf(finding);
   return [

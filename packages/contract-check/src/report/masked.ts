@@ -6,7 +6,6 @@ import type { Report } from '../run/report.ts';
 import { assigned, curlOf } from './curl.ts';
 
 export interface Presentation {
-  /** Credentials to mask. Secrets are also masked by name. */
   readonly secrets?: readonly Secret[];
 }
 
@@ -22,7 +21,6 @@ export interface MaskedFinding extends Omit<Finding, 'exchanges' | 'setup'> {
 }
 
 export interface MaskedExchange {
-  /** The command that repeats the request. */
   readonly curl: string;
   readonly request: Exchange['request'];
   /** Status 0 means that no response was received. */

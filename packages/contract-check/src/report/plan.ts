@@ -1,4 +1,3 @@
-/** The plan of a run. */
 import { type Effect, effects, type PlanEntry } from '../run/report.ts';
 import { visible } from './texts.ts';
 

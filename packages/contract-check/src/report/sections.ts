@@ -4,7 +4,6 @@ import { coverageKinds, reachText, shortfallText } from '../run/report.ts';
 import type { MaskedReport } from './masked.ts';
 import { counted, durationText } from './texts.ts';
 
-/** A list with a title: what was not covered, what is left on the server, notes. */
 export interface Section {
   readonly title: string;
   readonly entries: readonly Entry[];
@@ -12,7 +11,6 @@ export interface Section {
 
 interface Entry {
   readonly text: string;
-  /** The names of what the text is about. */
   readonly names?: readonly string[];
 }
 

@@ -1,4 +1,3 @@
-/** A report for a terminal. */
 import { styleText } from 'node:util';
 import type { Progress } from '../run/options.ts';
 import {

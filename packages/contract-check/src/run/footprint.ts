@@ -13,7 +13,6 @@ import type { Left } from './report.ts';
 export interface Changed {
   readonly operation: Operation;
   readonly target: string;
-  /** The response to a GET before the first change. */
   readonly before: Promise<Exchange | undefined> | undefined;
   isRestored: boolean;
 }
@@ -23,7 +22,6 @@ export class Footprint {
   readonly #plan: Plan;
   readonly #pool: Pool;
   readonly #base: string;
-  /** The operations that created resources, by the path of the resource. */
   readonly #created = new Map<string, Operation>();
   /** The requests that created resources, also those that the run deleted, by the path of the resource. */
   readonly #ever = new Map<string, Exchange>();
@@ -148,7 +146,6 @@ export class Footprint {
     return this.created().find((target) => this.#created.get(target) === operation);
   }
 
-  /** The paths of the created resources that remain, newest first. */
   created(): string[] {
     return [...this.#created.keys()].reverse();
   }

@@ -16,7 +16,6 @@ type Headers = Readonly<Record<string, string>>;
 const failedToSignIn = 'The auth module failed to sign in: ';
 
 export class Identities {
-  /** The security schemes of the document. */
   readonly #schemes: ReadonlyMap<string, JsonObject>;
   readonly #options: CheckOptions;
   readonly #own: Headers;

@@ -41,12 +41,10 @@ const maxValues = 12;
 /** Limit that keeps memory constant in long runs. */
 const maxResources = 2000;
 
-/** Resources found in responses. Provides the IDs that calls need. */
 export class Pool {
   readonly #document: OpenApiDocument;
   readonly #resources: Known[] = [];
   readonly #byId = new Map<unknown, Known[]>();
-  /** The number of resources of each path. */
   readonly #counts = new Map<string, number>();
   readonly #gone = new Set<string>();
   /** IDs in reference properties of responses, by resource type. */

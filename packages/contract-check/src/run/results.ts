@@ -40,7 +40,6 @@ export class Reach {
   }
 }
 
-/** What a run knows about an operation. */
 export interface OperationState {
   requests: number;
   isReached: boolean;

@@ -35,7 +35,6 @@ export interface SendOptions {
   readonly isJudged?: boolean;
 }
 
-/** What is found in the response to a repeated request. */
 interface Repeated {
   readonly found: Candidate;
   readonly exchange: Exchange;
@@ -45,9 +44,7 @@ interface Repeated {
 export class Session {
   readonly document: OpenApiDocument;
   readonly options: CheckOptions;
-  /** All operations of the contract. */
   readonly declared: readonly Operation[];
-  /** The operations that the run may call. */
   readonly operations: readonly Operation[];
   readonly plan: Plan;
   readonly footprint: Footprint;
@@ -190,7 +187,6 @@ export class Session {
     }
   }
 
-  /** Whether this run includes a category of checks. */
   readonly includesCategory = (category: Category): boolean => this.options.checks?.includes(category) ?? true;
 
   isJudged(operation: Operation): boolean {

@@ -29,7 +29,6 @@ type StopReason = Stopped['reason'];
 export class Transport {
   requests = 0;
   readonly notices = new Set<string>();
-  /** Observes each exchange. */
   onExchange: (exchange: Exchange, wire: WireRequest) => void = () => undefined;
   /** Called for each request that the gate admits, to send it. */
   around: (operation: Operation | undefined, wire: WireRequest, send: () => Promise<Exchange>) => Promise<Exchange> = (
@@ -43,7 +42,6 @@ export class Transport {
   readonly #url: URL;
   readonly #limits: RateLimits;
   readonly #ending = new AbortController();
-  /** Ends cleaning up. */
   readonly #deadline: AbortSignal;
   /** Requests without a response so far, in the order in which they were sent. */
   readonly #open = new Set<Exchange['request']>();
@@ -52,7 +50,6 @@ export class Transport {
   /** Requests that were open when the server died; the last one most likely caused it. */
   fatal: readonly Exchange[] = [];
   stopped: StopReason | undefined;
-  /** Whether a request had a response. */
   hasResponded = false;
   #failures = 0;
   readonly #timeout: number;
@@ -230,7 +227,6 @@ export class Transport {
   }
 }
 
-/** A request with keys in its query. */
 function withKeys(wire: WireRequest, keys: Readonly<Record<string, string>>): WireRequest {
   const pairs = Object.entries(keys).map(([name, value]) => `${encoded(name)}=${encoded(value)}`);
   if (pairs.length === 0) return wire;

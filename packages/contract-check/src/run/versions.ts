@@ -8,7 +8,6 @@ import { View } from '../schema/view.ts';
 import { isVersionName, itemOf } from './names.ts';
 import { ifSent } from './parallel.ts';
 
-/** The parts of a run that versions need. */
 interface Session {
   readonly document: OpenApiDocument;
   readonly declared: readonly Operation[];

@@ -4,7 +4,6 @@ import type { Shape } from '../document/shape.ts';
 import type { JsonObject } from '../json.ts';
 import { lengthOf, stretch } from './texts.ts';
 
-/** A property name that no contract declares. */
 export const unknownName = 'notInTheContract';
 
 /** The detail of values in place of a text that are one where everything is: in a parameter or a form. */
@@ -38,7 +37,6 @@ export function bounding(keyword: string, parts: Iterable<unknown>, more: Partia
   return { kind: 'bound', keyword, parts, ...more };
 }
 
-/** The schema of a shape that has a keyword. */
 export function sourceOf(shape: Shape, keyword: string, value?: unknown): JsonObject | undefined {
   const sources = shape.sources.filter((source) => source[keyword] !== undefined);
   return sources.find((source) => value === undefined || isDeepStrictEqual(source[keyword], value)) ?? sources[0];

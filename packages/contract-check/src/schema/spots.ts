@@ -28,7 +28,6 @@ interface Open {
   /** The schemas that apply, without a chosen branch. */
   readonly schemas: readonly JsonObject[];
   readonly value: unknown;
-  /** The whole value with another value in this place. */
   readonly write: (value: unknown) => unknown;
 }
 

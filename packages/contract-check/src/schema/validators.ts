@@ -20,14 +20,12 @@ import {
 import { View } from './view.ts';
 
 export interface Breach {
-  /** JSON Pointer into the value. */
   readonly pointer: string;
   readonly keyword: string;
   readonly message: string;
   readonly place: Place | undefined;
 }
 
-/** The direction of a value. `readOnly` applies to requests, `writeOnly` to responses. */
 export type Direction = 'request' | 'response';
 
 const ofDocuments = new WeakMap<OpenApiDocument, Validators>();

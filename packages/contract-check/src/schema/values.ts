@@ -18,7 +18,6 @@ import { dice, numberIn, picked, shuffled } from './numbers.ts';
 import { anotherText, textOf } from './texts.ts';
 import type { Direction, Validators } from './validators.ts';
 
-/** How many optional parts a value has. */
 export type Extent = 'least' | 'most' | 'some';
 
 export interface MatchedBranch {
@@ -31,12 +30,10 @@ interface Generation {
   readonly extent: Extent;
   /** Returns an integer below 2^30. */
   readonly roll: () => number;
-  /** Remaining number of parts that may have optional content. */
   budget: number;
   /** The enclosing shapes. A recursive schema gets only its required parts. */
   readonly around: Shape[];
   readonly picks: ReadonlyMap<Choice, number>;
-  /** Whether parts have the values of their examples. */
   readonly isExample: boolean;
 }
 

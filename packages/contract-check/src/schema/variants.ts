@@ -15,7 +15,6 @@ export interface Variant {
   readonly detail: string;
   /** JSON Pointer to the part that it is about, or that is missing. */
   readonly pointer: string;
-  /** The place of the keyword in the source files. */
   readonly place: Place | undefined;
   readonly value: unknown;
   /** One clause: "name has 201 characters, which violates maxLength 200". */
@@ -42,7 +41,6 @@ interface Search {
   readonly kind: Kind;
 }
 
-/** The variants of every place, each once. */
 function variantsOf(search: Search, value: unknown, limit = 2000): Variant[] {
   const { values, schema, kind } = search;
   const found: Variant[] = [];
@@ -79,7 +77,6 @@ function invalid(search: Search, spot: Spot, candidate: Complete): Variant | und
   return second;
 }
 
-/** The first valid part. */
 function valid(search: Search, spot: Spot, candidate: Complete): Variant | undefined {
   const { values, schema } = search;
   const { shape, schemas, name, write } = spot;
@@ -103,7 +100,6 @@ function valid(search: Search, spot: Spot, candidate: Complete): Variant | undef
   return { ...variant, place: variant.place ?? nearest(), neighbour };
 }
 
-/** The value with a part that was found to fit a candidate. */
 function variantOf({ values, kind }: Search, spot: Spot, candidate: Complete, part: unknown): Variant {
   const { keyword, detail, pointer, source, place } = candidate;
   const value = spot.write(part);

@@ -32,7 +32,6 @@ export class View {
     return this.schemas.length === 0;
   }
 
-  /** The first schema, for its place and for values. */
   get node(): JsonObject | undefined {
     return this.schemas[0];
   }
@@ -69,7 +68,6 @@ export class View {
     return new View(this.#document, itemSchemas(this.#shape, index) ?? []);
   }
 
-  /** Whether any part sets a keyword such as `readOnly` to true. */
   has(keyword: string): boolean {
     return this.parts.some((part) => part[keyword] === true);
   }
@@ -94,7 +92,6 @@ export class View {
     return this.parts.flatMap(({ enum: words }) => (Array.isArray(words) ? words : []));
   }
 
-  /** Whether `x-contract-check` has a member with a value in any part. */
   states(member: string, value: boolean): boolean {
     return this.parts.some((part) => extensionOf(part)[member] === value);
   }
