@@ -215,31 +215,21 @@ export class Judge {
     const isOfItem = [this.#document.object(whole).type].flat().every((type) => type !== 'array' && type !== 'string');
     const schema = content.itemSchema ?? (isOfItem && mediaType !== 'text/event-stream' ? whole : undefined);
     if (schema === undefined) return;
+    const place = this.#placeOf(content.node);
+    const { parts } = View.of(this.#document, schema).member('data');
+    const ofData = parts.map(({ contentSchema }) => contentSchema).find(isObject);
     const found = itemsIn(text, mediaType).flatMap((item, index) => {
-      const place = this.#placeOf(content.node);
-      const at = `/${index}`;
-      const broken = {
-        title: `An item of ${status} is not valid JSON`,
-        actual: `item ${index + 1}`,
-        place,
-        pointer: at,
-      };
+      const pointer = `/${index}`;
+      const broken = { title: `An item of ${status} is not valid JSON`, actual: `item ${index + 1}`, place, pointer };
       if (item === undefined) return [candidateOf('response-json', operation, `${status} item`, broken)];
-      const data = View.of(this.#document, schema)
-        .member('data')
-        .parts.find((part) => isObject(part.contentSchema));
-      const inner = isObject(item) && isObject(data?.contentSchema) ? parsedJson(String(item.data)) : undefined;
+      const data = ofData && isObject(item) ? parsedJson(String(item.data)) : undefined;
+      const inData = ofData && data ? this.#breaches(operation, status, ofData, data.value) : [];
       return [
-        ...[...this.#breaches(operation, status, schema, item)].map((one) => ({
+        ...this.#breaches(operation, status, schema, item).map((one) => ({
           ...one,
-          pointer: `${at}${one.pointer ?? ''}`,
+          pointer: `${pointer}${one.pointer ?? ''}`,
         })),
-        ...(inner && isObject(data?.contentSchema)
-          ? [...this.#breaches(operation, status, data.contentSchema, inner.value)].map((one) => ({
-              ...one,
-              pointer: `${at}/data`,
-            }))
-          : []),
+        ...inData.map((one) => ({ ...one, pointer: `${pointer}/data` })),
       ];
     });
     yield* firstOfEach(found);
