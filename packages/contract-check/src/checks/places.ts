@@ -118,9 +118,9 @@ function parameterPlace(session: Session, call: Call, parameter: Parameter): Cal
   const group = groupOf(parameter);
   const own = call[group][parameter.name];
   const seed = session.seedFor(`${call.operation.id} ${parameter.in}.${parameter.name}`);
-  const accepts = (one: unknown) => session.validators.accepts(parameter.schema, one, 'request');
+  const accepts = (one: unknown) => session.validators.accepts(parameter.schema, one);
   const example = parameter.examples.find(accepts);
-  const sample = session.values.sample(parameter.schema, 'request', 'most', seed)?.value;
+  const sample = session.values.sample(parameter.schema, 'most', seed)?.value;
   const value = own ?? example ?? [inWholeNumbers(sample), sample].find(accepts);
   const place = { name: `${parameter.in}.${parameter.name}`, schema: parameter.schema, parameter, isForm: false };
   const write = (changed: unknown): Call => ({ ...call, [group]: { ...call[group], [parameter.name]: changed } });
@@ -137,7 +137,7 @@ export function isDistinguishable(session: Session, place: CallPlace, value: unk
   if (value === null || value === undefined) return false;
   if (parameter?.mediaType !== undefined) return true;
   const isSent = parameter === undefined ? canBeForm(value) : canBeParameter(session, parameter, value);
-  return isSent && (!isBreak || !session.validators.accepts(schema, parsedAs(session, schema, value), 'request'));
+  return isSent && (!isBreak || !session.validators.accepts(schema, parsedAs(session, schema, value)));
 }
 
 /** A form contains text properties; a list is a repeated property. */

@@ -190,7 +190,7 @@ function withAnotherId(
   return (
     unlikelyIds(at(value, pointer), seed)
       .map((number) => put(value, pointer, number))
-      .find((one) => session.validators.accepts(place.schema, one, 'request')) ?? value
+      .find((one) => session.validators.accepts(place.schema, one)) ?? value
   );
 }
 
@@ -222,7 +222,7 @@ function withOthers({ session }: CheckContext, place: CallPlace, bound: Variant)
       keyword === 'enum' && parentOf(pointer) === object && at(bound.value, pointer) !== undefined,
   );
   return [...(members.size === 0 ? [] : [all, ...single]), ...words.slice(0, 12).map(({ value }) => value)].filter(
-    (value) => validators.accepts(place.schema, value, 'request'),
+    (value) => validators.accepts(place.schema, value),
   );
 }
 

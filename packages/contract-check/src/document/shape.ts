@@ -81,11 +81,6 @@ export function settle(
   return shapeOf(document, ...settled);
 }
 
-/** Whether a property must not be sent in this direction. */
-export function isForeign(shape: Shape, direction: 'request' | 'response'): boolean {
-  return direction === 'request' ? shape.readOnly : shape.writeOnly;
-}
-
 /** The schemas of a property; undefined if it is rejected. */
 export function memberSchemas(shape: Shape, name: string): readonly JsonObject[] | undefined {
   const named = shape.properties.get(name) ?? [];
@@ -151,7 +146,6 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[], keywo
     /** The schemas of undeclared properties; empty if there are none. */
     additional: additional.filter((schema) => schema !== nothing && schema !== anything),
     readOnly: flag('readOnly'),
-    writeOnly: flag('writeOnly'),
     /** A value matches one branch of each. */
     choices: sources.flatMap((source) => [...choicesOf(source), ...choiceOfChildren(document, source, sources)]),
     discriminators: sources.flatMap((source) => discriminatorOf(document, source)),
@@ -237,19 +231,17 @@ const choicesBySource = new WeakMap<JsonObject, Choice[]>();
 
 /** Returns the same objects for the same source, so that choices can be compared across shapes. */
 function choicesOf(source: JsonObject): Choice[] {
-  return remembered(choicesBySource, source, () => newChoicesOf(source));
-}
-
-function newChoicesOf(source: JsonObject): Choice[] {
-  const choices: Choice[] = (['oneOf', 'anyOf'] as const).flatMap((keyword) => {
-    const list = source[keyword];
-    return Array.isArray(list) ? [{ keyword, source, branches: list.map((branch) => [schemaOf(branch)]) }] : [];
+  return remembered(choicesBySource, source, () => {
+    const choices: Choice[] = (['oneOf', 'anyOf'] as const).flatMap((keyword) => {
+      const list = source[keyword];
+      return Array.isArray(list) ? [{ keyword, source, branches: list.map((branch) => [schemaOf(branch)]) }] : [];
+    });
+    if (isSchema(source.if) && (source.then !== undefined || source.else !== undefined)) {
+      const branches = [[schemaOf(source.if), schemaOf(source.then ?? true)], [schemaOf(source.else ?? true)]];
+      choices.push({ keyword: 'if', source, branches });
+    }
+    return choices;
   });
-  if (isSchema(source.if) && (source.then !== undefined || source.else !== undefined)) {
-    const branches = [[schemaOf(source.if), schemaOf(source.then ?? true)], [schemaOf(source.else ?? true)]];
-    choices.push({ keyword: 'if', source, branches });
-  }
-  return choices;
 }
 
 const parents = new WeakMap<JsonObject, Choice>();

@@ -18,7 +18,6 @@ export interface Call {
 }
 
 export interface Raw {
-  readonly method?: string;
   readonly path?: string;
   /** The encoded query without the question mark. */
   readonly query?: string;

@@ -33,7 +33,7 @@ export function parsedAs(schemas: Schemas, schema: unknown, value: unknown): unk
   const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text) ? [Number(text)] : [];
   const readings = [...number, ...(text === 'true' || text === 'false' ? [text === 'true'] : []), text];
   const types = [declared.type].flat().map((type) => (type === 'integer' ? 'number' : type));
-  const isAccepted = (one: unknown) => schemas.validators.accepts(isObject(schema) ? schema : {}, one, 'request');
+  const isAccepted = (one: unknown) => schemas.validators.accepts(isObject(schema) ? schema : {}, one);
   const items = schemas.document.object(declared.items);
   const isList = types.includes('array') && ![items.type].flat().includes('array');
   const lists = isList ? [[parsedAs(schemas, items, text)]] : [];

@@ -39,7 +39,7 @@ export function serialize(call: Call): WireRequest {
     else headers[name] = value;
   }
   return {
-    method: raw?.method ?? operation.method,
+    method: operation.method,
     target: query === '' ? path : `${path}?${query}`,
     ...(operation.extension !== '' && { extension: operation.extension }),
     headers,

@@ -254,7 +254,7 @@ it('judges the response to a body that is nested too deeply for recursion', () =
   });
   expect(found.map(({ check }) => check)).toEqual(['response-body']);
   const schema = addition.responses[0]?.contents[0]?.schema ?? {};
-  expect(validators.accepts(schema, JSON.parse(deep), 'request')).toBe(false);
+  expect(validators.accepts(schema, JSON.parse(deep))).toBe(false);
 });
 
 it('reports no wrong value that the request had, because its acceptance is the difference', () => {

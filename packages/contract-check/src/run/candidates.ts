@@ -109,11 +109,11 @@ export class Candidates {
     const { document, values, pool, validators, identities, versions } = this.#session;
     // Any version will do: another check covers stale versions.
     if (isCondition(parameter.name))
-      return [validators.accepts(parameter.schema, '*', 'request') ? '*' : versions.placeholder(operation, parameter)];
+      return [validators.accepts(parameter.schema, '*') ? '*' : versions.placeholder(operation, parameter)];
     if (identities.values[parameter.name] !== undefined) return [identities.values[parameter.name]];
     const { likely, possible } = pool.forParameter(operation, parameter.name, onlyCreated);
     const accepted = likely.flatMap((value) => this.fit(parameter, value));
-    const examples = parameter.examples.filter((value) => validators.accepts(parameter.schema, value, 'request'));
+    const examples = parameter.examples.filter((value) => validators.accepts(parameter.schema, value));
     if (parameter.in === 'path' && accepted.length > 0) {
       // A word such as a type may mean something else in a known resource; the example belongs to this parameter.
       const isWord = !onlyCreated && !isOwnId(parameter.name) && kindOfReference(parameter.name) === undefined;
@@ -123,7 +123,7 @@ export class Candidates {
     // An ID that does not exist cannot succeed. A path may still take a value from an enum, or a date.
     const isChosen = shapeOf(document, parameter.schema).enum !== undefined;
     const seed = this.#session.seedFor(`${operation.id} ${parameter.name} ${round}`);
-    const sampled = values.sample(parameter.schema, 'request', 'most', seed);
+    const sampled = values.sample(parameter.schema, 'most', seed);
     if (parameter.in === 'path' && onlyCreated && !isChosen) {
       const isPut =
         isPutCreation(operation, this.#session.operations) && parameter.name === lastParameter(operation.path);
@@ -146,7 +146,7 @@ export class Candidates {
     const number = isDigits ? (parsedJson(value.replace(/^0+(?=\d)/, ''))?.value ?? Number(value)) : undefined;
     const other = isNumeric(value) ? [String(value)] : isDigits ? [number] : [];
     const { validators } = this.#session;
-    return [value, ...other].filter((one) => validators.accepts(parameter.schema, one, 'request')).slice(0, 1);
+    return [value, ...other].filter((one) => validators.accepts(parameter.schema, one)).slice(0, 1);
   }
 
   /** Bodies, most likely accepted first. */
@@ -162,15 +162,13 @@ export class Candidates {
     if (schema === undefined) return [{ body: content.examples[0] ?? {}, mediaType }];
     const { values, validators } = this.#session;
     const seed = this.#session.seedFor(`${operation.id} body ${round}`);
-    const isValid = (body: unknown) => validators.accepts(schema, body, 'request');
+    const isValid = (body: unknown) => validators.accepts(schema, body);
     const withIds = (options?: Parameters<typeof withKnownIds>[3]) => (body: unknown) =>
       withKnownIds(this.#session, operation, body, options);
     const samples = (['least', 'most', 'some', 'some'] as const).map((extent, index) =>
-      values.sample(schema, 'request', extent, seed + index),
+      values.sample(schema, extent, seed + index),
     );
-    const exemplary = (['least', 'most'] as const).map((extent) =>
-      values.sample(schema, 'request', extent, seed, true),
-    );
+    const exemplary = (['least', 'most'] as const).map((extent) => values.sample(schema, extent, seed, true));
     const valuesOf = (all: typeof samples) => all.flatMap((sample) => (sample === undefined ? [] : [sample.value]));
     const plain = [...content.examples.filter(isValid), ...valuesOf(samples)].slice(0, 9);
     const known = plain.map((body) => [withIds()(body), body].find(isValid) ?? body);

@@ -51,11 +51,9 @@ export function unknownId(session: Session, schema: JsonObject, known: unknown, 
   const candidates = [
     ...unlikelyIds(known, seed),
     ...(known === undefined ? [] : [values.fresh(schema, known, seed)]),
-    values.sample(schema, 'request', 'some', seed)?.value,
+    values.sample(schema, 'some', seed)?.value,
   ];
-  const found = candidates.find(
-    (one) => one !== undefined && one !== known && validators.accepts(schema, one, 'request'),
-  );
+  const found = candidates.find((one) => one !== undefined && one !== known && validators.accepts(schema, one));
   if (isUnlikely(found) && !session.pool.has(found)) session.footprint.noteAbsent(String(found));
   return found;
 }

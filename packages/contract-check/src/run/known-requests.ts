@@ -176,7 +176,7 @@ export class KnownRequests {
       .map((bodies) =>
         bodies
           .map((body) => withKnownIds(this.#session, operation, body))
-          .filter((body) => validators.accepts(schema, body, 'request')),
+          .filter((body) => validators.accepts(schema, body)),
       );
     return this.#accepted(call, branches, branches.length);
   }

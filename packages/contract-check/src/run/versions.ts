@@ -57,7 +57,7 @@ export class Versions {
     return remembered(
       this.#placeholders,
       `${id} ${name}`,
-      () => values.sample(schema, 'request', 'some', this.#session.seedFor(`${id} ${name}`))?.value,
+      () => values.sample(schema, 'some', this.#session.seedFor(`${id} ${name}`))?.value,
     );
   }
 

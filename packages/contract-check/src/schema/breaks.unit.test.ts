@@ -112,7 +112,7 @@ test.each(table.map((row, index) => [index, ...row] as const))(
     expect(validators.breaches(schema, valid, 'request')).toEqual([]);
     const breaks = breaksOf(small.values, schema, valid).filter((one) => one.keyword === keyword);
     expect(breaks.length).toBeGreaterThan(0);
-    for (const one of breaks) expect(validators.accepts(schema, one.value, 'request')).toBe(false);
+    for (const one of breaks) expect(validators.accepts(schema, one.value)).toBe(false);
     const values = breaks.map(({ value }) => value);
     for (const value of broken) expect(values).toContainEqual(value);
   },
@@ -186,12 +186,11 @@ test('readOnly properties are neither omitted nor violated in a request', async 
   expect(pointers).toContain('/name');
 });
 
-test('values that are too long to send are left out, and a limit is respected', async () => {
+test('values that are too long to send are left out', async () => {
   const { document, validators: referee, schema } = await load({ a: { type: 'string', maxLength: 5_000_000 } });
   expect(breaksOf(new Values(document, referee), schema('a'), 'x').some(({ keyword }) => keyword === 'maxLength')).toBe(
     false,
   );
-  expect(breaksOf(new Values(document, referee), schema('a'), 'x', 1)).toHaveLength(1);
 });
 
 test('a note is one readable clause', async () => {

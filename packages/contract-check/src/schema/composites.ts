@@ -1,4 +1,4 @@
-import { isForeign, memberSchemas, nothing, shapeOf } from '../document/shape.ts';
+import { memberSchemas, nothing, shapeOf } from '../document/shape.ts';
 import { escapeSegment, isObject, type JsonObject, objectOf, withMember, withoutMember } from '../json.ts';
 import { bounding, breaking, type Candidate, sourceOf, swapCase, unknownName } from './candidate.ts';
 import type { Spot } from './spots.ts';
@@ -31,7 +31,7 @@ export function* objects(values: Values, spot: Spot, object: JsonObject): Genera
   const { document } = values;
   const names = Object.keys(object);
   const at = (name: string) => `${pointer}/${escapeSegment(name)}`;
-  const isOurs = (name: string) => !isForeign(shapeOf(document, ...(memberSchemas(shape, name) ?? [])), 'request');
+  const isOurs = (name: string) => !shapeOf(document, ...(memberSchemas(shape, name) ?? [])).readOnly;
   for (const name of names.filter((one) => !shape.required.has(one))) {
     const [source] = shape.properties.get(name) ?? [];
     const place = source && document.placeOf(source);

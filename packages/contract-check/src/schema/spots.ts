@@ -1,7 +1,6 @@
 import { regularExpression } from '../document/patterns.ts';
 import {
   type Choice,
-  isForeign,
   itemSchemas,
   likelyTypes,
   memberSchemas,
@@ -41,7 +40,7 @@ interface BranchValue {
 
 /** One value for each branch of every `oneOf` and `anyOf`. */
 export function branchesOf(values: Values, schema: JsonObject, seed: number): BranchValue[] {
-  const base = values.sample(schema, 'request', 'most', seed);
+  const base = values.sample(schema, 'most', seed);
   const spots = base === undefined ? [] : [...spotsOf(values, schema, base.value, seed)];
   const seen = new Map<Choice, Set<number>>();
   return spots.flatMap(({ pointer, whole: value, matched }) =>
@@ -140,7 +139,7 @@ class Walk {
       const at = `${pointer}/${escapeSegment(name)}`;
       if (schemas === undefined || !this.#isRare(schemas, name, at)) continue;
       const member = shapeOf(this.#values.document, ...schemas);
-      if (isForeign(member, 'request')) continue;
+      if (member.readOnly) continue;
       const isNull = value[name] === null && likelyTypes(member).length > 1;
       const whole = Object.hasOwn(value, name) && !isNull ? value : this.#withMember(shape, value, name, write);
       if (whole === undefined) continue;

@@ -98,10 +98,11 @@ export class Validators {
     return certain.length > 0 || isNamed ? certain : all.map((error) => this.#breachOf(error));
   }
 
-  accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
+  /** Whether a request may have a value. */
+  accepts(schema: JsonObject, value: unknown): boolean {
     const envelope = envelopeOf(schema);
     const whole = envelope === undefined ? value : wrapped(envelope, value, '1');
-    return this.#validatorOf(envelope?.schema ?? schema, direction)(asNumbers(whole)) === true;
+    return this.#validatorOf(envelope?.schema ?? schema, 'request')(asNumbers(whole)) === true;
   }
 
   #errorsOf(schema: JsonObject, value: unknown, direction: Direction): ErrorObject[] {

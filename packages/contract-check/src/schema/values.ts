@@ -4,7 +4,6 @@ import type { OpenApiDocument } from '../document/document.ts';
 import {
   anything,
   type Choice,
-  isForeign,
   itemSchemas,
   likelyTypes,
   memberSchemas,
@@ -16,7 +15,7 @@ import {
 import { escapeSegment, isObject, type JsonObject, jsonText, objectOf, type TypeName, typeOf } from '../json.ts';
 import { dice, numberIn, picked, shuffled } from './numbers.ts';
 import { anotherText, textOf } from './texts.ts';
-import type { Direction, Validators } from './validators.ts';
+import type { Validators } from './validators.ts';
 
 export type Extent = 'least' | 'most' | 'some';
 
@@ -26,7 +25,6 @@ export interface MatchedBranch {
 }
 
 interface Generation {
-  readonly direction: Direction;
   readonly extent: Extent;
   /** Returns an integer below 2^30. */
   readonly roll: () => number;
@@ -58,23 +56,17 @@ export class Values {
   }
 
   /** A valid value; undefined if none was found, because the schema is unsupported or allows no value. */
-  sample(
-    schema: JsonObject,
-    direction: Direction,
-    extent: Extent,
-    seed: number,
-    isExample = false,
-  ): { readonly value: unknown } | undefined {
+  sample(schema: JsonObject, extent: Extent, seed: number, isExample = false): { readonly value: unknown } | undefined {
     // A schema may exclude the smallest or largest value; another extent is better than none.
     // What a `not` excludes is only found out: few parts have the fewest that it can be about.
     const times = (extent: Extent, count: number) => Array<Extent>(count).fill(extent);
     const extents = [...times(extent, 4), ...times('some', 8), ...times('least', 4), 'most'] as const;
     for (const [attempt, size] of extents.entries()) {
-      const generation = this.#generation(direction, size, dice(seed + 7919 * attempt));
+      const generation = this.#generation(size, dice(seed + 7919 * attempt));
       const value = this.#generate([schema], '', { ...generation, isExample });
-      if (this.accepts(schema, value, direction)) return { value };
+      if (this.accepts(schema, value)) return { value };
     }
-    const value = shapeOf(this.document, schema).examples.find((one) => this.accepts(schema, one, direction));
+    const value = shapeOf(this.document, schema).examples.find((one) => this.accepts(schema, one));
     return value === undefined ? undefined : { value };
   }
 
@@ -92,7 +84,7 @@ export class Values {
     isFree: (pointer: string, key: string) => boolean = () => true,
     stride = 1,
   ): unknown {
-    const generation = this.#generation('request', 'some', dice(seed));
+    const generation = this.#generation('some', dice(seed));
     const days = stride * (1 + (generation.roll() % (stride === 1 ? 20 : 200)));
     const change = (node: unknown, schemas: readonly JsonObject[], pointer: string, name: string): unknown => {
       const shape = this.settled(schemas, node);
@@ -126,15 +118,15 @@ export class Values {
     name = '',
     picks: Generation['picks'] = new Map(),
   ): unknown {
-    return this.#generate(schemas, name, { ...this.#generation('request', extent, dice(seed)), picks });
+    return this.#generate(schemas, name, { ...this.#generation(extent, dice(seed)), picks });
   }
 
   acceptedBy(schemas: readonly JsonObject[], value: unknown): boolean {
     return schemas.every((schema) => this.accepts(schema, value));
   }
 
-  accepts(schema: JsonObject, value: unknown, direction: Direction = 'request'): boolean {
-    return schema === anything || (schema !== nothing && this.validators.accepts(schema, value, direction));
+  accepts(schema: JsonObject, value: unknown): boolean {
+    return schema === anything || (schema !== nothing && this.validators.accepts(schema, value));
   }
 
   /** The list with another length, in several variants. Items are copied if they need not differ. */
@@ -167,7 +159,7 @@ export class Values {
     const add = (name: string) => {
       const schemas = memberSchemas(shape, name);
       if (members.size >= size || members.has(name) || schemas === undefined || schemas.includes(nothing)) return;
-      if (!isForeign(shapeOf(this.document, ...schemas), 'request'))
+      if (!shapeOf(this.document, ...schemas).readOnly)
         members.set(name, this.generate(schemas, 'least', members.size, name));
     };
     if (size > maxObjectProperties) return;
@@ -179,8 +171,8 @@ export class Values {
     if (members.size === size) yield objectOf(members);
   }
 
-  #generation(direction: Direction, extent: Extent, roll: () => number): Generation {
-    return { direction, extent, roll, budget: largest, around: [], picks: new Map(), isExample: false };
+  #generation(extent: Extent, roll: () => number): Generation {
+    return { extent, roll, budget: largest, around: [], picks: new Map(), isExample: false };
   }
 
   settled(schemas: readonly JsonObject[], value: unknown, matched: MatchedBranch[] = []): Shape {
@@ -276,11 +268,11 @@ export class Values {
   }
 
   #names(shape: Shape, constants: readonly string[], generation: Generation): Set<string> {
-    const { direction, extent, roll } = generation;
+    const { extent, roll } = generation;
     const isPossible = (name: string) => {
       const schemas = memberSchemas(shape, name);
       const member = schemas && shapeOf(this.document, ...schemas);
-      return member !== undefined && !isForeign(member, direction) && member.types.size > 0;
+      return member !== undefined && !member.readOnly && member.types.size > 0;
     };
     const names = new Set([...shape.required, ...constants].filter(isPossible));
     const elsewhere = this.#elsewhere(shape);

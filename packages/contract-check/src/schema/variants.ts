@@ -24,8 +24,8 @@ export interface Variant {
 }
 
 /** Values that violate one constraint each, for every constraint that applies or could apply to the value. */
-export const breaksOf = (values: Values, schema: JsonObject, value: unknown, limit?: number) =>
-  variantsOf({ values, schema, kind: 'break' }, value, limit);
+export const breaksOf = (values: Values, schema: JsonObject, value: unknown) =>
+  variantsOf({ values, schema, kind: 'break' }, value);
 
 /** Valid boundary values for every constraint that applies or could apply to the value. */
 export const boundsOf = (values: Values, schema: JsonObject, value: unknown) =>

@@ -273,10 +273,10 @@ function withoutOptional(session: Session, call: Call): Call {
 function isAllowed({ validators }: Session, call: Call): boolean {
   const { operation, query, body } = call;
   const schema = bodySchemaOf(call);
-  if (schema !== undefined && body !== undefined && !validators.accepts(schema, body, 'request')) return false;
+  if (schema !== undefined && body !== undefined && !validators.accepts(schema, body)) return false;
   return operation.parameters.every(
     ({ in: place, name, schema: own }) =>
-      place !== 'query' || query[name] === undefined || validators.accepts(own, query[name], 'request'),
+      place !== 'query' || query[name] === undefined || validators.accepts(own, query[name]),
   );
 }
 

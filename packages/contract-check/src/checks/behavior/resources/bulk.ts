@@ -153,7 +153,7 @@ async function accepted(bulk: Bulk, label: string): Promise<Accepted> {
   const all = [known, ...(await requests.variants(operation))];
   const fullest = all.reduce((most, call) => (sizeOf(call.body) > sizeOf(most.body) ? call : most));
   const body = freshBody(bulk, fullest.body, label);
-  const isNew = operation.method === 'POST' && session.validators.accepts(schema, body, 'request');
+  const isNew = operation.method === 'POST' && session.validators.accepts(schema, body);
   for (const call of isNew ? [{ ...fullest, body }, known] : [known]) {
     const exchange = await session.send(call);
     const results = isSuccess(exchange) ? itemResultsIn(exchange) : undefined;

@@ -44,7 +44,7 @@ export async function* conditionForms(updating: Updating, label: string): Differ
   const send = async (value: string | null) => {
     const etag = need(etagOf(await harness.shown(created.resource)));
     const own = value?.replace('%', etag) ?? null;
-    if (own !== null && !harness.session.validators.accepts(condition.schema, own, 'request')) return undefined;
+    if (own !== null && !harness.session.validators.accepts(condition.schema, own)) return undefined;
     return updating.send(created.resource, need(body), { 'if-match': own });
   };
   needs(isSuccess(need(await send('%'))));

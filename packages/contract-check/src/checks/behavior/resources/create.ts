@@ -231,7 +231,7 @@ export async function* idempotency(harness: ResourceHarness, label: string): Dif
   if (parameter === undefined || extensionOf(create.node).idempotent === false) return;
   // Random, because servers remember keys of earlier runs.
   const keys = [randomUUID(), randomUUID().replaceAll('-', ''), `k${randomUUID().slice(0, 8)}`];
-  const key = need(keys.find((one) => session.validators.accepts(parameter.schema, one, 'request')));
+  const key = need(keys.find((one) => session.validators.accepts(parameter.schema, one)));
   // Finds out what the request can still refer to.
   needs((await harness.create(`${label} before`)) !== undefined);
   const [call, otherCall] = [need(await harness.callTo(label)), await harness.callTo(`${label} other`, 'varied')];

@@ -17,9 +17,9 @@ export async function enriched(session: Session, start: Call): Promise<Call> {
   const schema = requestSchema(operation) ?? {};
   const view = View.of(session.document, schema);
   const seed = session.seedFor(`${operation.id} rich`);
-  const most = withKnownIds(session, operation, session.values.sample(schema, 'request', 'most', seed)?.value);
+  const most = withKnownIds(session, operation, session.values.sample(schema, 'most', seed)?.value);
   if (!isObject(start.body) || !isObject(most)) return start;
-  const accepts = (one: unknown) => session.validators.accepts(schema, one, 'request');
+  const accepts = (one: unknown) => session.validators.accepts(schema, one);
   let body = start.body;
   /** Takes over a body if the server accepts it. */
   const isTaken = async (next: JsonObject, label: string): Promise<boolean> => {
@@ -88,10 +88,7 @@ export function otherValues(session: Session, view: View, value: unknown, name: 
   const { node: schema, isEnum: isWord, words } = view;
   if (schema === undefined || !isNoReference(name)) return [];
   const start = words.length === 0 ? 0 : Math.abs(seed) % words.length;
-  const samples = () => [
-    session.values.fresh(schema, value, seed),
-    session.values.sample(schema, 'request', 'some', seed)?.value,
-  ];
+  const samples = () => [session.values.fresh(schema, value, seed), session.values.sample(schema, 'some', seed)?.value];
   const candidates = isWord ? [...words.slice(start), ...words.slice(0, start)] : [...near(value), ...samples()];
   return candidates.filter(
     (one) => one !== null && one !== undefined && typeof one !== 'object' && !isSame(value, one, { name, isWord }),

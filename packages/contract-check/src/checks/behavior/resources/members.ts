@@ -35,7 +35,7 @@ export async function* members({ context, read, put, post, remove, name }: Membe
   const known = need(requests.of(put)).call;
   const { node = {} } = View.ofRequest(session.document, put).member(name);
   const seeds = [0, 1, 2, 3, 4, 5].map((index) => session.seedFor(`${put.id} ${label} ${index}`));
-  const texts = seeds.flatMap((seed) => session.values.sample(node, 'request', 'most', seed)?.value ?? []);
+  const texts = seeds.flatMap((seed) => session.values.sample(node, 'most', seed)?.value ?? []);
   const [a, b, c] = [...new Set(texts)].filter((one) => typeof one === 'string');
   const setting = (...all: unknown[]): Call => ({ ...known, body: { ...Object(known.body), [name]: all } });
   const [adding, removing] = [post, remove].map((one) => one && requests.of(one)?.call);

@@ -110,7 +110,7 @@ async function* selection({ context, operation, known }: Subject, parameter: Par
   const look = async (words: readonly string[]): Promise<Look> => {
     const { [name]: _before, ...others } = known.query;
     const value = isList ? words : words.join(',');
-    needs(words.length === 0 || session.validators.accepts(schema, value, 'request'));
+    needs(words.length === 0 || session.validators.accepts(schema, value));
     const query = words.length === 0 ? others : { ...others, [name]: value };
     const exchange = await session.send({ ...known, path, query });
     needs(isSuccess(exchange));

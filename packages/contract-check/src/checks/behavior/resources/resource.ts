@@ -75,7 +75,7 @@ export class ResourceHarness {
   }
 
   accepts(operation: Operation, body: unknown): boolean {
-    return this.session.validators.accepts(requestSchema(operation) ?? {}, body, 'request');
+    return this.session.validators.accepts(requestSchema(operation) ?? {}, body);
   }
 
   /** Determines which properties a create request accepts, and where the resource can be read. */

@@ -72,7 +72,7 @@ export class Updating {
     const bodiesWith = (name: string, all: readonly unknown[]) => this.bodiesWith(created, name, all, whole);
     const bodies = this.writable.flatMap((name, index) => {
       const member = view.member(name);
-      const sample = () => session.values.sample(member.node ?? {}, 'request', 'some', seed + index)?.value;
+      const sample = () => session.values.sample(member.node ?? {}, 'some', seed + index)?.value;
       const now = created.row[name] ?? whole[name] ?? sample();
       const [body] = bodiesWith(name, othersOf(session, member, now, name, seed + index));
       // Null and zero are easily mistaken for absent values.
