@@ -33,7 +33,7 @@ export async function check(options: CheckOptions): Promise<Report> {
     options.onPlan?.(session.plan.entries);
     await reachable(session, url);
     const requests = new KnownRequests(session);
-    const missed = await runPhases(session, requests).finally(() =>
+    const missed = await runPhases(session, requests, url).finally(() =>
       withProgress(session, 'Deleting what the run created', (onProgress) => cleanUp(session, requests, onProgress)),
     );
     if (!session.transport.hasResponded)
@@ -45,7 +45,7 @@ export async function check(options: CheckOptions): Promise<Report> {
 }
 
 /** Runs all phases until the run ends, also after one that fails; returns those that did not complete. */
-async function runPhases(session: Session, requests: KnownRequests): Promise<string[]> {
+async function runPhases(session: Session, requests: KnownRequests, url: string): Promise<string[]> {
   const finding: Pick<Check, 'phase' | 'run'> = {
     phase: 'Finding a request that succeeds for each operation',
     run: ({ onProgress }) => requests.find(onProgress),
@@ -63,7 +63,7 @@ async function runPhases(session: Session, requests: KnownRequests): Promise<str
         session.noteFailure(phase, error);
       }
     }
-    if (index === 0 && transport.hasResponded && !session.isOver) session.reach.check(transport.url);
+    if (index === 0 && transport.hasResponded && !session.isOver) session.reach.check(url);
     if (session.isOver) return [...new Set([...failed, ...phases.slice(index).map((one) => one.phase)])];
   }
   return failed;

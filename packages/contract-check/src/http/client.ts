@@ -32,10 +32,9 @@ export class HttpClient {
   #faulted = Number.NEGATIVE_INFINITY;
   readonly #watch: NodeJS.Timeout;
 
-  constructor(url: string, connections: number, timeoutSeconds: number, gate: Pick<Gate, 'check'>) {
+  constructor(url: string, connections: number, milliseconds: number, gate: Pick<Gate, 'check'>) {
     this.#base = new URL(url);
     this.#gate = gate;
-    const milliseconds = timeoutSeconds * 1000;
     this.#milliseconds = milliseconds;
     this.#pool = new Pool(this.#base.origin, {
       connections,

@@ -16,7 +16,7 @@ async function serve(respond: (turn: number, outgoing: ServerResponse) => void):
     request.resume().once('end', () => respond(mine, outgoing));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  client = new HttpClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 1, 2, {
+  client = new HttpClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 1, 2000, {
     check: () => undefined,
   });
 }

@@ -64,7 +64,7 @@ export class Transport {
     this.#gate = gate;
     this.#identities = identities;
     this.#timeout = (options.timeout ?? 10) * 1000;
-    this.#client = new HttpClient(url, options.concurrency ?? 8, this.#timeout / 1000, gate);
+    this.#client = new HttpClient(url, options.concurrency ?? 8, this.#timeout, gate);
     const milliseconds = options.time === undefined ? Number.POSITIVE_INFINITY : options.time * 1000;
     this.#limits = new RateLimits(this.#ending.signal, milliseconds, () =>
       this.notices.add(
@@ -77,10 +77,6 @@ export class Transport {
     if (end.aborted) stop();
     else end.addEventListener('abort', stop, { once: true });
     this.#deadline = after(milliseconds);
-  }
-
-  get url(): string {
-    return this.#url.href;
   }
 
   /** Only cleaning up sends requests from now on. */
