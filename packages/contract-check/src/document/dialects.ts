@@ -1,5 +1,5 @@
 import { upgrade } from '@scalar/openapi-upgrader';
-import { isObject, type JsonObject } from '../json.ts';
+import { at, isObject, type JsonObject, parentOf } from '../json.ts';
 
 /** Older dialects of OpenAPI, and habits of authors, are converted when a file is read: all later code handles OpenAPI 3.1. */
 
@@ -66,19 +66,9 @@ export function upgraded(document: JsonObject): JsonObject {
   return isObject(converted) ? converted : {};
 }
 
-/** Where the source of a part of an upgraded document is: nearby, if the parts do not correspond. */
+/** Where the source of a part of an upgraded document is: at the nearest part that both have. */
 export function sourceOf(pointer: string, document: JsonObject): string {
-  const [, operation = ''] = /^(#\/paths\/[^/]+\/[^/]+)\/requestBody/.exec(pointer) ?? [];
-  const [, path = '', method = ''] = /^#\/paths\/([^/]+)\/([^/]+)/.exec(pointer) ?? [];
-  const paths = isObject(document.paths) ? document.paths : {};
-  const item = paths[path.replaceAll('~1', '/').replaceAll('~0', '~')];
-  const own = isObject(item) && isObject(item[method]) ? item[method].parameters : undefined;
-  const body = Array.isArray(own) ? own.findIndex((one) => isObject(one) && one.in === 'body') : -1;
-  return pointer
-    .replace(/^#\/components\/schemas/, '#/definitions')
-    .replace(/^#\/components\/securitySchemes/, '#/securityDefinitions')
-    .replace(/^#\/components\/(parameters|responses)/, '#/$1')
-    .replace(/^.*\/requestBody(?:\/content\/[^/]+)?/, `${operation}/parameters${body < 0 ? '' : `/${body}`}`)
-    .replace(/(\/responses\/[^/]+)\/content\/[^/]+/, '$1')
-    .replace(/(\/parameters\/[^/]+)\/schema(?=\/|$)/, '$1');
+  let own = pointer.replace(/^#\/components\/schemas/, '#/definitions');
+  while (own !== '#' && at(document, own.slice(1)) === undefined) own = parentOf(own);
+  return own;
 }

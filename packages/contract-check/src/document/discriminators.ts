@@ -68,6 +68,7 @@ export function schemaNamed(document: OpenApiDocument, source: JsonObject, value
   return discriminator?.values.find(([own]) => own === name)?.[1];
 }
 
-function nameIn(reference: unknown): string | undefined {
+/** The name that a reference ends with, without the extension of a file. */
+export function nameIn(reference: unknown): string | undefined {
   return typeof reference === 'string' ? /([^/#]+?)(?:\.(?:ya?ml|json))?$/.exec(reference)?.[1] : undefined;
 }

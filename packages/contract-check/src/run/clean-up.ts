@@ -25,8 +25,8 @@ export async function cleanUp(
     try {
       await work();
     } catch (error) {
-      const isUnsent = error instanceof RunStopped || error instanceof NotSent;
-      if (!isUnsent) session.noteFailure(`Cleaning up ${target}`, error);
+      if (!(error instanceof RunStopped || error instanceof NotSent))
+        session.noteFailure(`Cleaning up ${target}`, error);
     }
   };
   const created = footprint.created();

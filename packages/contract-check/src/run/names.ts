@@ -1,4 +1,5 @@
 import pluralize from 'pluralize';
+import { nameIn } from '../document/discriminators.ts';
 import type { OpenApiDocument } from '../document/document.ts';
 import { flatRow } from '../document/envelopes.ts';
 import type { Operation } from '../document/operation.ts';
@@ -102,16 +103,14 @@ export function collectionPath(path: string, parameter: string): string {
 /** The resource types that a schema describes, by the names of its parts: `client` for `ClientDetails`. */
 export function kindsOfSchema(document: OpenApiDocument, schema: JsonObject | undefined): string[] {
   const parts = schema === undefined ? [] : shapeOf(document, schema).sources;
-  return [...new Set(parts.flatMap(({ $ref }) => (typeof $ref === 'string' ? (nameOfReference($ref) ?? []) : [])))];
+  return [...new Set(parts.flatMap((part) => kindOfSchema(part) ?? []))];
 }
 
-function nameOfReference(reference: string): string | undefined {
-  const last = reference
-    .split(/[#/]/)
-    .at(-1)
-    ?.replace(/\.(?:ya?ml|json)$/, '');
-  if (last === undefined || last === '') return undefined;
-  return singular(last.replace(/(?:Response|Result|Details?|Summary|Output|Read|Resource|Dto|DTO|Model|Base)$/, ''));
+function kindOfSchema({ $ref }: JsonObject): string | undefined {
+  const name = nameIn($ref);
+  return (
+    name && singular(name.replace(/(?:Response|Result|Details?|Summary|Output|Read|Resource|Dto|DTO|Model|Base)$/, ''))
+  );
 }
 
 export function kindsOfOperation(document: OpenApiDocument, operation: Operation): string[] {
