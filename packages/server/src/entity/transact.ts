@@ -60,27 +60,27 @@ export async function transact<Result>(
 }
 
 /**
- * Runs one transaction that inserts a tenant, and makes its first changes.
+ * Runs one transaction that starts as the owner of the tables, and continues with changes of a tenant.
  *
- * @param insert runs as the owner of the tables, and returns what the changes are recorded with.
+ * @param first runs as the owner, and returns what `work` requires, and what its changes are recorded with.
  */
-export async function transactNew(
+export async function transactAfter<Found, Result>(
   store: Store,
-  insert: (transaction: Transaction) => Promise<Origin>,
-  work: (unit: UnitOfWork) => Promise<unknown>,
-): Promise<Origin> {
-  const origin = await store.writeNew(
+  first: (transaction: Transaction) => Promise<{ readonly origin: Origin; readonly found: Found }>,
+  work: (unit: UnitOfWork, found: Found) => Promise<Result>,
+): Promise<Result> {
+  const { result, tenantId } = await store.writeNew(
     async (transaction) => {
-      const origin = await insert(transaction);
-      return { tenantId: origin.tenant.id, value: origin };
+      const value = await first(transaction);
+      return { tenantId: value.origin.tenant.id, value };
     },
-    async (transaction, origin) => {
-      await runUnit(transaction, origin, work);
-      return origin;
+    async (transaction, { origin, found }) => {
+      const { result } = await runUnit(transaction, origin, (unit) => work(unit, found));
+      return { result, tenantId: origin.tenant.id };
     },
   );
-  store.notify(eventsRecorded, String(origin.tenant.id));
-  return origin;
+  store.notify(eventsRecorded, String(tenantId));
+  return result;
 }
 
 async function runUnit<Result>(

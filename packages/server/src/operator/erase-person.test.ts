@@ -82,7 +82,7 @@ test('person erase › a contact is in no row, event, audit row or stored respon
   ]);
   const invoices = await caller.call<{ data: { id: string; status: string }[] }>('POST', '/gql/v1/invoices', {});
   const posted = invoices.body.data.find(({ status }) => status === 'POSTED')?.id;
-  const mailed = await caller.call('POST', `/api/v1/invoices/${posted}/send`, {
+  const mailed = await caller.call<{ mailId: string }>('POST', `/api/v1/invoices/${posted}/send`, {
     to: ['phil@after.example', 'Phil.Q@Both.example'],
     message: 'For PHIL@AFTER.EXAMPLE',
   });
@@ -106,6 +106,8 @@ test('person erase › a contact is in no row, event, audit row or stored respon
     expect([text, [...new Set(sources)].toSorted()]).toEqual([text, before[index]?.toSorted()]);
   }
   expect(await exported(id, 7)).toEqual(items);
+  const mailPath = `/gql/v1/mail/${mailed.body.mailId}`;
+  const { body: copy } = await caller.call<{ id: string; version: number }>('GET', mailPath);
   const erasure = await erasePerson(operator, { tenant: 'firm', type: 'Contact', ref: 'philomena' });
   expect(erasure).toMatchObject({ id, customRecords: 0, files: 0 });
   expect(erasure.rows).toMatchObject({ audit_log: expect.any(Number), recorded_event: expect.any(Number) });
@@ -115,6 +117,14 @@ test('person erase › a contact is in no row, event, audit row or stored respon
   const erased = new Set(items.filter(({ source }) => !/[A-Z]/.test(source)).map(({ source }) => source));
   expect(Object.keys(erasure.rows)).toEqual(expect.arrayContaining([...erased]));
   expect(await exported(id, 1000)).toEqual([]);
+  // Whoever has copied the mail gets it without the person.
+  const { body: mail } = await caller.call<{ version: number }>('GET', mailPath);
+  const [event] = await store.read(tenant.id, (session) =>
+    session.all<{ data: object }>(sql`
+      select data from recorded_event where entity_type = 'Mail' and entity_id = ${copy.id} order by sequence desc limit 1`),
+  );
+  expect(event?.data).toEqual(mail);
+  expect(mail.version).toBeGreaterThan(copy.version);
   // It can be repeated, and is recorded without what was erased.
   expect(await erasePerson(operator, { tenant: 'firm', type: 'Contact', ref: id })).toMatchObject({ id });
   const acts = await store.system((transaction) =>

@@ -5,7 +5,7 @@ import { jobsDue } from '../background/job-table.ts';
 import { schemaOf } from '../contract/contract.ts';
 import { propertiesOf } from '../contract/fields.ts';
 import type { Origin } from '../entity/plan.ts';
-import { transact, transactNew } from '../entity/transact.ts';
+import { transact, transactAfter } from '../entity/transact.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import { org } from '../modules/reference/index.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
@@ -52,11 +52,14 @@ export async function createTenant({ service }: Operator, input: NewTenant): Pro
   }
   try {
     const insert = (store: Store) =>
-      transactNew(
+      transactAfter(
         store,
-        async (transaction) => byOperator(service, await insertTenant(transaction, input), 'tenant create'),
-        (unit) =>
-          unit.plan((plan) =>
+        async (transaction) => {
+          const origin = byOperator(service, await insertTenant(transaction, input), 'tenant create');
+          return { origin, found: origin };
+        },
+        async (unit, origin) => {
+          await unit.plan((plan) =>
             plan.create(
               org,
               {
@@ -70,7 +73,9 @@ export async function createTenant({ service }: Operator, input: NewTenant): Pro
               },
               { id: input.orgId },
             ),
-          ),
+          );
+          return origin;
+        },
       );
     const { tenant } = await inCell({ service }, input.name, input.cell ?? null, insert);
     return tenant;
@@ -190,6 +195,7 @@ export function asOperator<T>(
   return transact(service.store, byOperator(service, tenant, operation), work);
 }
 
-function byOperator({ vault }: Operator['service'], tenant: Tenant, operation: string): Origin {
+/** What changes of an operator are recorded with. */
+export function byOperator({ vault }: Operator['service'], tenant: Tenant, operation: string): Origin {
   return { tenant, caller: undefined, operation, requestId: 'operator', vault };
 }
