@@ -43,7 +43,7 @@ export function fillHtml(text: string, values: MailValues): string {
 export function htmlOf(text: string): string {
   const paragraphs = text
     .split(/\n{2,}/)
-    .map((paragraph) => `<p>${inHtml(paragraph).replaceAll(link, '<a href="$&">$&</a>')}</p>`);
+    .map((paragraph) => `<p dir="auto">${inHtml(paragraph).replaceAll(link, '<a href="$&">$&</a>')}</p>`);
   return paragraphs.join('\n');
 }
 

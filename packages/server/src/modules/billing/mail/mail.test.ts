@@ -91,7 +91,7 @@ describe('sendInvoice', () => {
     expect(parsed?.text).toContain(`${invoiceNumber} · March 2, 2026 · USD 707.00`);
     expect(parsed?.text).toContain('Thank you <all>.');
     expect(parsed?.text).not.toContain('You can pay');
-    expect(parsed?.html).toContain('<p>Thank you &lt;all&gt;.</p>');
+    expect(parsed?.html).toContain('<p dir="auto">Thank you &lt;all&gt;.</p>');
     const [attachment] = parsed?.attachments ?? [];
     expect(attachment).toMatchObject({ filename: `Invoice ${invoiceNumber}.pdf`, mimeType: 'application/pdf' });
     expect(
