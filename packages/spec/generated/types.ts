@@ -241,7 +241,7 @@ export interface paths {
          *     - Jobs, engagements, drafts, invoices, payments, payment links, work in progress, mails, files, child clients and references in custom records move,
          *       each with an event. Time and expenses follow their jobs.
          *     - Contacts of `from` are linked to `into` instead; a role that only one contact can have stays with the contact of `into`. Contact details of a
-         *       kind that `into` does not have yet are created there.
+         *       kind that `into` does not have yet are created there. The links and contact details of `from` end with their keys: writing them again fails with `REFERENCE_NOT_FOUND`.
          *     - Entries of the ledger and revisions of drafts move, too, and keep their days, also in closed periods: the figures of `into` for a closed day are then those of both, and
          *       totals over clients stay the same. The fields of `into`, and documents that were written, do not change.
          *     - `from` gets `mergedIntoId`. Its `systemRef`, `clientRef` and `sysRefs` lead to `into` from then on: in records, codes, references and imports, an

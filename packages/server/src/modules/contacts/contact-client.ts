@@ -56,6 +56,7 @@ function complete({ id, values, input, previous }: PendingChange<'ContactClient'
   const others = otherLinks(id, values, plan);
   values.isPrimary ??= others.length === 0;
   if (previous?.active === true) return;
+  if (values.active) plan.checkActive(client, values.clientId, '/clientId');
   // A link that is active again gives way to the one that has become primary since.
   if (input.isPrimary === undefined && others.some(({ isPrimary }) => isPrimary)) values.isPrimary = false;
   values.linkedAt = plan.now;

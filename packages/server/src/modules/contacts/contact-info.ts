@@ -17,7 +17,8 @@ export const contactInfo = defineEntity('ContactInfo', {
     complete(change, plan) {
       const { values, previous } = change;
       values.address = plan.at('/address', () => completeAddress(values.address, previous?.address));
-      if (previous === undefined) plan.checkActive(ownerEntity(change), values.ownerId, '/ownerId');
+      // Also one that is written again after it was deleted: its owner can be merged into another one since.
+      if (values.active && previous?.active !== true) plan.checkActive(ownerEntity(change), values.ownerId, '/ownerId');
     },
     afterWrite: nameInfoOfClient,
     constraints: {

@@ -271,6 +271,21 @@ describe('mergeClients', () => {
     expect(await clientOf(first.id)).toMatchObject({ mergedIntoId: third.id, active: false });
   });
 
+  test('contacts and addresses that stay with the merged client cannot become active again', async () => {
+    const [from, into] = [await newClient(), await newClient()];
+    const { id: contactId } = await records.make('Contact', { lastName: 'Synced' });
+    await records.make('ContactClient', { contactId, clientId: from.id, roles: ['BILLING'] }, 'crm-link');
+    const owner = { ownerType: 'CLIENT', ownerId: from.id, kind: 'BILLING' };
+    await records.make('ContactInfo', { ...owner, email: 'old@client.example' }, 'crm-info');
+    expect((await merge({ from: from.id, into: into.id })).status).toBe(200);
+    const again = [
+      { type: 'ContactClient', systemRef: 'crm-link', attributes: { roles: ['BILLING'] } },
+      { type: 'ContactInfo', systemRef: 'crm-info', attributes: { ...owner, email: 'new@client.example' } },
+    ];
+    const error = { code: 'REFERENCE_NOT_FOUND', detail: expect.stringContaining(into.id) };
+    expect(await records.upsert(again)).toMatchObject([{ error }, { error }]);
+  });
+
   test('rejects an archived client that would get rows', async () => {
     const from = await busyClient('Open');
     const into = await records.make('Client', { name: 'Archived', status: 'ARCHIVED' });
