@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -20,12 +21,26 @@ const asLines = { 'Content-Type': 'application/x-ndjson' };
 
 const runs: { stop(milliseconds: number): Promise<unknown> }[] = [];
 /** Runs the jobs, with the storage of the service. */
-async function work() {
-  const background = await startBackground(main.service, { jobs: [writeRecordBatch], clockTasks: [] });
+async function work(job = writeRecordBatch) {
+  const background = await startBackground(main.service, { jobs: [job], clockTasks: [] });
   runs.push(background);
   return background;
 }
 afterAll(() => Promise.all(runs.map((one) => one.stop(0))));
+
+/** The job, each run of which waits after its first transaction until it must end. */
+const interruptedJob: typeof writeRecordBatch = {
+  ...writeRecordBatch,
+  run: (run) =>
+    writeRecordBatch.run({
+      ...run,
+      async write(...one) {
+        const written = await run.write(...one);
+        await once(run.signal, 'abort');
+        return written;
+      },
+    }),
+};
 
 async function finished(location: string, { call }: TestCaller = main): Promise<Batch> {
   await expect
@@ -57,7 +72,7 @@ describe('createRecordBatch', () => {
       body: { status: 'PENDING', total: count, failed: 0, resultUrl: null },
     });
     const location = accepted.headers.get('Location') ?? '';
-    const interrupted = await work();
+    const interrupted = await work(interruptedJob);
     await expect
       .poll(async () => (await main.call<Batch>('GET', location)).body.created, { interval: 5 })
       .toBeGreaterThan(0);
