@@ -48,10 +48,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'pglite',
-          include: [
-            ...(process.env.ENGINES === 'all' ? [databaseTests] : engineTests),
-            'packages/{client,mock}/test/**/*.test.ts',
-          ],
+          include: process.env.ENGINES === 'all' ? [databaseTests] : engineTests,
           exclude: [...shared.exclude, unitTests, '**/*.postgres{,.nightly}.test.ts'],
           globalSetup: 'packages/server/test/pglite-setup.ts',
         },
@@ -63,7 +60,7 @@ export default defineConfig({
           // And what needs no database, for which a worker of the other project would load the same modules again.
           include: [
             databaseTests,
-            'packages/{bridge,contract-check,examples,mcp,openapi-breaking}/**/*.test.ts',
+            'packages/{bridge,client,contract-check,examples,mcp,mock,openapi-breaking}/**/*.test.ts',
             'packages/spec/test/generators/*.test.ts',
             'scripts/{breaking,dependencies,migrations,packages,reference}/**/*.test.ts',
             'openapi/rules/**/*.test.ts',

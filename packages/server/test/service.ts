@@ -76,8 +76,8 @@ export interface TestServiceOptions {
   readonly database?: StoreOptions;
   /** What its tenant has, which is a sandbox if it is that of the demo; nothing by default. */
   readonly filled?: Filling;
-  /** Whether the second judge only checks verdicts in the nightly run, because other files have it check the same on each day. */
-  readonly isJudgedNightly?: boolean;
+  /** Whether the second judge also checks its verdicts by day. On PGlite, as each night, it checks those of all files. */
+  readonly isJudged?: boolean;
   /** Whether the test causes responses whose rows exceed a bound of the contract. */
   readonly exceedsBounds?: boolean;
   /** How long requests may wait, in milliseconds; a minute by default. */
@@ -98,10 +98,9 @@ let sharing = 0;
  */
 export async function sharedService({
   roles = ['API_ADMIN'],
-  isJudgedNightly = false,
-}: Pick<TestServiceOptions, 'roles' | 'isJudgedNightly'> = {}): Promise<TestService> {
+}: Pick<TestServiceOptions, 'roles'> = {}): Promise<TestService> {
   // There the second judge looks at the verdicts of each file, and the database is in the process.
-  if (engineName === 'pglite') return testService({ roles, isJudgedNightly });
+  if (engineName === 'pglite') return testService({ roles });
   sharedByFiles ??= untilWorkerEnds(() => testService());
   const { service, store, address, ...whole } = await sharedByFiles;
   sharing += 1;
@@ -200,12 +199,9 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
   return { ...caller, service, store, address, signIn, addTenant };
 }
 
-/**
- * Has every verdict of the validator checked by a second one. Verdicts do not depend on the engine: `pnpm test` checks them in
- * the files that also run on PGlite, and `pnpm test:nightly` in all.
- */
-function secondJudged(validator: Service['validator'], { isJudgedNightly }: TestServiceOptions): Service['validator'] {
-  if (engineName !== 'pglite' || (isJudgedNightly === true && process.env.ENGINES !== 'all')) return validator;
+/** Has every verdict of the validator checked by a second one. Verdicts do not depend on the engine. */
+function secondJudged(validator: Service['validator'], { isJudged = false }: TestServiceOptions): Service['validator'] {
+  if (engineName !== 'pglite' && !isJudged) return validator;
   const judge = judged(validator);
   atEnd(async () => {
     const differences = await judge.differences();

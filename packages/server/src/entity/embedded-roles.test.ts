@@ -11,7 +11,7 @@ import type { AnyEntity } from './entity.ts';
 import type { Embed } from './model.ts';
 import { allEntities, anyEntityNamed, entityOf } from './registry.ts';
 
-const service = await deliveringService({ isJudgedNightly: true });
+const service = await deliveringService();
 const books = await firmOf(service);
 const { make } = recordsOf(service);
 

@@ -7,7 +7,7 @@ import { allOperations, contract, type Operation, type Schema, schemaOf } from '
 import { propertiesOf, resolved } from '../contract/fields.ts';
 import { type TypeExtension, typesWith } from '../modules/bulk/index.ts';
 
-const { tenant, signIn } = await testService({ filled: 'examples', isJudgedNightly: true });
+const { tenant, signIn } = await testService({ filled: 'examples' });
 const administrator = await signIn({ roles: ['API_ADMIN'], tenant });
 
 /** A read of all rows, or of one, with what an administrator gets. */

@@ -5,7 +5,7 @@ import { isNightly } from '../../test/nightly.ts';
 import { sharedService } from '../../test/service.ts';
 import { allOperations, schemaOf } from '../contract/contract.ts';
 
-const service = await sharedService({ isJudgedNightly: true });
+const service = await sharedService();
 const firm = await firmOf(service);
 const [ada, ben] = [await firm.person(), await firm.person()];
 const jobId = await firm.job();

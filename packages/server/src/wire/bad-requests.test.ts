@@ -20,7 +20,7 @@ import { checkRequest, type RawRequest } from './check-request.ts';
  */
 const snapshot = fileURLToPath(new URL('bad-requests.txt', import.meta.url));
 
-const service = await testService({ isJudgedNightly: true });
+const service = await testService({ isJudged: true });
 const { address, token } = service;
 // One mock for all of these: it takes seconds to start. A test that started it would also stop it.
 await mockUrl();

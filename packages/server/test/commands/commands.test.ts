@@ -29,7 +29,6 @@ import { Recorder, type Step } from './recorder.ts';
 
 let now = Temporal.Now.instant();
 const service = await testService({
-  isJudgedNightly: true,
   replace: ({ store }) => ({ processor: new SandboxProcessor(store, () => now) }),
 });
 const { store, tenant } = service;

@@ -8,7 +8,7 @@ import { newId } from '../../platform/store/new-id.ts';
 import type { RecordType } from './record-type.ts';
 import { typesWith } from './standard-types.ts';
 
-const service = await testService({ filled: 'examples', isJudgedNightly: true });
+const service = await testService({ filled: 'examples' });
 const { tenant } = service;
 const administrator = await service.signIn({ roles: ['API_ADMIN'], tenant });
 const admin = recordsOf(administrator);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { recordsOf } from '../../../../test/modules/records.ts';
 import { testService } from '../../../../test/service.ts';
 
-const service = await testService({ isJudgedNightly: true });
+const service = await testService();
 const rowsPerCall = 100;
 
 test('getClientStatement returns each page of 20,000 movements within the read budget', {

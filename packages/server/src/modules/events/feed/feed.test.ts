@@ -24,7 +24,7 @@ interface FeedPage {
 }
 
 const mebibyte = 1024 * 1024;
-const service = await deliveringService({ isJudgedNightly: true });
+const service = await deliveringService();
 const { call, groups, subscribe, deliveries, signIn, store, addTenant } = service;
 // Nothing is delivered so far: whoever reads the feed gives positions to events.
 const books = await firm(service);
