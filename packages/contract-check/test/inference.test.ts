@@ -9,6 +9,7 @@ import { OpenApiDocument } from '../src/document/document.ts';
 import { type Exchange, emptyCall } from '../src/http/call.ts';
 import { atEveryDepth, renewed } from '../src/run/renewal.ts';
 import { Session } from '../src/run/session.ts';
+import { inShortPeriods } from '../src/schema/numbers.ts';
 import { View } from '../src/schema/view.ts';
 
 const component = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -80,6 +81,38 @@ test('resourceTypesOf › updates by POST to the path of a resource, unless it h
   expect(await typesOf(paths({ patch: operation('patchCustomer', 200, 'Customer', 'Customer') }))).toEqual([
     { ...type, updates: ['patchCustomer'] },
   ]);
+});
+
+test('resourceTypesOf › creates no resource of the type that it is below, which would be below itself without end', async () => {
+  const types = await typesOf({
+    '/customers': { post: operation('createCustomer', 201, 'Customer', 'Customer') },
+    '/customers/{customerId}': { parameters: [inPath('customerId')], get: operation('getCustomer', 200, 'Customer') },
+    '/customers/{customerId}/image': {
+      parameters: [inPath('customerId')],
+      post: operation('uploadImage', 201, 'Customer'),
+    },
+  });
+  expect(types.map(({ create, read }) => [create, read])).toEqual([
+    ['createCustomer', 'getCustomer'],
+    ['uploadImage', undefined],
+  ]);
+});
+
+test('inShortPeriods › ends a period shortly after its start', () => {
+  const [from, later] = ['2026-01-31T23:30:00Z', '2026-02-01T00:30:00Z'];
+  expect(
+    inShortPeriods({ items: [{ start: from, end: '2021-01-01T00:00:00Z' }], starts_at: from, ends_at: from }),
+  ).toEqual({
+    items: [{ start: from, end: later }],
+    starts_at: from,
+    ends_at: later,
+  });
+  expect(inShortPeriods({ validFrom: '2026-01-31', validTo: '2020-05-05', to: 'Ann', from: 'Ben' })).toEqual({
+    validFrom: '2026-01-31',
+    validTo: '2026-02-01',
+    to: 'Ann',
+    from: 'Ben',
+  });
 });
 
 test('resourceTypesOf › reads rows of any media type, as Spring declares them', async () => {

@@ -3,7 +3,7 @@ import { shapeOf } from '../document/shape.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson, isNumeric, isObject, jsonText, parsedJson, sizeOf } from '../json.ts';
 import { itemResultsIn } from '../judge/outcome.ts';
-import { inWholeNumbers } from '../schema/numbers.ts';
+import { inShortPeriods, inWholeNumbers } from '../schema/numbers.ts';
 import { withKnownIds } from './ids.ts';
 import {
   isCreating,
@@ -180,7 +180,8 @@ export class Candidates {
       .toSorted((one, other) => sizeOf(one) - sizeOf(other));
     const others = [...valuesOf(exemplary), ...known].map(withIds({ byName: true })).filter(isValid);
     const few = keyed.slice(0, 4);
-    const bodies = isCreating(operation) ? [...few, ...known, ...others] : [...known, ...few, ...others];
+    const all = isCreating(operation) ? [...few, ...known, ...others] : [...known, ...few, ...others];
+    const bodies = all.map((body) => [inShortPeriods(body), body].find(isValid));
     // Documents that are generated from TypeScript have no integers, but their servers can require these.
     const whole = bodies.map(inWholeNumbers).filter(isValid);
     const versioned = [...bodies.slice(0, 1), ...whole, ...bodies].map((body) =>

@@ -1,5 +1,5 @@
 import { finite, type Shape } from '../document/shape.ts';
-import { mapped } from '../json.ts';
+import { at, mapped } from '../json.ts';
 
 /** A deterministic generator of integers below 2^30. */
 export function dice(seed: number): () => number {
@@ -34,6 +34,31 @@ export function multiple(step: number, times: number): number {
 
 export function inWholeNumbers(value: unknown): unknown {
   return mapped(value, (node) => (typeof node === 'number' ? Math.ceil(node) : node));
+}
+
+/** Names of the start and of the end of a period. */
+const periods: readonly (readonly [start: RegExp, end: string])[] = [
+  [/start|begin/i, 'end'],
+  [/from|since/i, 'to'],
+  [/from|since/i, 'until'],
+  [/check[-_]?in/i, 'checkout'],
+  [/arrival/i, 'departure'],
+];
+
+/** A value in which each period is short, because no schema says that its end is after its start. */
+export function inShortPeriods(value: unknown): unknown {
+  const key = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '');
+  return mapped(value, (node, name, pointer) => {
+    const isStart = (other: string) =>
+      periods.some(([start, end]) => start.test(other) && key(name) === key(other.replace(start, end)));
+    const around: unknown = at(value, pointer.slice(0, pointer.lastIndexOf('/')));
+    const [, begin] = Object.entries(Object(around)).find(([other]) => other !== name && isStart(other)) ?? [];
+    const isTime = [begin, node].every((one) => /^\d{4}-\d\d-\d\d/.test(String(one)));
+    const isDay = String(node).length === 10;
+    const time = isTime ? Date.parse(String(begin)) + (isDay ? 24 : 1) * 3_600_000 : Number.NaN;
+    if (Number.isNaN(time)) return node;
+    return new Date(time).toISOString().replace(isDay ? /T.*/ : '.000Z', isDay ? '' : 'Z');
+  });
 }
 
 /** The step between valid numbers; undefined if there is none. */

@@ -45,6 +45,8 @@ function readsOf(document: OpenApiDocument, operations: readonly Operation[], cr
   return operations.filter(
     (one) =>
       create.method === 'POST' &&
+      // `POST /products/{id}/image` changes the product that it returns.
+      !create.path.startsWith(`${one.path}/`) &&
       isRead(document, one) &&
       itemOf(one.path) !== undefined &&
       kindsOfSchema(document, responseSchema(one)).some((own) => shows.includes(own)),
