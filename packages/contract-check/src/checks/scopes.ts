@@ -43,19 +43,28 @@ export function exactly(session: Session, operation: Operation, more: readonly s
   return own === undefined || !session.identities.can('scopes ') ? undefined : withScopes([...own, ...more]);
 }
 
-/** Users with all scopes but one of each alternative of an operation. */
+/** Users that an operation must reject: one without permissions, and those with all scopes but one of each alternative. */
 export function lacking(
   session: Session,
   operation: Operation,
 ): { readonly who: string; readonly identity: Identity }[] {
   const alternatives = alternativesOf(operation);
-  if (alternatives === undefined || !session.identities.can('scopes ')) return [];
+  const { security, responses } = operation;
+  // Without scopes, a declared 403 says that a permission is required.
+  const needsRights =
+    security.some((one) => Object.values(one).flat().length > 0) || responses.some(({ status }) => status === '403');
+  const none: ReturnType<typeof lacking> =
+    needsRights && session.identities.can('forbidden')
+      ? [{ who: 'without the required role or scope', identity: 'forbidden' }]
+      : [];
+  if (alternatives === undefined || !session.identities.can('scopes ')) return none;
   const all = scopesIn(session);
-  return [...new Set(alternatives.flat())].map((scope) => {
+  const some = [...new Set(alternatives.flat())].map((scope) => {
     const without = alternatives.map((own) => (own.includes(scope) ? scope : (own[0] ?? scope)));
     const identity = withScopes([...all].filter((one) => !without.includes(one)));
     return { who: `with all scopes but ${[...new Set(without)].join(', ')}`, identity };
   });
+  return [...none, ...some];
 }
 
 /** A body without what only users with further scopes may write. */

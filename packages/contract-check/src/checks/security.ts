@@ -18,6 +18,7 @@ export async function checkCredentials(
   { call }: KnownRequest,
 ): Promise<void> {
   const { security } = operation;
+  const { identities } = session;
   if (security.length === 0 || security.some((alternative) => Object.keys(alternative).length === 0)) return;
   for (const { check, who, identity, ...sent } of attempts(session, operation)) {
     let first: Exchange | undefined;
@@ -37,14 +38,19 @@ export async function checkCredentials(
     // Whoever needs no credentials can send wrong ones.
     if (first !== undefined && (operation.method === 'DELETE' || identity === 'anonymous')) return;
   }
-  const identity = exactly(session, operation);
+  // What declares neither a scope nor 403 is for everybody who is signed in.
+  const isForAll = operation.method === 'GET' && lacking(session, operation).length === 0;
+  const identity = isForAll && identities.can('forbidden') ? 'forbidden' : exactly(session, operation);
   if (identity !== undefined)
     await observe(session, operation, async function* () {
       const exchange = await session.send({ ...call, body: unguarded(session, operation, call.body) }, { identity });
       const isRejected = ({ response }: Exchange) => [401, 403].includes(response.status);
       // The state of a resource can forbid it for everybody.
       if (isRejected(exchange) && !isRejected(await session.send(call)))
-        yield differ('permission-rejected', operation, '', factsOf(session, operation, exchange));
+        yield differ('permission-rejected', operation, '', {
+          ...factsOf(session, operation, exchange),
+          ...(isForAll && { expected: 'success, because neither a scope nor 403 is declared' }),
+        });
     });
 }
 
@@ -85,24 +91,13 @@ function attempts(session: Session, operation: Operation): Attempt[] {
     const sent = { headers: Object.fromEntries(headers), keys: Object.fromEntries(keys) };
     return [{ check: 'forged-credentials', who, identity: 'caller', ...sent }];
   });
-  const others: Attempt[] = [
-    { check: 'expired-credentials', who: 'with expired credentials', identity: 'expired' },
-    { check: 'missing-permission', who: 'without the required role or scope', identity: 'forbidden' },
-  ];
-  const isPossible = ({ identity }: Attempt) =>
-    identities.can(identity) && (identity !== 'forbidden' || needsRights(operation));
+  const expired: Attempt = { check: 'expired-credentials', who: 'with expired credentials', identity: 'expired' };
   return [
     { check: 'missing-credentials', who: 'without credentials', identity: 'anonymous' },
     ...forged,
-    ...others.filter(isPossible),
+    ...(identities.can('expired') ? [expired] : []),
     ...lacking(session, operation).map((one): Attempt => ({ check: 'missing-permission', ...one })),
   ];
-}
-
-/** Whether the contract requires a permission: a scope, or a declared 403. */
-function needsRights({ security, responses }: Operation): boolean {
-  const hasScopes = security.some((one) => Object.values(one).some((scopes) => scopes.length > 0));
-  return hasScopes || responses.some(({ status }) => status === '403');
 }
 
 /** Ways to forge a secret and its scheme, which is empty for a key; undefined if one does not apply. */

@@ -86,6 +86,7 @@ const fixed = {
     'delete-below': warning('What belongs to a deleted resource must not be readable.'),
     'delete-listed': error('A deleted resource must not be in the list.'),
     'delete-lost': error('A deleted resource must not be readable.'),
+    'delete-used': error('A resource that others refer to must not be deleted, where 409 is declared.'),
     'deleted-hidden': warning('A resource that is only marked as deleted must be readable as declared.'),
     'deleted-shown': warning('A deleted resource must be returned only with the parameter that includes it.'),
     'embedded-another': error('An embedded resource must be the one that the reference beside it names.'),

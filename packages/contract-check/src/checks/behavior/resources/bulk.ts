@@ -19,7 +19,7 @@ import { View } from '../../../schema/view.ts';
 import { type CheckContext, type Differences, differ, differIn, need, needs, text } from '../../observe.ts';
 import { Listing } from '../lists/listing.ts';
 import { isGone, notKept, ownId, resourceIn } from './compare.ts';
-import { isDeclaredUnique } from './create.ts';
+import { isDeclaredUnique, withUnknownReferences } from './create.ts';
 import { ResourceHarness } from './resource.ts';
 import { isRead, type ResourceType, resourceTypesOf } from './resource-types.ts';
 
@@ -74,14 +74,24 @@ export async function* itemsApart(bulk: Bulk, label: string): Differences {
   const { operation, member, context, items: view } = bulk;
   const first = await accepted(bulk, label);
   const { items: stored, body } = first;
-  const [a, b] = listIn({ body: freshBody(bulk, body, `${label} apart`) }, member);
   const [old] = stored;
-  needs(a !== undefined && b !== undefined && old !== undefined && operation.method === 'POST');
+  needs(old !== undefined && operation.method === 'POST');
+  yield* itemApart(bulk, first, need(old), label);
+  const [c] = listIn({ body: freshBody(bulk, body, `${label} lost`) }, member).filter(isObject);
+  for (const lost of withUnknownReferences(context.session, operation, need(c), view.names, label).slice(0, 1))
+    yield* itemApart(bulk, first, lost.body, `${label} ${lost.name}`);
+}
+
+/** Sends an item that may be rejected between two that are not. */
+async function* itemApart(bulk: Bulk, { body, results: old }: Accepted, item: JsonObject, label: string): Differences {
+  const { operation, member, context, items: view } = bulk;
+  const [a, b] = listIn({ body: freshBody(bulk, body, `${label} apart`) }, member);
+  needs(a !== undefined && b !== undefined);
   const known = need(context.requests.of(operation)).call;
   const send = (list: readonly unknown[]) =>
     context.session.send({ ...known, body: { ...Object(body), [member]: list } });
   const before = await countOf(bulk);
-  const exchange = await send([a, old, b]);
+  const exchange = await send([a, item, b]);
   const after = await countOf(bulk);
   const facts = (expected: string, actual: string) => ({ expected, actual, exchanges: [exchange] });
   const results = (isSuccess(exchange) && itemResultsIn(exchange)) || [];
@@ -92,7 +102,7 @@ export async function* itemsApart(bulk: Bulk, label: string): Differences {
   if (!failed.includes(1) && isSuccess(exchange)) {
     // The result can be the resource that exists.
     const ids = results.map(({ row }) => idIn(row)).filter((id) => id !== undefined);
-    const isKnown = results.some(({ row, index }) => index === 1 && idIn(row) === idIn(first.results[0]?.row ?? {}));
+    const isKnown = results.some(({ row, index }) => index === 1 && idIn(row) === idIn(old[0]?.row ?? {}));
     if (isUnique && new Set(ids).size === results.length && !isKnown)
       yield notUnique('stored', 'the item 1 fails, because it exists', exchange);
     return;

@@ -6,9 +6,10 @@ import { type Call, type Exchange, isSuccess, locationOf } from '../../../http/c
 import { pathPattern } from '../../../http/deserialize.ts';
 import { at, isObject, isScalar, type JsonObject, jsonText, put } from '../../../json.ts';
 import { unknownId, unlikelyIds } from '../../../run/ids.ts';
-import { isOwnId, kindOfReference } from '../../../run/names.ts';
+import { isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
 import { ifSent } from '../../../run/parallel.ts';
 import { idOf } from '../../../run/pool.ts';
+import type { Session } from '../../../run/session.ts';
 import { View } from '../../../schema/view.ts';
 import { type BehaviorCheck, type Differences, differ, need, needs, text, valued } from '../../observe.ts';
 import { type FullList, hasOwnIds, Listing } from '../lists/listing.ts';
@@ -150,20 +151,39 @@ export async function* location(harness: ResourceHarness, label: string): Differ
 /** Where only what the body refers to can be missing, a 404 says that it must exist. */
 export async function* unknownReference(harness: ResourceHarness, label: string): Differences {
   const { session, document, resourceType } = harness;
-  const { create, kind } = resourceType;
+  const { create } = resourceType;
   if (create.path.includes('{') || !declares(create, 404)) return;
   const call = need(await harness.callTo(label));
-  for (const [name, value] of Object.entries(Object(call.body))) {
-    const of = kindOfReference(name);
-    if (of === undefined || of === kind || session.pool.ofKind(of, create).length === 0) continue;
-    const { node = {} } = View.ofRequest(document, create).member(name);
-    const [other] = unlikelyIds(/^\d+$/.test(String(value)) ? Number(value) : value, session.seedFor(label));
-    const body = { ...Object(call.body), [name]: typeof value === 'string' ? String(other) : other };
-    if (other === undefined || !harness.accepts(create, body)) continue;
+  const sent: JsonObject = Object(call.body);
+  for (const { name, isAlike, body } of withUnknownReferences(session, create, sent, Object.keys(sent), label)) {
+    const { node } = View.ofRequest(document, create).member(name);
+    if (!isAlike || !harness.accepts(create, body)) continue;
     const exchange = await session.send({ ...call, body });
     if (isSuccess(exchange))
       yield differ('change-unknown', create, name, { expected: '404', node, exchanges: [exchange] });
   }
+}
+
+/** An object with each of some references replaced by one to nothing, if what it refers to is known. */
+export function withUnknownReferences(
+  session: Session,
+  by: Operation,
+  body: JsonObject,
+  names: readonly string[],
+  label: string,
+) {
+  return names.flatMap((name) => {
+    const of = kindOfReference(name);
+    if (of === undefined || of === kindOfPath(by.path)) return [];
+    const [known] = session.pool.ofKind(of, by).map(({ id }) => id);
+    if (known === undefined) return [];
+    const value = body[name] ?? known;
+    const [likely] = unlikelyIds(/^\d+$/.test(String(value)) ? Number(value) : value, session.seedFor(label));
+    const other = likely ?? `${value}zzzzzzzz`;
+    /** Whether it has the form of an ID, so that only its absence can be wrong with it. */
+    const isAlike = likely !== undefined;
+    return [{ name, isAlike, body: { ...body, [name]: typeof value === 'string' ? String(other) : other } }];
+  });
 }
 
 /** What a resource says to be its own address is the one that it is read at. */

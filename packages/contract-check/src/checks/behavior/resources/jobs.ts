@@ -1,12 +1,14 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { isKey, isObject, jsonText } from '../../../json.ts';
-import { isOwnId, itemOf } from '../../../run/names.ts';
+import { isKey, isObject, isScalar, type JsonObject, jsonText } from '../../../json.ts';
+import { isOwnId, itemOf, kindsOfSchema } from '../../../run/names.ts';
 import { namedIn } from '../../../run/pool.ts';
-import type { View } from '../../../schema/view.ts';
+import { atEveryDepth, renewed } from '../../../run/renewal.ts';
+import { requestSchema, View } from '../../../schema/view.ts';
 import { type Differences, differ, need, needs, text } from '../../observe.ts';
-import { isOpen, phaseOf } from './compare.ts';
+import { isFleeting, isOpen, phaseOf } from './compare.ts';
+import { withUnknownReferences } from './create.ts';
 import type { ResourceHarness, Shown } from './resource.ts';
 import { declares, isJob } from './resource-types.ts';
 
@@ -73,6 +75,18 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
     for (const [about, ...texts] of contradictionsIn(shown, last))
       yield differs('job-status', read, about, texts, shown.exchange);
     const before = seen[index - 1];
+    const moved = Object.keys(last.row).find(
+      (one) => !isFleeting.test(one) && isScalar(last.row[one]) && last.row[one] !== shown.row[one],
+    );
+    if (moved !== undefined && phaseOf(shown.row) === 'done')
+      yield differs(
+        'job-status',
+        read,
+        moved,
+        [`what is done stays as it is`, text(shown.row[moved])],
+        shown.exchange,
+        last.exchange,
+      );
     if (before === undefined || rank(shown) >= rank(before)) continue;
     const texts: [string, string] = [`after ${phaseOf(before.row)}, no ${phaseOf(shown.row)}`, text(shown.row)];
     yield differs('job-status', read, 'order', texts, before.exchange, shown.exchange);
@@ -91,8 +105,38 @@ export async function* jobStates(harness: ResourceHarness, label: string): Diffe
   }
 }
 
+/** Of items that can be created by themselves, a job fails for none, and of items that refer to nothing, for all. */
+export async function* itemsOfJobs(harness: ResourceHarness, label: string): Differences {
+  const { context, document, session, resourceType } = harness;
+  const { create, read } = resourceType;
+  if (read === undefined || !isJob(document, create)) return;
+  const request = View.ofRequest(document, create);
+  for (const member of request.names.filter((name) => request.member(name).isList)) {
+    const kinds = kindsOfSchema(document, request.member(member).items.node);
+    const one = session.operations.find((other) =>
+      kindsOfSchema(document, requestSchema(other)).some((kind) => kinds.includes(kind)),
+    );
+    const known = one && context.requests.of(one)?.call;
+    if (one === undefined || known === undefined) continue;
+    const item: JsonObject = Object(renewed(session, known, label, { ...atEveryDepth, isFar: true }).body);
+    const [lost] = withUnknownReferences(session, one, item, Object.keys(item), label);
+    for (const each of [item, lost?.body].filter((body) => body !== undefined)) {
+      const call = need(await harness.callTo(label));
+      const created = await session.send({ ...call, body: { ...Object(call.body), [member]: [each] } });
+      needs(isSuccess(created));
+      const last = need(await harness.settled(harness.resourceOf(call, created), maxJobMs));
+      for (const [about, ...texts] of contradictionsIn(last, last)) {
+        const [expected, actual] = texts;
+        yield differ('job-status', read, about, { expected, actual, exchanges: [created, last.exchange] });
+      }
+    }
+  }
+}
+
+const sum = (all: readonly number[]) => all.reduce((whole, one) => whole + one, 0);
+
 const rank = ({ row }: Pick<Shown, 'row'>) =>
-  ['waiting', 'running', 'done', 'failed'].indexOf(phaseOf(row) ?? 'done') % 3;
+  Math.min(['waiting', 'running', 'done', 'failed'].indexOf(phaseOf(row) ?? 'done'), 2);
 
 /** What a job says of itself that cannot be true together. @param last the job at its end. */
 function* contradictionsIn(
@@ -128,6 +172,14 @@ function* contradictionsIn(
     yield says(share, text(most));
   if (typeof row[count] !== 'number' || typeof row[total] !== 'number') return;
   if (row[count] > row[total]) yield [count, `at most ${row[total]}`, text(row[count])];
-  const isWhole = !Object.keys(row).some((name) => /fail|error|skip|reject/i.test(name));
-  if (isDone && isWhole && row[count] !== row[total]) yield [total, `${row[count]}, as processed`, text(row[total])];
+  const apart = Object.entries(row).filter(([name]) => /fail|error|skip|reject/i.test(name));
+  const failures = apart.flatMap(([, value]) =>
+    Array.isArray(value) ? value.length : typeof value === 'number' ? value : [],
+  );
+  // What failed can be counted as processed, or apart, and more than once.
+  const isShort = apart.length === 0 ? row[count] !== row[total] : row[count] + sum(failures) < row[total];
+  if (isDone && isShort) yield [total, `${row[count]}, as processed`, text(row[total])];
+  const isSuccessful = Object.values(row).some((value) => /^succe\w+$/i.test(String(value)));
+  if (isSuccessful && row[total] > 0 && failures.some((one) => one === row[total]))
+    yield ['failures', 'no success, because everything failed', text(row)];
 }

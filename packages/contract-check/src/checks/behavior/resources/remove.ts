@@ -1,17 +1,27 @@
-import { extensionOf, lastSegment, type Operation, type Parameter } from '../../../document/operation.ts';
+import { extensionOf, lastSegment, type Operation, type Parameter, readAt } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { isScalar, jsonText } from '../../../json.ts';
+import { isScalar, type JsonObject, jsonText } from '../../../json.ts';
 import { withUnknownId } from '../../../run/ids.ts';
-import { isVersionName, keyOfName, withoutContainer } from '../../../run/names.ts';
+import {
+  isVersionName,
+  keyOfName,
+  kindOfReference,
+  kindsOfSchema,
+  lastParameter,
+  rowsOf,
+  withoutContainer,
+} from '../../../run/names.ts';
+import { responseSchema, View } from '../../../schema/view.ts';
 import { type Differences, differ, differIn, need, needs, text } from '../../observe.ts';
 import { lacking } from '../../scopes.ts';
 import { longestWord } from '../lists/filters.ts';
 import { shown } from '../lists/listing.ts';
 import { isGone, isSame, isServerOwned, resourceIn } from './compare.ts';
 import { staleTag } from './conditions.ts';
-import type { Created, ResourceHarness } from './resource.ts';
-import { conditionOf, declares } from './resource-types.ts';
+import { ResourceHarness } from './resource.ts';
+import { conditionOf, declares, resourceTypesOf } from './resource-types.ts';
+import { machineOf } from './states.ts';
 
 /** A deleted resource is gone or marked as deleted. With the ETag of another version, a delete is rejected. */
 export async function* removed(harness: ResourceHarness, label: string): Differences {
@@ -74,7 +84,7 @@ const maxFindings = 4;
  * total counts it. What restores it, does.
  */
 export async function* unlisted(harness: ResourceHarness, label: string): Differences {
-  const { list, remove, actions } = harness.resourceType;
+  const { list, remove } = harness.resourceType;
   if (list === undefined || remove === undefined) return;
   const created = await harness.createAndRead(label);
   const { resource, row } = created;
@@ -124,29 +134,79 @@ export async function* unlisted(harness: ResourceHarness, label: string): Differ
   const lost = marked?.keys.filter((key) => !paged.includes(key)) ?? [];
   if (pages.length > 1 && lost.length > 0)
     yield differs('page-lost', slot.name, `without ${shown(lost)}`, ...pages.map(({ exchange }) => exchange));
-  const restore = actions.find(({ path }) => /^(?:undelete|restore|recover)$/i.test(lastSegment(path)));
-  if (restore !== undefined) yield* restored(harness, restore, created, [response, need(after)]);
 }
 
-async function* restored(
-  harness: ResourceHarness,
-  restore: Operation,
-  { resource, row }: Created,
-  exchanges: readonly [Exchange, Exchange],
-): Differences {
+/** What is deleted is in the trash, and what restores it brings it back as it was, and out of the trash. */
+export async function* restored(harness: ResourceHarness, label: string): Differences {
+  const { session, document, resourceType } = harness;
+  const { remove, read } = resourceType;
+  const kinds = kindsOfSchema(document, read && responseSchema(read));
+  const isOf = (schema: JsonObject | undefined) => kindsOfSchema(document, schema).some((one) => kinds.includes(one));
+  const trash = session.operations.find(
+    (one) =>
+      readAt(session.operations, one.path) === one && isTrash.test(one.path) && isOf(rowsOf(document, one)?.schema),
+  );
+  const restore = session.operations.find(
+    (one) =>
+      /[/:](?:undelete|restore|recover)$/i.test(one.path) && lastParameter(one.path) && isOf(responseSchema(one)),
+  );
+  if (remove === undefined || read === undefined || (trash ?? restore) === undefined) return;
+  const created = await harness.createAndRead(label);
+  const { resource, row } = created;
+  const removal = await harness.remove(resource);
+  const gone = need(isSuccess(removal) ? await harness.read(resource) : undefined);
+  const exchanges = [removal, gone];
+  const differs = (check: CheckName, by: Operation, actual: string, ...more: readonly (Exchange | undefined)[]) =>
+    differ(check, by, lastSegment(trash?.path ?? ''), { actual, exchanges: [...exchanges, ...more] });
+  const found = await harness.finder(trash, resource)?.look();
+  if (trash && found?.isComplete && found.row === undefined)
+    return yield differs('list-hides', trash, 'not in the trash', found.exchange);
+  if (restore === undefined) return;
   for (const { who, identity } of lacking(harness.session, restore)) {
     const by = await harness.change(restore, resource, undefined, {}, identity);
     if (isSuccess(by))
       return yield differ('missing-permission', restore, who, { expected: '403', exchanges: [...exchanges, by] });
   }
   const by = await harness.change(restore, resource, harness.bodyOf(restore));
-  const shown = isSuccess(by) ? await harness.shown(resource) : undefined;
-  const marks = Object.entries(resourceIn(exchanges[1])).filter(
-    ([name, value]) => !isServerOwned(name) && !isSame(value, row[name]),
-  );
-  const [name, value] = marks.find(([one]) => shown !== undefined && !isSame(shown.row[one], row[one])) ?? [];
-  if (shown === undefined || name === undefined) return;
-  yield differIn('action-lost', restore, name, [row[name], value], [...exchanges, by, shown.exchange]);
+  needs(isSuccess(by));
+  const after = need(await harness.read(resource));
+  if (isGone(after)) return yield differs('action-lost', restore, 'it is still deleted', by, after);
+  const left = await harness.finder(trash, resource)?.look();
+  if (trash && left?.row) yield differs('list-leaks', trash, 'still in the trash', by, left.exchange);
+  const marks = Object.entries(resourceIn(gone)).filter(([name, value]) => !isSame(value, row[name]));
+  const is = resourceIn(after);
+  const names = [...marks.map(([name]) => name), ...Object.keys(resource.sent)].filter((name) => !isServerOwned(name));
+  const isPlain = (value: unknown) => value === null || isScalar(value);
+  const name = names.find((one) => isPlain(is[one]) && !isSame(is[one], row[one], { name: one }));
+  if (name === undefined) return;
+  yield differIn('action-lost', restore, name, [row[name], is[name]], [...exchanges, by, after]);
+}
+
+const isTrash = /\/(?:trash|bin|recycle-?bin|trashed|deleted)$/i;
+
+/** What others refer to cannot be deleted, where only that can be the conflict that a deletion declares. */
+export async function* inUse(harness: ResourceHarness, label: string): Differences {
+  const { context, session, document, resourceType } = harness;
+  const { remove, kind, updates } = resourceType;
+  const isVersioned = updates.some((one) => session.versions.nameIn(one) !== undefined);
+  const hasOthers = isVersioned || machineOf(harness).moves.length > 0;
+  if (remove === undefined || !declares(remove, 409) || conditionOf(remove) !== undefined || hasOthers) return;
+  for (const type of resourceTypesOf(session).filter((one) => one.kind !== kind && one.read !== undefined)) {
+    const name = View.ofRequest(document, type.create).names.find((one) => kindOfReference(one) === kind);
+    const known = context.requests.of(type.create);
+    if (name === undefined || known === undefined) continue;
+    const { resource } = await harness.createAndRead(`${label} ${name}`);
+    const own = new ResourceHarness(context, type, known);
+    const call = need(await own.callTo(`${label} ${name}`));
+    const created = await session.send({ ...call, body: { ...Object(call.body), [name]: resource.id } });
+    needs(isSuccess(created));
+    const response = await harness.remove(resource);
+    const left = isSuccess(response) ? await own.read(own.resourceOf(call, created)) : undefined;
+    // What refers to it can be deleted with it.
+    if (left && isSuccess(left) && Object.values(resourceIn(left)).includes(resource.id))
+      yield differ('delete-used', remove, name, { expected: '409', exchanges: [created, response, left] });
+    return;
+  }
 }
 
 /** Operations that read what belongs to a resource, and return 404 below a resource that does not exist. */

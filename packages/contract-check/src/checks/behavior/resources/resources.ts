@@ -15,12 +15,12 @@ import {
   unknownReference,
 } from './create.ts';
 import { guardedFields, separated } from './isolation.ts';
-import { jobStates } from './jobs.ts';
+import { itemsOfJobs, jobStates } from './jobs.ts';
 import { members, setsOf } from './members.ts';
 import { operationChecks } from './operations.ts';
 import { countChecks, leftBelow, ofParent } from './parent.ts';
 import { agreement, readingsOf } from './read.ts';
-import { removed, unlisted } from './remove.ts';
+import { inUse, removed, restored, unlisted } from './remove.ts';
 import { ResourceHarness } from './resource.ts';
 import { type ResourceType, resourceTypesOf } from './resource-types.ts';
 import { transitions } from './transitions.ts';
@@ -81,7 +81,7 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
   await runChecks(session, [unique], harness, [create, ...updates]);
   const others = [separated, guardedFields, bystanders, ...countChecks(harness)];
   await runChecks(session, others, harness, [create, ...concerned]);
-  await runChecks(session, [jobStates, transitions], harness, [create, ...concerned, ...below]);
+  await runChecks(session, [jobStates, itemsOfJobs, transitions], harness, [create, ...concerned, ...below]);
   if (remove !== undefined)
-    await runChecks(session, [removed, leftBelow, unlisted], harness, [remove, ...lists, ...actions]);
+    await runChecks(session, [removed, leftBelow, unlisted, restored, inUse], harness, [remove, ...lists, ...actions]);
 }

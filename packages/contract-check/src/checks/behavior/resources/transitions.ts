@@ -10,7 +10,7 @@ import { isNothing, isOpen, isSame, isServerOwned, notKept, otherThanRead, ownId
 import { etagOf, staleTag } from './conditions.ts';
 import type { Created, ResourceHarness, Shown } from './resource.ts';
 import { conditionOf, declares, isJob } from './resource-types.ts';
-import { listedAfter, type Move, machineOf, stateNamed } from './states.ts';
+import { isEnd, isReturning, listedAfter, type Move, machineOf, stateNamed } from './states.ts';
 import { isWritable, keptTimes, Updating } from './update.ts';
 
 /** Limits of one walk through the states of a resource. */
@@ -41,6 +41,9 @@ class Walk {
   readonly #guarded = new Set<Operation>();
   /** The properties that show what an action was sent, by the action. */
   readonly #kept = new Map<string, Operation>();
+  /** The responses of actions that the caller was forbidden, and the statuses of all others. */
+  readonly #forbidden = new Map<Operation, Exchange>();
+  readonly #statuses = new Map<Operation, number>();
   #attempts = 0;
   /** The requests that brought the current resource into its state. */
   #trail: Exchange[] = [];
@@ -72,6 +75,11 @@ class Walk {
     if (!this.#paths.has(this.#stateOf(last))) this.#paths.set(this.#stateOf(last), ['wait']);
     // A map that grows is iterated to its end.
     for (const [state, path] of this.#paths) if (this.#paths.size <= maxStates) yield* this.#visit(state, path);
+    // The caller can do everything, and the server has another status for what a state forbids.
+    const isApart = [...this.#statuses.values()].includes(409);
+    for (const [operation, exchange] of isApart ? this.#forbidden : [])
+      if (!this.#statuses.has(operation))
+        yield differ('permission-rejected', operation, 'caller', { expected: 'success', exchanges: [by, exchange] });
   }
 
   /** The only state that no move leads to, if the contract declares all moves: that of a new resource. */
@@ -139,6 +147,8 @@ class Walk {
       }
     }
     const response = own ?? (await this.#send(move, before));
+    if (response.response.status === 403) this.#forbidden.set(operation, response);
+    else this.#statuses.set(operation, response.response.status);
     if (!isSuccess(response)) {
       const now = await this.#harness.shown(before.resource);
       if (now === undefined || this.#stateOf(now) !== state) return;
@@ -147,15 +157,19 @@ class Walk {
         yield this.#differ('transition-rejected', operation, about, 'success', response);
       return;
     }
-    const isEnd = operation.method === 'DELETE' && operation === resourceType.remove;
-    const after = isEnd || response.response.status === 202 ? undefined : await this.#harness.shown(before.resource);
-    const isAgain = state === to && from === undefined && declares(operation, 409) && changes(before, after);
-    const expected =
-      from === undefined ? '409, because it was done before' : `409; it is possible in ${from.join(', ')}`;
-    if ((isPossible === false && !(this.#isJob && isOpen(before))) || isAgain)
+    const isRemoval = operation.method === 'DELETE' && operation === resourceType.remove;
+    const after =
+      isRemoval || response.response.status === 202 ? undefined : await this.#harness.shown(before.resource);
+    const next = after && this.#stateOf(after);
+    const isUndeclared = from === undefined && declares(operation, 409) && !this.#isJob;
+    const isAgain = isUndeclared && state === to && changes(before, after);
+    // `confirm` does not bring back what is cancelled.
+    const verb = lastSegment(operation.path);
+    const isBack = isUndeclared && next === to && isEnd(state) && !isEnd(to ?? state) && !isReturning(verb);
+    const expected = from === undefined ? `409, because it is ${state}` : `409; it is possible in ${from.join(', ')}`;
+    if ((isPossible === false && !(this.#isJob && isOpen(before))) || isAgain || isBack)
       yield this.#differ('transition-accepted', operation, about, expected, response);
-    if (after === undefined) return;
-    const next = this.#stateOf(after);
+    if (after === undefined || next === undefined) return;
     if (move.isSetting === true && isPossible === true && next !== to)
       yield this.#differ('update-lost', operation, about, `the state ${to}`, response, next);
     if (isPossible !== false && resourceType.actions.includes(operation))
@@ -163,19 +177,24 @@ class Walk {
     if (next === state) {
       yield* this.#takenBack(operation, before);
       this.#current = { ...before, ...after };
-      return;
+    } else if (!this.#paths.has(next)) {
+      if (isPossible !== false) this.#paths.set(next, [...path, move]);
+      if (this.#name !== undefined)
+        yield* listedAfter(
+          this.#harness,
+          operation,
+          before.resource,
+          this.#name,
+          [state, next],
+          [...this.#trail, response],
+        );
     }
-    if (this.#paths.has(next)) return;
-    if (isPossible !== false) this.#paths.set(next, [...(this.#paths.get(state) ?? []), move]);
-    if (this.#name !== undefined)
-      yield* listedAfter(
-        this.#harness,
-        operation,
-        before.resource,
-        this.#name,
-        [state, next],
-        [...this.#trail, response],
-      );
+    // Only now it is known that the operation is possible in this state.
+    if (isPossible !== undefined || this.#guarded.has(operation)) return;
+    this.#current = undefined;
+    const again = await this.#reached(state, path);
+    const { found } = again === undefined ? {} : await this.#guard(move, again);
+    if (found !== undefined) yield found;
   }
 
   async #send({ operation, isSetting, to }: Move, before: Created, ...more: ChangeArguments): Promise<Exchange> {
@@ -243,12 +262,16 @@ class Walk {
     const state = this.#stateOf(after);
     const name = this.#name ?? '';
     if (to !== undefined && state !== to && this.#stateOf(before) !== to) yield differs(name, to, state);
-    // `PUT …/lock` sets `locked`.
+    // `PUT …/lock` sets `locked`, and `unlock` takes it back.
     const flags = after.view.names.filter((one) => typeof after.row[one] === 'boolean');
-    const flag = stateNamed(lastSegment(operation.path), flags);
+    const verb = lastSegment(operation.path);
+    const flag = stateNamed(verb, flags);
+    const undone = stateNamed(verb.replace(/^(?:un|de|dis)-?/i, ''), flags);
     if (flag !== undefined && after.row[flag] === false) yield differs(flag, true, false);
     else if (flag !== undefined) this.#kept.set(flag, operation);
-    const time = after.view.names.find((one) => new RegExp(`^${state}[-_]?(?:at|on)$`, 'i').test(one));
+    else if (undone !== undefined && after.row[undone] === true) yield differs(undone, false, true);
+    const times = [`${state} at`, `${state} on`].map(keyOfName);
+    const time = after.view.names.find((one) => times.includes(keyOfName(one)));
     if (time !== undefined && after.row[time] === null) yield differs(time, 'a time', null);
     const created = View.ofRequest(document, resourceType.create);
     const isKept = (one: string) =>
