@@ -39,12 +39,13 @@ export async function checkCredentials(
     if (first !== undefined && (operation.method === 'DELETE' || identity === 'anonymous')) return;
   }
   // What declares neither a scope nor 403 is for everybody who is signed in.
-  const isForAll = operation.method === 'GET' && lacking(session, operation).length === 0;
+  const mayForbid = operation.responses.some(({ status }) => /^(?:403|4XX|default)$/i.test(status));
+  const isForAll = operation.method === 'GET' && !mayForbid && lacking(session, operation).length === 0;
   const identity = isForAll && identities.can('forbidden') ? 'forbidden' : exactly(session, operation);
   if (identity !== undefined)
     await observe(session, operation, async function* () {
       const exchange = await session.send({ ...call, body: unguarded(session, operation, call.body) }, { identity });
-      const isRejected = ({ response }: Exchange) => [401, 403].includes(response.status);
+      const isRejected = ({ response: { status } }: Exchange) => status === 403 || (status === 401 && !isForAll);
       // The state of a resource can forbid it for everybody.
       if (isRejected(exchange) && !isRejected(await session.send(call)))
         yield differ('permission-rejected', operation, '', {

@@ -65,7 +65,7 @@ export function statesDescribed(descriptions: readonly unknown[], states: readon
     const wide = loose.map((one) => one.exec(sentence)?.[1]).find((one) => one !== undefined);
     const clause =
       rest === '' ? own : wide !== undefined && !/\b(?:not|no|unless|except|before)\b/i.test(wide) ? wide : '';
-    const named = states.filter((state) => nameOf(state).test(clause ?? ''));
+    const named = states.filter((state) => wordsOf(state).length > 0 && nameOf(state).test(clause ?? ''));
     return named.length > 0 ? [named] : [];
   });
   return found.every((one) => isDeepStrictEqual(one, found[0])) ? found[0] : undefined;

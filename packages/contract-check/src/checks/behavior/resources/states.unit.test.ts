@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { stateNamed, statesDescribed } from './states.ts';
 
-const states = ['draft', 'sent', 'checked_in', 'paid', 'cancelled'];
+const states = ['draft', 'sent', 'checked_in', 'paid', 'cancelled', ''];
 
 it.each([
   ['check-in', 'checked_in'],
