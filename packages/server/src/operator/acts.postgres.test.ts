@@ -1,5 +1,5 @@
 /** Every command that changes a row of a database leaves a row that says so. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -109,6 +109,10 @@ const inputs: { readonly [Name in CommandName]: () => Promise<Commands[Name]['in
     kid: String((await query('select kid from signing_key order by created_at limit 1'))[0]?.kid),
   }),
   'master-key reencrypt': () => null,
+  'files import': async () => {
+    await writeFile(join(folder, 'letter.txt'), 'Dear client');
+    return { ...firm, client: null, source: 'DMS_DIRECT_UPLOAD', root: folder, paths: ['letter.txt'] };
+  },
   'person erase': async () => {
     await query(`
       set app.copies_rows = 'on';
@@ -133,6 +137,20 @@ const inputs: { readonly [Name in CommandName]: () => Promise<Commands[Name]['in
   'books check': () => ({ ...firm, repair: true }),
   'rows check': () => ({ ...firm, after: null }),
   'audit export': () => ({ ...firm, from: null, to: null, after: null }),
+  'deliveries replay': async () => {
+    await query(`
+      set app.copies_rows = 'on';
+      insert into event_subscription (tenant_id, id, system_ref, delivery_url, entity_type, operations, created_by_api_user_id)
+        select tenant_id, id, 'crm', 'https://example.com', 'Org', '{CREATE}', id from api_user;
+      insert into event_position (tenant_id, position, event_id, entity_type, entity_id, operation, recorded_at)
+        select tenant_id, 1, id, entity_type, entity_id, operation, recorded_at from recorded_event limit 1;
+      insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt, delivery_url,
+          outcome, duration_ms, attempted_at)
+        select p.tenant_id, '${newId()}', s.id, event_id, p.entity_type, operation, entity_id, 1, delivery_url, 'FAILED', 1, now()
+        from event_position p, event_subscription s;
+      reset app.copies_rows`);
+    return { ...firm, since: Temporal.Now.instant().subtract({ hours: 1 }).toString() };
+  },
   'clock advance': () => ({ ...firm, by: '1d' }),
   'webhook rotate-secret': () => ({ ...firm, hours: 1 }),
   'tenant close': () => firm,

@@ -4,7 +4,9 @@ import { checkBooks } from './books.ts';
 import { advanceTenantClock } from './clock.ts';
 import { exportTenant, importTenant } from './copies/index.ts';
 import { addCell, listCells, removeCell, setCellAddress } from './databases/index.ts';
+import { replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
 import { erasePerson } from './erase-person.ts';
+import { importFiles } from './import-files.ts';
 import { listJobs, retryJob } from './jobs.ts';
 import { deleteTenant, renameTenant } from './leave.ts';
 import { cancelMove, type MoveRequest, moveTenant, removeOldCopies } from './moves/index.ts';
@@ -15,7 +17,6 @@ import { checkRows } from './rows.ts';
 import { listSharedSettings, setSharedSetting } from './shared-settings.ts';
 import { setTenantSetting, showTenantSettings } from './tenant-settings.ts';
 import { createTenant, listTenants, type NewTenant, setTenantOpen } from './tenants.ts';
-import { rotateWebhookSecret } from './webhook-secret.ts';
 
 interface Named {
   readonly tenant: string;
@@ -59,11 +60,13 @@ const commands = {
   'signing-key rotate': async ({ service }: Operator) => ({ kid: await service.keys.rotate() }),
   'signing-key retire': ({ service }: Operator, { kid }: { readonly kid: string }) => service.keys.retire(kid),
   'master-key reencrypt': reencryptAll,
+  'files import': importFiles,
   'job list': listJobs,
   'job retry': (operator: Operator, { id }: Identified) => retryJob(operator, id),
   'books check': checkBooks,
   'audit export': exportAudit,
   'rows check': checkRows,
+  'deliveries replay': replayDeliveries,
   'clock advance': advanceTenantClock,
   'person erase': erasePerson,
   'webhook rotate-secret': rotateWebhookSecret,

@@ -2,11 +2,25 @@ import type { Command } from 'commander';
 import { readConfig } from '../../app/read-config.ts';
 import { counted } from '../../operator/counted.ts';
 import type { Run } from '../../operator/run-commands.ts';
+import { triggerEvent, triggers } from '../../operator/webhook-trigger.ts';
 import { localUrl } from '../../platform/process/config.ts';
 import { doCommand, wholeNumber } from './run-and-print.ts';
 
 /** The commands of events. */
 export function addEventCommands(program: Command): void {
+  const deliveries = program.command('deliveries').description('Deliveries of events to subscriptions.');
+  deliveries
+    .command('replay')
+    .description('Send one event again, or all events that failed since an instant and have not been delivered.')
+    .argument('<tenant>', 'the tenant')
+    .option('--delivery <id>', 'the ID of an attempt, as the deliveries list shows it')
+    .option('--since <instant>', 'such as 2026-10-01T09:30:00Z')
+    .option('--subscription <id>', 'only for this subscription')
+    .action(async (name: string, options: { delivery?: string; since?: string; subscription?: string }) => {
+      const { events } = await doCommand('deliveries replay', { tenant: name, ...options });
+      console.log(`${counted(events, 'event is', 'events are')} sent again within seconds.`);
+    });
+
   const webhook = program
     .command('webhook')
     .description('Signing secrets, and tools to try out events on a running server.');
@@ -52,15 +66,18 @@ export function addEventCommands(program: Command): void {
     });
   webhook
     .command('trigger')
-    .description('Send the example of an event to the subscriptions that receive it.')
+    .description('Change a row so that an event is emitted, or send its example. Use it with a test tenant.')
     .argument('<tenant>', 'the tenant')
-    .argument('<event>', 'an event, such as Client.CREATE')
+    .argument(
+      '<event>',
+      `an event, such as Client.CREATE. The command changes a row for ${triggers.join(', ')}, and sends an example for every other event`,
+    )
     .option('--url <url>', 'address of the server; from HOST and PORT by default')
     .action(async (name: string, event: string, { url }: { url?: string }) => {
-      const { triggerEvent } = await import('../../operator/webhook-trigger.ts');
       const { calls, end } = await visitServer(name, url, 'webhook-trigger');
       const id = await triggerEvent(calls, event).finally(end);
-      console.log(`${event} was sent as an example, with the ID ${id}.`);
+      const what = triggers.includes(event) ? `was emitted for ${id}` : `was sent as an example, with the ID ${id}`;
+      console.log(`${event} ${what}.`);
     });
 }
 

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { type Command, Option } from 'commander';
+import { schemaOf } from '../../contract/contract.ts';
 import type { AuditPage } from '../../operator/audit.ts';
 import { counted } from '../../operator/counted.ts';
+import type { ImportOptions } from '../../operator/import-folder.ts';
 import type { RowPosition, RowsReport } from '../../operator/rows.ts';
 import { doCommand } from './run-and-print.ts';
 
-/** The commands of the rows of a tenant: its books, its people and its audit log. */
+/** The commands of the rows of a tenant: its books, its audit log and its files. */
 export function addRowCommands(program: Command): void {
   program
     .command('books')
@@ -93,5 +95,31 @@ export function addRowCommands(program: Command): void {
           after = page.next;
         } while (after !== null);
       });
+    });
+
+  const files = program.command('files').description('The content of files.');
+  files
+    .command('import')
+    .description('Import the files of a folder and its subfolders. If you run it again, imported files are skipped.')
+    .argument('<folder>', 'the folder; names of subfolders become folder paths')
+    .requiredOption('--tenant <name>', 'the tenant that gets the files')
+    .option('--client <clientRef>', 'client that the files are about')
+    .addOption(
+      new Option('--source <source>', 'where the files come from')
+        .choices(schemaOf('FileSource').enum ?? [])
+        .default('DMS_DIRECT_UPLOAD'),
+    )
+    .action(async (folder: string, options: ImportOptions) => {
+      const { importFolder } = await import('../../operator/import-folder.ts');
+      const { withOperator } = await import('../../operator/run-commands.ts');
+      const summary = await withOperator((run) =>
+        importFolder(
+          folder,
+          options,
+          (input) => run('files import', input),
+          (text) => process.stderr.write(text),
+        ),
+      );
+      console.log(summary);
     });
 }

@@ -33,8 +33,10 @@ export const events = {
   generateTestSignature,
   validateTestSignature,
 };
+export type { RepeatedEvent } from './delivery/acknowledge.ts';
+export { sendAgain } from './delivery/acknowledge.ts';
 export { startDelivery } from './delivery/delivery.ts';
-export { keptDays, removeOldEvents } from './delivery/retention.ts';
+export { keptDays, keptSince, removeOldEvents } from './delivery/retention.ts';
 export { eventBody, eventsOfRow } from './feed/events-of-row.ts';
 export { rotateSecret, webhookSecretPurpose } from './signatures/webhook-secret.ts';
 export { eventSubscription } from './subscriptions/event-subscription.ts';

@@ -6,6 +6,7 @@ export const files = { listFiles, createFile, getFile };
 export { contentOf, contentRoute } from './content-route.ts';
 export { checkContentType } from './content-type.ts';
 export { signedUrl } from './download-url.ts';
-export { addFile } from './file.ts';
+export type { NewFile } from './file.ts';
+export { addFile, file } from './file.ts';
 export { storeUpload } from './store-upload.ts';
 export { maxUploadBytes, placeForUpload, uploadRoute } from './upload-route.ts';
