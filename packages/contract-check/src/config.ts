@@ -49,6 +49,7 @@ export function withOptions(command: Command): Command {
     .option('--time <seconds>', 'maximum duration of the run, with cleaning up', seconds)
     .option('--timeout <seconds>', 'maximum time for a response', seconds)
     .option('--concurrency <number>', 'maximum number of concurrent requests', count)
+    .option('--allow-unimplemented', 'do not report operations that return 501')
     .option(
       '--min-coverage <[kind=]percent...>',
       `minimum of what must be reached: ${coverageKinds.join(', ')} (default: operations=50); repeatable`,

@@ -272,7 +272,7 @@ describe('the command', () => {
 describe('settings', () => {
   it('come from the options', async () => {
     const numbers = ['--seed', '7', '--time', '1.5', '--timeout', '3', '--concurrency', '2'];
-    const minimums = ['--min-coverage', '80', '--min-coverage', 'constraints=7.5'];
+    const minimums = ['--min-coverage', '80', '--min-coverage', 'constraints=7.5', '--allow-unimplemented'];
     const lists = [
       ...minimums,
       '--only',
@@ -287,7 +287,7 @@ describe('settings', () => {
     ];
     expect(await optionsAfter(['--spec', 'a.yaml', '--url', 'http://host/v1', ...numbers, ...lists])).toMatchObject({
       ...{ spec: 'a.yaml', url: 'http://host/v1', seed: 7, time: 1.5, timeout: 3, concurrency: 2 },
-      ...{ minCoverage: { operations: 80, constraints: 7.5 } },
+      ...{ minCoverage: { operations: 80, constraints: 7.5 }, allowUnimplemented: true },
       ...{ only: ['a*', 'GET /b'], exclude: ['c'], headers: { 'X-One': '1: one', 'x-two': '' } },
     });
   });

@@ -115,7 +115,7 @@ describe('a run that reaches too little', () => {
   });
 });
 
-it('an operation that is not implemented is a finding', async () => {
+it('an operation that is not implemented is a finding, unless that is allowed', async () => {
   const alter: Alter = (request, next, operation) =>
     operation?.id === 'startMaintenance' ? { status: 501, headers: {} } : next(request);
   const reported = await command(alter, '--json', '-', '--probes', '1');
@@ -124,4 +124,5 @@ it('an operation that is not implemented is a finding', async () => {
     'not-implemented startMaintenance',
   ]);
   expect(reported.code).toBe(1);
+  expect((await command(alter, '--allow-unimplemented', '--probes', '1')).code).toBe(0);
 });

@@ -34,7 +34,7 @@ function of<Name extends string>(category: Category, rules: Readonly<Record<Name
 
 const fixed = {
   ...of('responses', {
-    'not-implemented': error('Every operation must be implemented.'),
+    'not-implemented': error('Every operation must be implemented, unless --allow-unimplemented is passed.'),
     'problem-status': warning('The status in a problem document must be the status of the response (RFC 9457, 3.1.2).'),
     'response-body': error('Return what the schema declares, or correct the schema.'),
     'response-body-missing': error('A response must have the declared body.'),

@@ -85,10 +85,16 @@ function isRejectedAsLong({ request, response }: Exchange): boolean {
 export class Judge {
   readonly #document: OpenApiDocument;
   readonly #validators: Validators;
+  readonly #allowsUnimplemented: boolean;
 
-  constructor(document: OpenApiDocument, validators: Validators) {
+  constructor(
+    document: OpenApiDocument,
+    validators: Validators,
+    { allowUnimplemented = false }: { readonly allowUnimplemented?: boolean } = {},
+  ) {
     this.#document = document;
     this.#validators = validators;
+    this.#allowsUnimplemented = allowUnimplemented;
   }
 
   judge(exchange: Exchange): Candidate[] {
@@ -107,9 +113,10 @@ export class Judge {
     if (operation === undefined || isRejectedAsLong(exchange)) return;
     const missing = { title: 'The operation is not implemented', actual: '501' };
     const declared = declaredResponseFor(operation, status);
-    if (isNotImplemented(exchange))
-      yield candidateOf('not-implemented', operation, '', { ...missing, place: this.#placeOf(operation.node) });
-    else if (declared !== undefined) {
+    if (isNotImplemented(exchange)) {
+      if (!this.#allowsUnimplemented)
+        yield candidateOf('not-implemented', operation, '', { ...missing, place: this.#placeOf(operation.node) });
+    } else if (declared !== undefined) {
       for (const header of declared.headers) yield* this.#header(operation, header, exchange);
       yield* this.#body(operation, declared, exchange);
     } else

@@ -25,6 +25,8 @@ export interface CheckOptions {
   readonly checks?: readonly Category[];
   /** Maximum number of invalid values, and of boundary values, per parameter or body. Another seed selects others. */
   readonly probes?: number;
+  /** Whether 501 (not implemented) is no finding. */
+  readonly allowUnimplemented?: boolean;
   /** The minimum to reach, in percent: of operations, or for each kind. Default: 50 % of the operations. */
   readonly minCoverage?: MinCoverage;
   /** Maximum duration of the run in seconds, with cleaning up. */

@@ -77,7 +77,7 @@ export class Session {
     this.judged = chosen(chosen(this.declared, options), { only: options.focus });
     this.validators = Validators.of(document);
     this.values = new Values(document, this.validators);
-    this.judge = new Judge(document, this.validators);
+    this.judge = new Judge(document, this.validators, options);
     this.pool = new Pool(document, options.disposable !== true);
     this.coverage = new CoverageBook(
       document,
