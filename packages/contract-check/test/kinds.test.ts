@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { check } from '../src/check.ts';
+import { parsedJson } from '../src/json.ts';
 import { sampleOf } from './sample.ts';
 
 const json = (schema: object) => ({ 'application/json': { schema } });
@@ -252,7 +253,7 @@ async function checksOf(drift: string): Promise<string[]> {
   const respond = hotel(drift);
   const server = createServer(async (request, response) => {
     const body = await text(request);
-    const sent: unknown = body.startsWith('{') ? JSON.parse(body) : undefined;
+    const sent: unknown = body.startsWith('{') ? parsedJson(body)?.value : undefined;
     const reply = respond(request, sent === undefined ? undefined : Object(sent));
     const type = reply.body === undefined ? {} : { 'content-type': 'application/json' };
     response.writeHead(reply.status, { ...type, ...reply.headers });
