@@ -37,7 +37,7 @@ test('books check › finds nothing in consistent books', async () => {
   expect(describeBooks(tenant, await check(), false)).toEqual(['The books of firm are consistent.']);
 });
 
-test('books check › finds every damaged sum, and repairs it with an audit row', async () => {
+test('books check › finds every damaged sum, and repairs it with an audit row and an event', async () => {
   const before = { invoice: await invoice(invoiceId), payment: await payment(paid.id), balances: await balances() };
   await damage({
     client: `outstanding_balance = 1, unapplied_credit = 2, unbilled_wip = 3 where id = '${client.id}'`,
@@ -75,6 +75,18 @@ test('books check › finds every damaged sum, and repairs it with an audit row'
   );
   expect(audited.map(({ type }) => type)).toEqual(['Client', 'Job', 'Invoice', 'Payment']);
   expect(audited[2]).toMatchObject({ before: { amountPaid: '90.00' }, after: { amountPaid: '100.00' } });
+  // A copy that somebody keeps by events has what reads return.
+  const announced = await service.store.read(tenantId, (session) =>
+    session.all<{ type: string; data: Record<string, unknown>; changed: string[] }>(sql`
+      select entity_type as type, data, changed_fields as changed from recorded_event event
+      where tenant_id = ${tenantId} and request_id = 'operator' and operation = 'UPDATE'
+        and entity_id in (${client.id}, ${jobId}, ${invoiceId}, ${paid.id})`),
+  );
+  expect(announced.map(({ type }) => type).toSorted()).toEqual(['Client', 'Invoice', 'Job', 'Payment']);
+  expect(announced.find(({ type }) => type === 'Client')).toMatchObject({
+    data: before.balances,
+    changed: expect.arrayContaining(['outstandingBalance', 'unappliedCredit', 'unbilledWip']),
+  });
 });
 
 test('books check › compares the months of the ledger with their entries, and repairs them', async () => {

@@ -1,5 +1,8 @@
 import { sql } from 'kysely';
+import { writeAuditAndEvents } from '../entity/audit-and-events.ts';
 import type { AnyEntity } from '../entity/entity.ts';
+import type { Origin } from '../entity/plan.ts';
+import type { AnyStoredRow } from '../entity/row.ts';
 import { readStored } from '../entity/select.ts';
 import {
   type Breach,
@@ -19,9 +22,9 @@ import { pasteable } from '../platform/operator-command.ts';
 import { CheckViolation } from '../platform/store/errors.ts';
 import { type Session, timeOf } from '../platform/store/session.ts';
 import type { Transaction } from '../platform/store/store.ts';
-import { recordChanges } from '../platform/store/trace.ts';
+import { eventsRecorded } from '../platform/store/trace.ts';
 import type { Operator, OperatorOf } from './operator.ts';
-import { tenantNamed } from './tenants.ts';
+import { byOperator, tenantNamed } from './tenants.ts';
 
 export interface BooksRequest {
   readonly tenant: string;
@@ -51,13 +54,14 @@ const entities: Readonly<Record<KeptSums['type'], AnyEntity>> = {
  * @throws Error with a sentence if a sum cannot be written because its sources contradict each other.
  */
 export async function checkBooks(
-  operator: OperatorOf<'store' | 'directory'> & Pick<Operator, 'progress'>,
+  operator: OperatorOf<'store' | 'directory' | 'vault'> & Pick<Operator, 'progress'>,
   { tenant: name, repair }: BooksRequest,
 ): Promise<BooksReport> {
   const { store } = operator.service;
-  const { id: tenantId } = await tenantNamed(operator, name);
+  const tenant = await tenantNamed(operator, name);
+  const { id: tenantId } = tenant;
   try {
-    return await store.write(tenantId, async (transaction) => {
+    const report = await store.write(tenantId, async (transaction) => {
       let done = 0;
       // All rows of a firm are joined and added up, which would be sorted in files otherwise.
       await transaction.all(sql`select set_config('work_mem', '64MB', true)`);
@@ -71,9 +75,12 @@ export async function checkBooks(
         tenantId,
       );
       if (!repair || found.differences.length === 0) return found;
-      const differences = await repairSums(transaction, tenantId, found.differences);
+      const origin = byOperator(operator.service, tenant, 'books check');
+      const differences = await repairSums(transaction, origin, found.differences);
       return { differences, breaches: await findBreaches(transaction, tenantId) };
     });
+    if (repair) store.notify(eventsRecorded, String(tenantId));
+    return report;
   } catch (error) {
     if (!(error instanceof CheckViolation)) throw error;
     throw new Error(
@@ -90,27 +97,40 @@ export async function booksOf(session: Pick<Session, 'all'>, tenantId: number): 
   };
 }
 
-/** Corrects the sums of the rows that differ, and records the changes in the audit log. @returns the corrected sums */
+/** Corrects the sums of the rows that differ, and records the changes, with their events. @returns the corrected sums */
 async function repairSums(
   transaction: Transaction,
-  tenantId: number,
+  origin: Origin,
   found: readonly Difference[],
 ): Promise<readonly Difference[]> {
-  const idsOf = (type: string) => [...new Set(found.flatMap((one) => (one.type === type ? [one.id] : [])))];
+  const tenantId = origin.tenant.id;
+  const idsOf = (type: string, among = found) => [
+    ...new Set(among.flatMap((one) => (one.type === type ? [one.id] : []))),
+  ];
   // Every change of a source locks the row with its sum, so the sums do not change while the rows are locked.
   for (const { type, table } of keptSums) await lock(transaction, tenantId, table, idsOf(type));
-  await lockClientsOf(transaction, tenantId, idsOf('Invoice'), idsOf('Payment'));
+  const payers = await lockClientsOf(transaction, tenantId, idsOf('Invoice'), idsOf('Payment'));
   const clients = [...idsOf('LedgerMonth'), ...idsOf('LedgerWork'), ...idsOf('LedgerWorkMonth')];
   await lock(transaction, tenantId, 'client', clients);
   const wrong = (await differencesOf(transaction, tenantId)).filter(({ type, id }) => idsOf(type).includes(id));
   // The balances of clients first, based on the stored invoices and payments: triggers then add the corrections of these.
-  for (const sums of keptSums.toReversed()) {
-    const ids = [...new Set(wrong.flatMap(({ type, id }) => (type === sums.type ? [id] : [])))];
-    if (ids.length === 0) continue;
-    await traced(transaction, tenantId, entities[sums.type], ids, () => writeSums(transaction, tenantId, sums, ids));
+  const clientsFirst = keptSums.toReversed();
+  const rows = clientsFirst.map(({ type }) => ({
+    entity: entities[type],
+    ids: [...new Set([...idsOf(type, wrong), ...(type === 'Client' ? payers : [])])],
+  }));
+  const before = await storedRows(transaction, tenantId, rows);
+  for (const sums of clientsFirst) {
+    const ids = idsOf(sums.type, wrong);
+    if (ids.length > 0) await writeSums(transaction, tenantId, sums, ids);
   }
   await writeSumsOfClients(transaction, tenantId, clients);
   if (found.some(({ type }) => type === 'LedgerDay' || type === 'JournalDay')) await writeDays(transaction, tenantId);
+  const changed = (await storedRows(transaction, tenantId, rows)).flatMap(({ entity, row: after }, index) => {
+    const former = before[index]?.row;
+    return former?.version === after.version ? [] : [{ entity, id: after.id, before: former, after, isImport: false }];
+  });
+  await writeAuditAndEvents(transaction, origin, new Date(timeOf(transaction)).toISOString(), changed);
   return wrong;
 }
 
@@ -125,12 +145,13 @@ async function lockClientsOf(
   tenantId: number,
   invoiceIds: readonly string[],
   paymentIds: readonly string[],
-): Promise<void> {
-  await transaction.all(sql`
+): Promise<readonly string[]> {
+  const rows = await transaction.all<{ id: string }>(sql`
     select id from client where tenant_id = ${tenantId} and (
       id in (select client_id from invoice where tenant_id = ${tenantId} and id = any(${invoiceIds}))
       or id in (select client_id from payment where tenant_id = ${tenantId} and id = any(${paymentIds})))
     order by id for no key update`);
+  return rows.map(({ id }) => id);
 }
 
 function writeSums(
@@ -161,30 +182,20 @@ const invoiceStatus = [
   sql`amount_written_off = case when t.status = 'WRITTEN_OFF' then t.total - ${covered} else t.amount_written_off end`,
 ];
 
-/** Updates rows, and writes the change to the audit log. */
-async function traced(
-  transaction: Transaction,
-  tenantId: number,
-  entity: AnyEntity,
-  ids: readonly string[],
-  change: () => Promise<unknown>,
-): Promise<void> {
-  const before = new Map((await readStored(transaction, tenantId, entity, ids)).map((row) => [row.id, row]));
-  await change();
-  const origin = { tenantId, apiUserId: null, actor: 'system', operation: 'books check', requestId: 'operator' };
-  await recordChanges(
-    transaction,
-    { ...origin, occurredAt: new Date(timeOf(transaction)).toISOString() },
-    (await readStored(transaction, tenantId, entity, ids)).map((after) => ({
-      entityType: entity.type,
-      entityId: after.id,
-      kind: 'UPDATE',
-      occurredAt: after.updatedAt,
-      before: before.get(after.id) ?? null,
-      after,
-      event: null,
-    })),
-  );
+interface RowsOf {
+  readonly entity: AnyEntity;
+  readonly ids: readonly string[];
+}
+
+/** Returns the rows as they are stored now, in an order that does not change. */
+async function storedRows(transaction: Transaction, tenantId: number, all: readonly RowsOf[]) {
+  const found: { readonly entity: AnyEntity; readonly row: AnyStoredRow }[] = [];
+  for (const { entity, ids } of all) {
+    const rows = await readStored(transaction, tenantId, entity, ids);
+    const sorted = rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    found.push(...sorted.map((row) => ({ entity, row })));
+  }
+  return found;
 }
 
 /** Formats the report as lines of text, with what to do about it. */

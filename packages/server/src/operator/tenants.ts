@@ -196,6 +196,6 @@ export function asOperator<T>(
 }
 
 /** What changes of an operator are recorded with. */
-export function byOperator({ vault }: Operator['service'], tenant: Tenant, operation: string): Origin {
+export function byOperator({ vault }: Pick<Operator['service'], 'vault'>, tenant: Tenant, operation: string): Origin {
   return { tenant, caller: undefined, operation, requestId: 'operator', vault };
 }

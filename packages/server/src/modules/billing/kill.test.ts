@@ -12,6 +12,7 @@ import { processEnvironment, startServer, type TestProcess } from '../../../test
 import { Directory } from '../../admission/directory.ts';
 import { checkBooks } from '../../operator/books.ts';
 import { tenantNamed } from '../../operator/tenants.ts';
+import { Vault } from '../../platform/auth/vault.ts';
 import { openStore, type Store } from '../../platform/store/store.ts';
 
 // KILL_ROUNDS=20 runs more rounds than the suite has time for.
@@ -352,7 +353,10 @@ async function usingStore<Result>(
   const place = databaseUrl === undefined ? { dataDir: join(DATA_DIR, 'database') } : { databaseUrl };
   const store = await openStore({ ...place, limits: patientLimits });
   try {
-    return await work({ store, operator: { service: { store, directory: new Directory(store) } } });
+    return await work({
+      store,
+      operator: { service: { store, directory: new Directory(store), vault: new Vault([Buffer.alloc(32)]) } },
+    });
   } finally {
     await store.close();
   }
