@@ -21,6 +21,7 @@ import { expenseEntry } from '../modules/time/expense-entry.ts';
 import { timeEntry } from '../modules/time/time-entry.ts';
 import { wipEntry } from '../modules/time/wip-entry.ts';
 import { newId } from '../platform/store/new-id.ts';
+import type { Where } from './clause.ts';
 import { orderClause, orderKeys } from './order.ts';
 import { conditionOf } from './where.ts';
 
@@ -161,7 +162,11 @@ test.each([
   ['JournalEntry', 'id', journalEntry, /ledger_entry_pkey on ledger_entry .*\n +Index Cond: .*id >= .*id <= /],
   ['JournalEntry', 'clientId', journalEntry, /ledger_entry_pkey on ledger_entry .*\n +Index Cond: .*id = ANY/],
 ])('a search of %s by %s reads no other rows', async (_name, field, entity, expected) => {
-  const condition = conditionOf(entity, 'e', tenantId, { [field]: { _eq: id } });
+  expect((await planOf(entity, { [field]: { _eq: id } })).join('\n')).toMatch(expected);
+});
+
+async function planOf(entity: AnyEntity, where: Where): Promise<readonly string[]> {
+  const condition = conditionOf(entity, 'e', tenantId, where);
   const lines = await store.write(tenantId, async (transaction) => {
     await transaction.all(
       sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
@@ -170,7 +175,13 @@ test.each([
       sql`explain ${selection(entity)} where e.tenant_id = ${tenantId} and ${condition}`,
     );
   });
-  expect(lines.map((line) => line['QUERY PLAN']).join('\n')).toMatch(expected);
+  return lines.map((line) => line['QUERY PLAN']);
+}
+
+test('the plan of a search of journal entries does not grow with the number of clients', async () => {
+  const ofOne = await planOf(journalEntry, { clientId: { _eq: id } });
+  const ofMany = await planOf(journalEntry, { clientId: { _in: Array.from({ length: 100 }, () => id) } });
+  expect(ofMany.length).toBeLessThan(2 * ofOne.length);
 });
 
 const { call } = await signIn({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'], tenant });

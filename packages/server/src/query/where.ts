@@ -16,9 +16,10 @@ export function conditionOf(entity: Searchable, row: string, tenantId: number, w
     const { field, operator, operand, negated, pointer } = comparison;
     const found = compare(of.value(alias, field), operator, operand, pointer);
     const near = of.near?.[field];
-    const values = near !== undefined && (operator === '_eq' || operator === '_in') ? [operand].flat() : [];
-    const parts = values.flatMap((value) => near?.(alias, tenantId, String(value)) ?? []);
-    const condition = parts.length === 0 ? found : sql<boolean>`(${found} and (${sql.join(parts, sql` or `)}))`;
+    // For many values, the statement would take longer to plan than the rows to read.
+    const [value, ...others] = operator === '_eq' || operator === '_in' ? [operand].flat() : [];
+    const isNear = near !== undefined && value !== undefined && others.length === 0;
+    const condition = isNear ? sql<boolean>`(${found} and ${near(alias, tenantId, String(value))})` : found;
     // "Is not true" instead of "not": a row without a value does not meet the condition, so it meets its negation.
     return negated ? sql`(${condition} is not true)` : condition;
   });
