@@ -47,9 +47,18 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          // And what needs no database: the one that these tests may copy is kept, so that a file alone starts at once.
           name: 'pglite',
-          include: process.env.ENGINES === 'all' ? [databaseTests] : engineTests,
-          exclude: [...shared.exclude, unitTests, '**/*.postgres{,.nightly}.test.ts'],
+          include: [
+            ...(process.env.ENGINES === 'all' ? [databaseTests] : engineTests),
+            `packages/server/{src,test}/${unitTests}`,
+            'packages/{client,mock}/test/**/*.test.ts',
+            'packages/{contract-check,openapi-breaking}/**/*.test.ts',
+            'packages/spec/test/generators/*.test.ts',
+            'scripts/{breaking,dependencies,migrations,packages}/**/*.test.ts',
+            'openapi/rules/**/*.test.ts',
+          ],
+          exclude: [...shared.exclude, '**/*.postgres{,.nightly}.test.ts'],
           globalSetup: 'packages/server/test/pglite-setup.ts',
         },
       },
@@ -57,15 +66,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'postgres',
-          // And what needs no database, for which a worker of the other project would load the same modules again.
-          include: [
-            databaseTests,
-            'packages/{bridge,client,contract-check,examples,mcp,mock,openapi-breaking}/**/*.test.ts',
-            'packages/spec/test/generators/*.test.ts',
-            'scripts/{breaking,dependencies,migrations,packages,reference}/**/*.test.ts',
-            'openapi/rules/**/*.test.ts',
-          ],
-          exclude: [...shared.exclude, '**/*.pglite{,.nightly}.test.ts'],
+          include: [databaseTests, 'packages/{bridge,examples,mcp}/**/*.test.ts', 'scripts/reference/**/*.test.ts'],
+          exclude: [...shared.exclude, unitTests, '**/*.pglite{,.nightly}.test.ts'],
           globalSetup: 'packages/server/test/postgres-setup.ts',
         },
       },
