@@ -156,10 +156,10 @@ function studio(drift: string) {
     const all = { albums, trash, shelves, imports: jobs }[top];
     if (all === undefined || !['GET', 'POST', 'DELETE'].includes(method)) return { status: 404 };
     if (id === '' && method === 'GET') {
-      const wanted = url.searchParams.getAll('status');
-      if (wanted.some((one) => !states.includes(one))) return { status: 400 };
+      const chosen = url.searchParams.getAll('status');
+      if (chosen.some((one) => !states.includes(one))) return { status: 400 };
       const isShown = ({ status }: Row) =>
-        wanted.length === 0 || (wanted.includes(String(status)) && !(is('list hides') && status === 'cancelled'));
+        chosen.length === 0 || (chosen.includes(String(status)) && !(is('list hides') && status === 'cancelled'));
       return { status: 200, body: [...all.values()].filter(isShown) };
     }
     if (method === 'POST' && (id === '' || id === 'batch')) {
