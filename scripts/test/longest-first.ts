@@ -13,17 +13,7 @@ const long = named(
 /** Files that mostly wait: for a lease, a retry or a process. Many of them at the same time would leave the cores idle. */
 const waiting = named(
   ...['billing/kill', 'workflows', 'crash', 'processes', 'delivery', 'job', 'deliveries', 'left', 'batch-processes'],
-  ...[
-    'pay/kill',
-    'events/delivery/isolation',
-    'move-tenant',
-    'payments-of-moved-tenant',
-    'bad-start',
-    'sandbox/clock',
-    'linger',
-    'alerts',
-    'acts',
-  ],
+  ...['pay/kill', 'events/delivery/isolation', 'move-tenant', 'bad-start', 'sandbox/clock', 'linger', 'alerts'],
 );
 
 /**

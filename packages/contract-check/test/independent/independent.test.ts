@@ -94,7 +94,8 @@ const all = (Object.keys(strangers) as (keyof typeof strangers)[]).flatMap((suit
   strangers[suite].drifts.map(({ name }) => [suite, name] as const),
 );
 
-it.each(sampleOf(all, 202))(
+// By day the drifts above show that the check finds what it found.
+it.each(isEveryDriftTested ? all : [])(
   'all operations of %s with the drift %s have a finding, unless it is named as missed',
   async (suite, name) => {
     // With fewer values, a length of one property is not tried.

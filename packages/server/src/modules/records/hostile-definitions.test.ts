@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { RE2JS } from 're2js';
 import { expect, test, vi } from 'vitest';
 import { recordsOf } from '../../../test/modules/records.ts';
+import { nightlyTest } from '../../../test/nightly-test.ts';
 import { sharedService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 
@@ -67,7 +68,7 @@ test('createCustomRecordType › rejects a type beyond the limit of the contract
   });
 });
 
-test('listRecordTypes and listCustomRecordTypes › return all types in pages', async () => {
+nightlyTest?.('listRecordTypes and listCustomRecordTypes › return all types in pages', async () => {
   for (const [path, isOwn] of [
     ['/api/v1/records/types?', false],
     ['/api/v1/records/custom?includeInactive=true&', true],

@@ -8,6 +8,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { atEnd } from '../../../test/at-end.ts';
 import { recordsOf } from '../../../test/modules/records.ts';
 import { isNightly, sampleOf } from '../../../test/nightly.ts';
+import { nightlyTest } from '../../../test/nightly-test.ts';
 import { createTenantWithKeys } from '../../../test/operate.ts';
 import { processEnvironment, runCli } from '../../../test/process.ts';
 import { type TestCaller, type TestService, testService } from '../../../test/service.ts';
@@ -490,7 +491,7 @@ test('encrypted columns of tenants are encrypted again for a transfer', async ()
   expect(columns).toEqual(known);
 });
 
-test('tenant export and import › the commands', async () => {
+nightlyTest?.('tenant export and import › the commands', async () => {
   const environment = await processEnvironment();
   await createTenantWithKeys(environment, 'hartwell');
   const shown = await runCli(environment, 'tenant', 'export', 'hartwell', '--to', '-');

@@ -93,7 +93,7 @@ test('adopt › a restored database delivers nothing, takes no payments and uses
     expect(await call(running, alpha, '/api/v1/records', client('before'))).toBe(200);
     await expect.poll(() => receiver.arrivals.length).toBe(1);
     expect(await call(running, beta, '/api/v1/records', client('before'))).toBe(200);
-    // As in a copy: see backup.postgres.test.ts for one that is restored.
+    // As in a copy: see backup.postgres.nightly.test.ts for one that is restored.
     await running.service.store.system((transaction) =>
       transaction.all(sql`update installation set database = 'other'`),
     );

@@ -11,7 +11,6 @@ import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { freePort } from '../../test/free-port.ts';
 import { postgresFolder, startInstalledPostgres } from '../../test/installed-postgres.ts';
-import { isNightly } from '../../test/nightly.ts';
 import { PostgresProcess } from '../../test/postgres-process.ts';
 import { databaseUrl, runOn } from '../../test/postgres-server.ts';
 import { readConfig } from '../app/read-config.ts';
@@ -81,7 +80,7 @@ test.skipIf(binaries === undefined)(
         if ('look' in running.service.store && typeof running.service.store.look === 'function')
           await running.service.store.look();
         await createTenant(running, { name: 'hartwell', displayName: 'Hartwell & Oakes LLP', ...place });
-        await fill(running);
+        await seedDemoData(running, 'hartwell');
         await createTenant(running, { name: 'easterly', displayName: 'Easterly LLP', cell: 'east', ...place });
         return {
           key: await keyOf(running, 'hartwell'),
@@ -145,8 +144,6 @@ test.skipIf(binaries === undefined)(
         });
       });
 
-      // A recovery takes as long as all before it, and its commands are those of PostgreSQL alone.
-      if (!isNightly) return;
       // To a point in time: what came before it is there, and what came after it is not.
       await run('base', environment);
       const add = (systemRef: string) =>
@@ -264,22 +261,6 @@ async function withServer<Result>(place: Place, work: (running: Running) => Prom
 async function keyOf(running: Running, tenant: string): Promise<string> {
   const options = { tenant, user: 'crm', roles: ['API_ADMIN'], days: 1, description: undefined };
   return (await createApiKey(running, options)).key;
-}
-
-/** Adds rows and entries of the ledger: by day an invoice, and at night the demo data. */
-async function fill(running: Running): Promise<void> {
-  if (isNightly) return seedDemoData(running, 'hartwell');
-  const key = await keyOf(running, 'hartwell');
-  const create = async (type: string, attributes: object) => {
-    const records = [{ type, systemRef: type, attributes }];
-    return Object(await call(running, 'hartwell', key, '/api/v1/records', { records })).records[0];
-  };
-  const { id: clientId } = await create('Client', { name: 'Harbor & Pine LLC' });
-  const line = { lineType: 'FIXED_FEE', description: 'Work', quantity: '1', unitAmount: '60.00', taxable: false };
-  const dates = { invoiceDate: '2026-01-31', dueDate: '2026-03-02' };
-  expect(await create('Invoice', { pmsRef: 'INV-1', clientId, ...dates, lines: [line] })).toMatchObject({
-    error: null,
-  });
 }
 
 async function rowsOf(running: Running, key?: string): Promise<{ clients: unknown[]; ledger: unknown[] }> {
