@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { settingSchemas, settingsOfOperator } from '../../src/admission/tenant-settings.ts';
+import { schemaOf } from '../../src/contract/contract.ts';
+import { isNightly } from '../nightly.ts';
 import { startReceiver } from '../receiver.ts';
 import type { WireResponse } from '../wire.ts';
 import type { ConsoleFirm } from './firm.ts';
@@ -115,5 +117,30 @@ export function administrationTests({
     const { text } = await admin.get(created);
     expect(text).toContain('Create, Update');
     expect(text).toContain('<dt>Entity type</dt><dd>Draft invoice</dd>');
+  });
+
+  // Everybody may read reference data, so each role opens a few pages at least.
+  const roles = isNightly ? (schemaOf('Role').enum ?? []).map(String) : ['STAFF_W', 'CUSTOM_TYPE_R', 'EVNT_SUB_R'];
+  test.each(roles)('see no link to a page that %s does not open', async (role) => {
+    const user = await visitor((await newKey(`only ${role}`, [role])).key);
+    const shapes = new Set<string>();
+    const closed: string[] = [];
+    const waiting = [{ path: '', from: '' }];
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const { path, from } = next;
+      const { status, text } = await user.get(path);
+      if (status !== 200) closed.push(`${status} ${path} from ${from}`);
+      for (const [, link = ''] of text.matchAll(/href="\/console([^"]*)"/g)) {
+        const to = link.replaceAll('&amp;', '&');
+        // One page of each kind: with any row, and with any values of the same parameters.
+        const [route = '', query = ''] = to.split('?');
+        const shape = `${route.replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, 'ID')} ${[...new URLSearchParams(query).keys()]}`;
+        if (shapes.has(shape) || /\.csv$/.test(route)) continue;
+        shapes.add(shape);
+        waiting.push({ path: to, from: path });
+      }
+    }
+    expect(closed).toEqual([]);
+    expect(shapes.size).toBeGreaterThan(10);
   });
 }

@@ -227,6 +227,11 @@ export function listOf(type: string): DataList {
 
 const lookup = operationOf('lookupRecords');
 
+/** The operation that lists rows of this type, also of one of the tenant's own. */
+export function searchOf(type: string): Operation {
+  return dataLists.get(type)?.operation ?? lookup;
+}
+
 /** Fields of custom types as the contract would describe them: others are texts on a line. No form has a value of any JSON. */
 const customSchemas: Readonly<Partial<Record<CustomField['type'], Schema>>> = {
   TEXT: { maxLength: 100_000 },

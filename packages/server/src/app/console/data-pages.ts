@@ -59,7 +59,7 @@ export async function dataPage(visit: ConsoleVisit): Promise<ConsolePage> {
     linkList(lists.map(({ type, title }) => html`<a href="${base}/data/${type}">${title}</a>`));
   const open = [...dataLists.values()].filter(({ operation }) => mayCall(operation, roles));
   const groups = Map.groupBy(open, ({ operation }) => subjectInWords(operation.tag));
-  const custom = data.map(customList);
+  const custom = data.map(customList).filter(({ operation }) => mayCall(operation, roles));
   return {
     title: 'Data',
     lead: 'Every list. Open a row to see what belongs to it, and what happened to it.',

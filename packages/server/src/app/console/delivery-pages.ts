@@ -1,8 +1,10 @@
 /** What was delivered to a subscriber, and how it responded. */
+import { mayCall } from '@financial-automation/spec/roles';
 import { operationOf } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { eventBody } from '../../modules/events/index.ts';
 import { type HtmlContent, html } from '../../wire/html.ts';
+import { searchOf } from './catalog.ts';
 import { badge, count, none, when } from './formats.ts';
 import { type ConsolePage, card, keyField, pageLinks, table } from './layout.ts';
 import { type ConsoleVisit, call, contextIn } from './visit.ts';
@@ -51,7 +53,9 @@ export async function sentEventPage(visit: ConsoleVisit, id: string, eventId: st
   const [latest] = attempts;
   if (latest === undefined) throw new Rejection('NOT_FOUND', 'The event is not among the latest deliveries.');
   const sent = await eventBody(contextIn(visit, operationOf('listEvents')), eventId);
-  const link = html`<a href="${visit.base}/data/${latest.entityType}/${latest.entityId}">${typeInWords(latest.entityType)}</a>`;
+  const named = typeInWords(latest.entityType);
+  const row = `${visit.base}/data/${latest.entityType}/${latest.entityId}`;
+  const link = mayCall(searchOf(latest.entityType), visit.caller.roles) ? html`<a href="${row}">${named}</a>` : named;
   const rows = attempts.map((attempt) => cells(visit, attempt, link));
   const request = html`<p class="soft"><code>POST ${latest.deliveryUrl}</code>, <code>webhook-id: ${eventId}</code></p>`;
   const content =

@@ -71,7 +71,7 @@ function links({ base, caller }: ConsoleVisit, list: DataList, row: ShownRow): H
     const isCredit = field === 'creditedInvoiceId';
     // Not its parent, or who manages it.
     const belongs = isCredit || field.toLowerCase() === `${type.toLowerCase()}id`;
-    if (!belongs || !other.properties.has('status')) continue;
+    if (!belongs || !other.properties.has('status') || !mayCall(other.operation, caller.roles)) continue;
     if (writingOf(other, undefined, caller)?.inputs.every(({ path }) => path !== field) !== false) continue;
     const presets = new URLSearchParams({ [field]: id, ...(isCredit && { clientId: String(row.clientId) }) });
     found.push([`/data/${other.type}/new?${presets.toString()}`, newInWords(other.type, field)]);
